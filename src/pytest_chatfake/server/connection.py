@@ -1,0 +1,295 @@
+"""One client's connection, kept alive from request to request (HTTP/1.1).
+
+Two ways lead to an answer. Nearly every request of a suite is the balance query, so a plain one
+that has arrived in one piece is recognised by one expression and answered at once. Everything
+else takes the general way: it is read strictly, becomes a werkzeug ``Request``, and goes through
+user routes and pytest-httpserver handlers. Both ways read from the same buffered reader, and the
+short one takes nothing from it before it is sure, so they can follow each other in any order.
+
+No timeout and no wall clock: process time may stand still while we serve. A client may be as
+slow as it likes; it holds one thread, and `Connection.close` ends it.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from io import BytesIO
+from socket import SHUT_RDWR, SHUT_WR
+from threading import Event
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from werkzeug import Request, Response
+from werkzeug.serving import WSGIRequestHandler
+
+from .replies import Reply, head, is_bodiless, server_error
+from .requests import (
+    FIELD,
+    ClientGone,
+    Refusal,
+    body_length,
+    connection_options,
+    read_body,
+    read_headers,
+    read_request_line,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+    from socket import socket
+
+    from werkzeug.serving import BaseWSGIServer
+
+__all__ = ["Connection", "Site"]
+
+PLAIN_QUERY = re.compile(rb"GET (/v2/balance(?:\?[!-~]*)?) HTTP/1\.1\r\n((?:%s)*)\r\n" % FIELD)
+FIELDS = re.compile(FIELD)
+NOT_PLAIN = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
+"""Headers that make more of a request than its head."""
+
+LINGER_SECONDS = 0.5
+LINGER_READS = 64
+
+
+class Site(Protocol):
+    """What a connection asks for answers. Called from many threads."""
+
+    def balance(self, key: str | None, target: str, /) -> Reply:
+        """Answer the balance query (§4.1).
+
+        Args:
+            key: The ``X-API-Key`` header, decoded as Latin-1; None without one.
+            target: The request target as it was sent, query string included.
+        """
+        ...
+
+    def answer(self, request: Request, /) -> Response | Reply:
+        """Answer any request. Raises nothing: what goes wrong in a handler is a reply, too."""
+        ...
+
+    def record_error(self, error: BaseException, /) -> None:
+        """Keep an error that was met while answering, for the test to raise."""
+        ...
+
+
+class Connection(WSGIRequestHandler):
+    """Serves one client until it hangs up, asks to be closed, or `close` is called.
+
+    Args:
+        client: The accepted socket.
+        address: The client's host and port.
+        server: The server that accepted it; the environ quotes its address.
+        site: Where answers come from.
+    """
+
+    # Of our own, so that werkzeug does not set it on the class that the whole process shares.
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def __init__(
+        self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: Site
+    ) -> None:
+        # Without the base class's constructor, which serves before it returns: whoever tracks
+        # connections needs to know this one first.
+        self.request = client
+        self.client_address = address
+        self.server = server
+        self.site = site
+        self.idle = True
+        self._closed = Event()
+        self._retired = False
+
+    def serve(self) -> None:
+        """Answer requests until the connection ends. Runs in a thread of its own."""
+        with suppress(OSError, ClientGone):
+            self.setup()
+            try:
+                self.handle()
+            finally:
+                self.finish()
+
+    def close(self) -> None:
+        """End the connection from another thread; a wait for the client or a delay is cut short."""
+        self._closed.set()
+        with suppress(OSError):
+            self.request.shutdown(SHUT_RDWR)
+
+    def retire(self) -> None:
+        """End the connection from another thread as soon as no request is being answered."""
+        self._retired = True
+        if self.idle:
+            self.close()
+
+    def setup(self) -> None:
+        """Prepare the socket and the reader that both ways share."""
+        super().setup()
+        self.request.settimeout(None)  # whatever the test set as the default for its own sockets
+        self._reader = cast("BufferedReader", self.rfile)
+        self.close_connection = False
+
+    def handle(self) -> None:
+        """Answer one request after the other."""
+        while not self.close_connection:
+            self.idle = True
+            if self._retired:  # asked in this order, `retire` can't slip in between unseen
+                break
+            arrived = self._reader.peek()  # waits for the next request
+            self.idle = False
+            if not arrived:
+                return
+            if not self._answer_plain_query(arrived):
+                self._answer_any_request()
+        self._linger()
+
+    def _answer_plain_query(self, arrived: bytes) -> bool:
+        """Answer if a whole, plain balance query has arrived; else read nothing, return False."""
+        query = PLAIN_QUERY.match(arrived)
+        if query is None:
+            return False
+        fields = FIELDS.findall(query[2])
+        headers = {name.lower(): value.strip(b" \t") for name, value in fields}
+        if len(headers) < len(fields) or not NOT_PLAIN.isdisjoint(headers):
+            return False
+        if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
+            return False
+        self._reader.read(query.end())
+        key = headers.get(b"x-api-key")
+        target = query[1].decode("latin-1")
+        reply = self.site.balance(None if key is None else key.decode("latin-1"), target)
+        self._send_reply(reply)
+        return True
+
+    def _answer_any_request(self) -> None:
+        try:
+            environ = self._read_request()
+        except Refusal as refusal:
+            self.close_connection = True  # where the next request starts can't be known
+            self._send_reply(refusal.reply)
+            return
+        answer = self.site.answer(Request(environ))
+        if isinstance(answer, Reply):
+            self._send_reply(answer, headers_only=self.command == "HEAD")
+        else:
+            self._send_response(answer, environ)
+
+    def _read_request(self) -> dict[str, Any]:
+        """Read one request to the end of its body.
+
+        Returns:
+            Its WSGI environ.
+
+        Raises:
+            Refusal: It is no proper request.
+            ClientGone: It never was complete.
+        """
+        self.close_connection = True
+        self.command, self.path, self.request_version = read_request_line(self._reader)
+        self.headers = read_headers(self._reader)
+        length = body_length(self.headers)
+        expects = self.headers.get("Expect", "").lower()
+        if expects == "100-continue" and length != 0 and self.request_version != "HTTP/1.0":
+            self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body = read_body(self._reader, length)
+        try:
+            environ = self.make_environ()
+        except ValueError as error:
+            raise Refusal(400, "BAD_REQUEST", f"not a request target: {error}") from None
+        # The body is here already; werkzeug need not know how it came.
+        environ["wsgi.input"] = BytesIO(body)
+        environ["wsgi.input_terminated"] = True
+        options = connection_options(self.headers)
+        if self.request_version == "HTTP/1.0":
+            self.close_connection = "keep-alive" not in options
+        else:
+            self.close_connection = "close" in options
+        return environ
+
+    def _send_reply(self, reply: Reply, *, headers_only: bool = False) -> None:
+        if (reply.delay and self._closed.wait(reply.delay)) or reply.disconnect:
+            self.close_connection = True
+            return
+        length = len(reply.body)
+        if reply.declared_length is not None:
+            length = reply.declared_length
+            self.close_connection = True
+        headers = [
+            ("Content-Type", reply.content_type),
+            ("Content-Length", str(length)),
+            *reply.headers,
+        ]
+        body = reply.body
+        if is_bodiless(reply.status):
+            headers = list(reply.headers)
+            body = b""
+        if self.close_connection:
+            headers.append(("Connection", "close"))
+        self._send(head(reply.status, headers) + (b"" if headers_only else body))
+
+    def _send_response(self, response: Response, environ: dict[str, Any]) -> None:
+        begun = False
+        try:
+            for data in self._framed(response, environ):
+                self._send(data)
+                begun = True
+        except ClientGone:
+            raise
+        except BaseException as error:  # pytest.fail() is no Exception
+            self.site.record_error(error)
+            self.close_connection = True
+            if not begun:
+                self._send_reply(server_error(error))
+        finally:
+            response.close()
+
+    def _framed(self, response: Response, environ: dict[str, Any]) -> Iterator[bytes]:
+        """Yield what is to be sent: the head, together with the first part, and all other parts.
+
+        The body ends where its length says, with a last chunk, or with the connection.
+        """
+        headers = response.get_wsgi_headers(environ)
+        length = headers.get("Content-Length", type=int)
+        bodiless = self.command == "HEAD" or is_bodiless(response.status_code)
+        chunked = length is None and not bodiless and self.request_version != "HTTP/1.0"
+        if chunked:
+            headers["Transfer-Encoding"] = "chunked"
+        elif length is None and not bodiless:
+            self.close_connection = True
+        if "close" in headers.get("Connection", "").lower():
+            self.close_connection = True
+        if self.close_connection:
+            headers["Connection"] = "close"
+        reason = response.status.partition(" ")[2]
+        data = head(response.status_code, headers, reason=reason)
+        if bodiless:
+            yield data
+            return
+        missing = length
+        for part in response.get_app_iter(environ):
+            if chunked:
+                data += b"%x\r\n%b\r\n" % (len(part), part) if part else b""
+            elif missing is None:
+                data += part
+            else:
+                data += part[:missing]
+                missing -= min(missing, len(part))
+            yield data
+            data = b""
+        if missing:
+            self.close_connection = True  # only so can the client know that nothing follows
+        yield data + (b"0\r\n\r\n" if chunked else b"")
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self.request.sendall(data)
+        except OSError:
+            raise ClientGone from None
+
+    def _linger(self) -> None:
+        """Let the client hang up first: closing over unread bytes would take our answer with it."""
+        self.idle = True
+        self.request.shutdown(SHUT_WR)
+        self.request.settimeout(LINGER_SECONDS)
+        for _ in range(LINGER_READS):
+            if not self.request.recv(65_536):
+                return

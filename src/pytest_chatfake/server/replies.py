@@ -1,0 +1,89 @@
+"""Answers as plain values, and the ways in which they can go wrong on purpose."""
+
+from __future__ import annotations
+
+import json
+from http.client import responses as REASONS  # noqa: N812 - a constant under a lower-case name
+from typing import TYPE_CHECKING, NamedTuple
+
+from werkzeug import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Reply", "error_reply", "head", "is_bodiless", "server_error", "to_response"]
+
+
+class Reply(NamedTuple):
+    """An answer of the API that is ready to be written.
+
+    Attributes:
+        status: The HTTP status.
+        body: The exact bytes of the body.
+        headers: Names and values beyond ``Content-Type`` and ``Content-Length``.
+        delay: Real seconds to wait before answering over a socket.
+        disconnect: Close the connection instead of answering.
+        declared_length: A ``Content-Length`` that is larger than the body, in bytes: the answer
+            is cut off, and the connection closed after it. None: the body's own length.
+        content_type: The value of ``Content-Type``.
+    """
+
+    status: int
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = ()
+    delay: float = 0.0
+    disconnect: bool = False
+    declared_length: int | None = None
+    content_type: str = "application/json"
+
+
+def error_reply(status: int, code: str, message: str) -> Reply:
+    """Return a reply whose body has the shape of the API's errors (§7.1).
+
+    Args:
+        status: The HTTP status, repeated in the body.
+        code: The error code, such as ``UNAUTHORIZED``.
+        message: The error's detail.
+    """
+    error = {"status": status, "code": code, "message": message}
+    return Reply(status, json.dumps({"error": error}, separators=(",", ":")).encode())
+
+
+def server_error(error: BaseException) -> Reply:
+    """Return the 500 for an error that left a handler; the error itself comes back in the test."""
+    message = f"a handler raised {type(error).__name__}"
+    return error_reply(500, "INTERNAL_SERVER_ERROR", message)
+
+
+def to_response(reply: Reply) -> Response:
+    """Return the reply as a werkzeug response, for callers without a socket.
+
+    Only its status, headers and body: what a reply does to a connection needs one.
+    """
+    response = Response(reply.body, reply.status, content_type=reply.content_type)
+    response.headers.extend(reply.headers)
+    return response
+
+
+def head(status: int, headers: Iterable[tuple[str, str]], *, reason: str | None = None) -> bytes:
+    """Return an answer's status line and headers, with the blank line that ends them.
+
+    There is no ``Date``: process time may stand still, and nothing here needs it.
+
+    Args:
+        status: The HTTP status.
+        headers: Names and values, in order.
+        reason: The text beside the status; None for the usual one.
+
+    Raises:
+        UnicodeEncodeError: A header has text beyond Latin-1, which HTTP can't carry.
+    """
+    if reason is None:
+        reason = REASONS.get(status, "")
+    fields = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    return f"HTTP/1.1 {status} {reason}\r\n{fields}\r\n".encode("latin-1")
+
+
+def is_bodiless(status: int) -> bool:
+    """Return whether HTTP forbids a body with this status (RFC 9110 §6.4.1)."""
+    return status < 200 or status in {204, 304}

@@ -1,0 +1,201 @@
+"""Reads one request off a connection, strictly: what is not plainly a request is refused.
+
+Everything is read to its end before anyone looks at it, so that the next request on the
+connection always starts where this one stopped.
+"""
+
+from __future__ import annotations
+
+import re
+from http.client import HTTPMessage
+from typing import TYPE_CHECKING, NamedTuple
+
+from .replies import error_reply
+
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+__all__ = [
+    "FIELD",
+    "MAX_BODY",
+    "MAX_FIELDS",
+    "MAX_LINE",
+    "ClientGone",
+    "Refusal",
+    "RequestLine",
+    "body_length",
+    "connection_options",
+    "read_body",
+    "read_headers",
+    "read_request_line",
+]
+
+MAX_LINE = 65_536
+"""Bytes in a request line, a header or a chunk's size line."""
+MAX_FIELDS = 100
+"""Header lines in one request."""
+MAX_BODY = 64 * 1024 * 1024
+"""Bytes in a request's body: more than any test sends, little enough to keep in memory."""
+
+TOKEN = rb"[\w!#$%&'*+.^`|~-]+"
+FIELD = rb"(%s):([^\r\n\0]*)\r?\n" % TOKEN
+"""One header line. A folded line is none: HTTP/1.1 gave them up, and they hide other headers."""
+
+REQUEST_LINE = re.compile(rb"(%s) ([!-~\x80-\xff]+) HTTP/(\d)\.(\d)\r?\n" % TOKEN)
+FIELD_LINE = re.compile(FIELD)
+CHUNK_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+BLANK_LINES = (b"\r\n", b"\n")
+
+
+class Refusal(Exception):  # noqa: N818 - a reply to the client, no error of ours
+    """What arrived is no request; the connection ends with a reply that says why.
+
+    Attributes:
+        reply: The answer, with an error body (§7.1).
+    """
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.reply = error_reply(status, code, message)
+
+
+class ClientGone(Exception):  # noqa: N818 - what happened, no error of ours
+    """The client closed the connection before its request or our answer was complete."""
+
+
+class RequestLine(NamedTuple):
+    """The first line of a request, decoded as Latin-1."""
+
+    method: str
+    target: str
+    version: str
+
+
+def read_request_line(reader: BufferedReader) -> RequestLine:
+    """Read the next request's first line; blank lines before it are skipped (RFC 9112 §2.2).
+
+    Raises:
+        Refusal: It is no request line, or too long, or not HTTP/1.
+        ClientGone: The connection ended first.
+    """
+    line = b"\n"
+    while line in BLANK_LINES:
+        line = reader.readline(MAX_LINE + 1)
+    if len(line) > MAX_LINE:
+        raise Refusal(414, "URI_TOO_LONG", f"the request line is longer than {MAX_LINE} bytes")
+    if not line.endswith(b"\n"):
+        raise ClientGone
+    match = REQUEST_LINE.fullmatch(line)
+    if match is None:
+        raise _bad_request(f"not a request line: {line[:80].decode('latin-1')!r}")
+    method, target, major, minor = (group.decode("latin-1") for group in match.groups())
+    if major != "1":
+        message = f"HTTP/{major}.{minor} is not spoken here: use HTTP/1.1"
+        raise Refusal(505, "HTTP_VERSION_NOT_SUPPORTED", message)
+    return RequestLine(method, target, f"HTTP/{major}.{minor}")
+
+
+def read_headers(reader: BufferedReader) -> HTTPMessage:
+    """Read header lines up to the blank line that ends them.
+
+    Raises:
+        Refusal: A line is malformed or too long, or there are too many.
+        ClientGone: The connection ended first.
+    """
+    headers = HTTPMessage()
+    for _ in range(MAX_FIELDS + 1):
+        line = reader.readline(MAX_LINE + 1)
+        if len(line) > MAX_LINE:
+            raise _headers_too_large(f"a header line is longer than {MAX_LINE} bytes")
+        if not line.endswith(b"\n"):
+            raise ClientGone
+        if line in BLANK_LINES:
+            return headers
+        match = FIELD_LINE.fullmatch(line)
+        if match is None:
+            raise _bad_request(f"not a header line: {line[:80].decode('latin-1')!r}")
+        name, value = match.groups()
+        headers[name.decode()] = value.strip(b" \t").decode("latin-1")
+    raise _headers_too_large(f"there are more than {MAX_FIELDS} header lines")
+
+
+def connection_options(headers: HTTPMessage) -> set[str]:
+    """Return what the ``Connection`` headers ask for, in lower case."""
+    values = ",".join(headers.get_all("Connection", ()))
+    return {option.strip().lower() for option in values.split(",")}
+
+
+def body_length(headers: HTTPMessage) -> int | None:
+    """Return the length of the body in bytes, or None if it comes in chunks.
+
+    Raises:
+        Refusal: The headers contradict each other, or ask for something that is not spoken here.
+    """
+    codings = ",".join(headers.get_all("Transfer-Encoding", ()))
+    lengths = set(headers.get_all("Content-Length", ()))
+    if codings:
+        if lengths:
+            raise _bad_request("Content-Length and Transfer-Encoding exclude each other")
+        if codings.strip().lower() != "chunked":
+            message = f"the transfer coding {codings!r} is not spoken here: use 'chunked'"
+            raise Refusal(501, "NOT_IMPLEMENTED", message)
+        return None
+    if not lengths:
+        return 0
+    length = lengths.pop()
+    if lengths or not re.fullmatch(r"[0-9]{1,18}", length):
+        raise _bad_request("Content-Length must be one number")
+    return int(length)
+
+
+def read_body(reader: BufferedReader, length: int | None) -> bytes:
+    """Read the whole body.
+
+    Args:
+        reader: The connection.
+        length: What `body_length` said: bytes, or None for chunks.
+
+    Raises:
+        Refusal: It is larger than `MAX_BODY`, or the chunks are malformed.
+        ClientGone: The connection ended first.
+    """
+    if length is not None:
+        return _read_exactly(reader, length)
+    body = bytearray()
+    while size := _read_chunk_size(reader):
+        body += _read_exactly(reader, size, already=len(body))
+        end = reader.readline(2)
+        if not end:
+            raise ClientGone
+        if end not in BLANK_LINES:
+            raise _bad_request("a chunk is longer than it says")
+    read_headers(reader)  # the trailers: nobody asks for them
+    return bytes(body)
+
+
+def _read_chunk_size(reader: BufferedReader) -> int:
+    line = reader.readline(MAX_LINE)
+    match = CHUNK_LINE.fullmatch(line)
+    if match is None:
+        if len(line) < MAX_LINE and not line.endswith(b"\n"):
+            raise ClientGone
+        raise _bad_request(f"not the size of a chunk: {line[:80].decode('latin-1')!r}")
+    return int(match[1], 16)
+
+
+def _read_exactly(reader: BufferedReader, length: int, *, already: int = 0) -> bytes:
+    if already + length > MAX_BODY:
+        message = f"the body is larger than {MAX_BODY} bytes"
+        raise Refusal(413, "CONTENT_TOO_LARGE", message)
+    data = reader.read(length)
+    if len(data) < length:
+        raise ClientGone
+    return data
+
+
+def _bad_request(message: str) -> Refusal:
+    return Refusal(400, "BAD_REQUEST", message)
+
+
+def _headers_too_large(message: str) -> Refusal:
+    return Refusal(431, "REQUEST_HEADER_FIELDS_TOO_LARGE", message)
