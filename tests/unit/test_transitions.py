@@ -1,0 +1,116 @@
+"""Every status with every verb, held against a table of the tests' own (§3)."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, IllegalTransition
+
+from .table import ILLEGAL, LEGAL, STATES, VERBS, Case, frozen_fake, legal_verbs
+
+
+def everything(fake: ChatFake) -> dict[str, Any]:
+    """All that can be seen of a fake."""
+    return {
+        "events": [event.body for event in fake.events],
+        "ledger": list(fake.ledger),
+        "balance": fake.balance,
+        "conversations": [conversation.id for conversation in fake.conversations],
+        "messages": [
+            (m.id, m.chat_message_id, m.status, m.dropped, m.total_price, m.held, m.charged)
+            for m in fake.messages
+        ],
+        "now": fake.clock.now,
+        "next due": fake.clock.next_due,
+        "attempts": len(fake.webhooks.attempts),
+    }
+
+
+def what_follows(case: Case) -> list[bytes]:
+    """The events of all that can still be done, with every id and stamp in them."""
+    fake = case.fake
+    fake.clock.advance(seconds=1)
+    if case.state == "submitted":
+        case.submission.accept()
+    for verb in sorted(legal_verbs(case.state) - {"accept", "reject"}):
+        if case.message.status in {"sent", "delivered"}:
+            case.perform(verb)
+    fake.send_text("The next one").deliver()
+    fake.submit_text("And another", to="+4915100001").reject()
+    return [event.body for event in fake.events]
+
+
+def test_the_table_covers_every_state_with_every_verb() -> None:
+    assert len(STATES) * len(VERBS) == len(LEGAL) + len(ILLEGAL)
+
+
+@pytest.mark.parametrize(("state", "verb"), LEGAL, ids="-".join)
+def test_a_legal_verb_leads_where_the_table_says(state: str, verb: str) -> None:
+    with frozen_fake() as fake:
+        case = Case(fake, state)
+        events, entries = len(fake.events), len(fake.ledger)
+
+        message = case.perform(verb)
+
+        outcome = LEGAL[state, verb]
+        assert outcome.status == message.status
+        assert [outcome.event] == [event.status for event in fake.events[events:]]
+        assert list(outcome.entries) == [entry.kind for entry in fake.ledger[entries:]]
+        assert not message.dropped
+
+
+@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids="-".join)
+def test_an_illegal_verb_is_refused_and_changes_nothing(state: str, verb: str) -> None:
+    with frozen_fake() as fake:
+        case = Case(fake, state)
+        before = everything(fake)
+
+        with pytest.raises(IllegalTransition):
+            case.perform(verb)
+
+        assert before == everything(fake)
+
+
+@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids="-".join)
+def test_an_illegal_verb_consumes_no_id_and_leaves_no_stamp(state: str, verb: str) -> None:
+    with frozen_fake() as fake:
+        untouched = what_follows(Case(fake, state))
+
+    with frozen_fake() as fake:
+        case = Case(fake, state)
+        with pytest.raises(IllegalTransition):
+            case.perform(verb)
+
+        assert untouched == what_follows(case)
+
+
+@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids="-".join)
+def test_the_refusal_names_the_message_its_status_the_verb_and_what_would_be_legal(
+    state: str, verb: str
+) -> None:
+    with frozen_fake() as fake:
+        case = Case(fake, state)
+
+        with pytest.raises(IllegalTransition) as refusal:
+            case.perform(verb)
+
+        text = str(refusal.value)
+        words = set(re.findall(r"\w+", text))
+        assert case.message is None or case.message.id in text
+        assert {state, verb} <= words
+        named = {word for word in VERBS if word in words} - {state, verb}
+        assert legal_verbs(state) - {state, verb} == named
+
+
+def test_a_dropped_message_keeps_its_status_sent() -> None:
+    with frozen_fake() as fake:
+        message = Case(fake, "dropped").message
+
+        assert ("sent", True) == (message.status, message.dropped)
+        assert ["sent"] == [event.status for event in message.events]
