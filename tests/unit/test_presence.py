@@ -1,0 +1,307 @@
+"""Every kind of event, field by field, against the presence tables of §2.2-2.5 and §6.
+
+Three opinions that know nothing of each other: a table of fields, a JSON Schema written by hand,
+and the package's own pydantic models.
+"""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pydantic
+import pytest
+from pytest_chatfake.schema import event_model
+
+from pytest_chatfake import ChatFake, Naming
+
+from .presence import (
+    CONVERSATION_FIELDS,
+    ENVELOPE,
+    ERROR_DATA,
+    KINDS,
+    MESSAGE_FIELDS,
+    PLATFORM_ERROR,
+    SCHEMA,
+    TIME,
+    Kind,
+)
+from .table import frozen_fake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@pytest.fixture
+def fake() -> Iterator[ChatFake]:
+    with frozen_fake(on_insufficient_balance="fail") as fake:
+        fake.clock.advance(milliseconds=1234, microseconds=567)
+        yield fake
+
+
+def emitted(fake: ChatFake, kind: Kind) -> dict[str, Any]:
+    """The last event's body, parsed without a loss."""
+    kind.make(fake)
+    parsed = json.loads(fake.events[-1].body, parse_float=Decimal)
+    assert isinstance(parsed, dict)
+    return parsed
+
+
+def walk(value: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
+    yield path, value
+    children = value.items() if isinstance(value, dict) else ()
+    for key, child in children:
+        yield from walk(child, f"{path}.{key}")
+
+
+@kinds
+def test_an_event_has_exactly_the_fields_of_its_status(fake: ChatFake, kind: Kind) -> None:
+    body = emitted(fake, kind)
+
+    message = body["chatMessage"]
+    expected = {name for name, statuses in MESSAGE_FIELDS.items() if kind.status in statuses}
+    assert kind.status == message["status"]
+    assert ENVELOPE == body.keys()
+    assert expected | ({"chatApiError"} if kind.platform else set()) == message.keys()
+    assert {"body"} == message["text"].keys()
+    if "conversation" in expected:
+        in_conversation = {
+            f for f, statuses in CONVERSATION_FIELDS.items() if kind.status in statuses
+        }
+        assert in_conversation == message["conversation"].keys()
+    if kind.platform:
+        assert PLATFORM_ERROR == message["chatApiError"].keys()
+        assert ERROR_DATA == message["chatApiError"]["error_data"].keys()
+
+
+@kinds
+def test_no_field_is_null(fake: ChatFake, kind: Kind) -> None:
+    body = emitted(fake, kind)
+
+    assert [] == [path for path, value in walk(body) if value is None]
+
+
+@kinds
+def test_every_time_is_utc_with_milliseconds(fake: ChatFake, kind: Kind) -> None:
+    body = emitted(fake, kind)
+
+    times = [(path, value) for path, value in walk(body) if path.endswith("Time")]
+    assert times
+    assert [] == [(path, value) for path, value in times if not re.match(TIME, value)]
+
+
+@kinds
+def test_an_event_satisfies_the_schema_written_by_hand(fake: ChatFake, kind: Kind) -> None:
+    jsonschema.Draft202012Validator(SCHEMA).validate(emitted(fake, kind))
+
+
+@kinds
+def test_an_event_satisfies_the_models(fake: ChatFake, kind: Kind) -> None:
+    body = emitted(fake, kind)
+
+    event = event_model(Naming()).model_validate(body)
+
+    assert body["id"] == event.id  # type: ignore[attr-defined]
+    assert "ChatMessageUpdated" == event_model(Naming()).__name__
+
+
+@kinds
+def test_an_event_with_a_field_too_few_or_a_null_satisfies_neither(
+    fake: ChatFake, kind: Kind
+) -> None:
+    body = emitted(fake, kind)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    model = event_model(Naming())
+    accepted = []
+    for path, _ in walk(body):
+        if path == "$" or (path.count(".") == 2 and path.endswith(".chatApiError")):
+            continue  # the platform's error may be absent from a failure
+        for damage in ("remove", "null"):
+            damaged = copy.deepcopy(body)
+            *parents, key = path.split(".")[1:]
+            place = damaged
+            for parent in parents:
+                place = place[parent]
+            if damage == "remove":
+                del place[key]
+            else:
+                place[key] = None
+            if validator.is_valid(damaged):
+                accepted.append(("schema", damage, path))
+            try:
+                model.model_validate(damaged)
+            except pydantic.ValidationError:
+                continue
+            accepted.append(("model", damage, path))
+
+    assert [] == accepted
+
+
+@kinds
+def test_an_event_with_a_field_too_many_satisfies_neither(fake: ChatFake, kind: Kind) -> None:
+    body = emitted(fake, kind)
+    absent = MESSAGE_FIELDS.keys() - body["chatMessage"].keys()
+    stray = {"conversation": {}, "errorCode": "1", "errorMessage": "no"}
+    model = event_model(Naming())
+
+    for name in absent:
+        damaged = copy.deepcopy(body)
+        damaged["chatMessage"][name] = stray.get(name, "2026-01-01T12:00:00.000Z")
+
+        assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(damaged), name
+        with pytest.raises(pydantic.ValidationError):
+            model.model_validate(damaged)
+
+
+@pytest.mark.parametrize(
+    ("price", "text"),
+    [
+        ("0.05", "0.05"),
+        ("0.30", "0.30"),
+        (1, "1"),
+        (Decimal("1E+2"), "100"),
+        (Decimal("1E-9"), "0.000000001"),
+        ("0.1234567890123456789012345678", "0.1234567890123456789012345678"),
+        ("19.00", "19.00"),
+    ],
+)
+def test_a_price_is_written_digit_for_digit(fake: ChatFake, price: Any, text: str) -> None:
+    fake.send_text(price=price).deliver().read()
+
+    for event in fake.events:
+        assert f'"totalPrice":{text}' in event.body.decode().replace(": ", ":")
+        assert re.search(rf'"totalPrice": ?{re.escape(text)}[,}}]', event.body.decode())
+
+
+@pytest.mark.parametrize("status", ["sent", "delivered", "failed"])
+def test_nothing_is_written_as_zero(fake: ChatFake, status: str) -> None:
+    message = fake.send_text(price="0")
+    if status == "delivered":
+        message.deliver()
+    elif status == "failed":
+        message.fail()
+
+    assert 0 == json.loads(fake.events[-1].body)["chatMessage"]["totalPrice"]
+
+
+def test_the_common_values_are_those_of_the_service(fake: ChatFake) -> None:
+    body = emitted(fake, KINDS["delivered"])
+
+    message = body["chatMessage"]
+    assert "chat.message.updated" == body["type"]
+    assert "v2" == body["apiVersion"]
+    assert ("chat", "text", "USD") == (message["bizType"], message["type"], message["currency"])
+    assert body["id"].startswith("evt_")
+    assert message["chatMessageId"].startswith("wamid.")
+    assert re.fullmatch("[0-9a-f]+", message["conversation"]["id"])
+    assert "REGULAR" == message["conversation"]["type"]
+    assert "marketing" == message["conversation"]["originType"]
+
+
+def test_times_are_cut_off_to_milliseconds_never_rounded_up(fake: ChatFake) -> None:
+    """The fixture stands 1.234567 s after noon."""
+    message = fake.send_text()
+    fake.clock.advance(microseconds=999_432)  # 2.233999
+    message.deliver()
+    fake.clock.advance(microseconds=1)  # 2.234000
+    message.read()
+
+    body = json.loads(fake.events[-1].body)
+    times = {name: value for name, value in body["chatMessage"].items() if name.endswith("Time")}
+    assert {
+        "createTime": "2026-01-01T12:00:01.234Z",
+        "sendTime": "2026-01-01T12:00:01.234Z",
+        "deliverTime": "2026-01-01T12:00:02.233Z",
+        "readTime": "2026-01-01T12:00:02.234Z",
+    } == times
+    assert "2026-01-01T12:00:02.234Z" == body["createTime"]
+    assert "2026-01-02T12:00:02.233Z" == body["chatMessage"]["conversation"]["expireTime"]
+
+
+def test_a_message_read_at_once_was_delivered_and_read_in_the_same_instant(fake: ChatFake) -> None:
+    message = emitted(fake, KINDS["read at once"])["chatMessage"]
+
+    assert message["deliverTime"] == message["readTime"]
+
+
+def test_the_platforms_own_error_is_told_word_for_word(fake: ChatFake) -> None:
+    message = emitted(fake, KINDS["failed with a platform error"])["chatMessage"]
+
+    assert {
+        "message": "No such user",
+        "type": "OAuthException",
+        "code": "131030",
+        "trace_id": "AbC",
+        "error_data": {"messaging_product": "chat", "details": "Not on the list"},
+    } == message["chatApiError"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        ((), "131026", None),
+        (("100",), "100", "Parameter Invalid"),
+        (("131026", "Mine"), "131026", "Mine"),
+        (("470", "Too late"), "470", "Too late"),
+    ],
+)
+def test_a_failure_carries_its_code_and_text(
+    fake: ChatFake, arguments: tuple[str, ...], code: str, text: str | None
+) -> None:
+    fake.send_text().fail(*arguments)
+
+    message = json.loads(fake.events[-1].body)["chatMessage"]
+    assert code == message["errorCode"]
+    if text is None:  # the words for 131026 are not given
+        assert message["errorMessage"].strip()
+    else:
+        assert text == message["errorMessage"]
+
+
+def test_extra_fields_stand_in_every_event_of_their_message_and_in_no_other() -> None:
+    with frozen_fake() as fake:
+        fake.send_text(extra={"campaign": {"id": 7, "share": Decimal("0.10")}}).deliver().read()
+        fake.send_text()
+
+        found = [
+            json.loads(e.body, parse_float=str)["chatMessage"].get("campaign") for e in fake.events
+        ]
+        assert [{"id": 7, "share": "0.10"}] * 3 + [None] == found
+
+
+def test_a_teams_own_naming_replaces_the_neutral_word_everywhere() -> None:
+    naming = Naming(
+        event_type="wave.message.updated",
+        message_key="waveMessage",
+        original_id_key="waveId",
+        error_key="waveApiError",
+        trace_key="wtrace_id",
+        biz_type="wave",
+        messaging_product="wave",
+        id_prefix="wv.",
+    )
+    with frozen_fake(naming=naming) as fake:
+        fake.send_text().fail()
+        body = json.loads(fake.events[-1].body, parse_float=Decimal)
+
+    message = body["waveMessage"]
+    event_model(naming).model_validate(body)
+    with pytest.raises(pydantic.ValidationError):
+        event_model(Naming()).model_validate(body)
+    assert "wave.message.updated" == body["type"]
+    assert "wave" == message["bizType"]
+    assert message["waveId"].startswith("wv.")
+    assert "wave" == message["waveApiError"]["error_data"]["messaging_product"]
+    assert "wtrace_id" in message["waveApiError"]
+    assert not [path for path, _ in walk(body) if "chat" in path.lower()]
+    assert body.keys() == (ENVELOPE - {"chatMessage"}) | {"waveMessage"}
