@@ -1,0 +1,359 @@
+"""Grouping, the 24-hour session and its expiry (§1, §2.4, §8), recipients and their devices."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, IllegalTransition
+
+from .table import frozen_fake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALICE, BOB = "+4915100001", "+4915100002"
+DAY = timedelta(hours=24)
+MILLISECOND = timedelta(milliseconds=1)
+
+
+@pytest.fixture
+def fake() -> Iterator[ChatFake]:
+    with frozen_fake() as fake:
+        yield fake
+
+
+def expiries(message: Any) -> list[str]:
+    """`expireTime` in each of the message's events."""
+    bodies = [json.loads(event.body) for event in message.events]
+    return [body["chatMessage"]["conversation"]["expireTime"] for body in bodies]
+
+
+def together(*messages: Any) -> bool:
+    return len({message.conversation.id for message in messages}) == 1
+
+
+# -- grouping --------------------------------------------------------------------------------------
+
+
+def test_messages_to_nobody_in_particular_share_one_conversation(fake: ChatFake) -> None:
+    assert together(fake.send_text(), fake.send_text())
+
+
+def test_messages_to_one_recipient_share_a_pending_conversation(fake: ChatFake) -> None:
+    assert together(fake.send_text(to=ALICE), fake.send_text(to=ALICE))
+
+
+def test_a_recipient_is_the_same_by_address_or_as_an_object(fake: ChatFake) -> None:
+    alice = fake.recipient(ALICE)
+
+    assert together(fake.send_text(to=ALICE), fake.send_text(to=alice))
+
+
+@pytest.mark.parametrize("others", [{"to": BOB}, {"to": ALICE, "origin_type": "utility"}, {}])
+def test_another_recipient_or_origin_type_has_a_conversation_of_its_own(
+    fake: ChatFake, others: dict[str, Any]
+) -> None:
+    assert not together(fake.send_text(to=ALICE), fake.send_text(**others))
+
+
+def test_a_message_joins_the_open_session(fake: ChatFake) -> None:
+    first = fake.send_text().deliver()
+    fake.clock.advance(DAY - MILLISECOND)
+
+    assert together(first, fake.send_text())
+
+
+def test_at_the_instant_of_expiry_a_new_conversation_begins(fake: ChatFake) -> None:
+    first = fake.send_text().deliver()
+    fake.clock.advance(DAY)
+
+    second = fake.send_text()
+
+    assert not together(first, second)
+    assert Decimal("0.05") == second.held
+
+
+def test_a_pending_conversation_does_not_expire(fake: ChatFake) -> None:
+    first = fake.send_text()
+    fake.clock.advance(days=7)
+
+    assert together(first, fake.send_text())
+
+
+def test_a_pending_conversation_whose_messages_all_failed_is_used_again(fake: ChatFake) -> None:
+    first = fake.send_text()
+    first.fail()
+
+    second = fake.send_text().deliver()
+
+    assert together(first, second)
+    assert Decimal("0.05") == second.charged
+
+
+def test_a_rejected_message_has_no_conversation_and_makes_none(fake: ChatFake) -> None:
+    message = fake.submit_text().reject()
+
+    assert message.conversation is None
+    assert () == tuple(fake.conversations)
+
+
+def test_the_origin_type_of_the_configuration_is_the_default() -> None:
+    with frozen_fake(origin_type="utility", conversation_type="FREE") as fake:
+        fake.send_text().deliver()
+
+        conversation = json.loads(fake.events[-1].body)["chatMessage"]["conversation"]
+        assert ("utility", "FREE") == (conversation["originType"], conversation["type"])
+
+
+# -- a conversation of the test's own choosing -----------------------------------------------------
+
+
+def test_a_hex_id_names_a_new_conversation(fake: ChatFake) -> None:
+    first = fake.send_text(conversation="c0ffee")
+
+    assert "c0ffee" == first.conversation.id
+    assert ["c0ffee"] == [conversation.id for conversation in fake.conversations]
+
+
+def test_a_hex_id_names_the_conversation_that_has_it(fake: ChatFake) -> None:
+    first = fake.send_text(conversation="c0ffee").deliver()
+
+    second = fake.send_text(conversation="c0ffee").deliver()
+
+    assert together(first, second)
+    assert (Decimal("0.05"), 0) == (first.charged, second.charged)
+
+
+def test_a_conversation_may_be_named_by_itself_and_used_for_another_recipient(
+    fake: ChatFake,
+) -> None:
+    first = fake.send_text(to=ALICE)
+
+    assert together(first, fake.send_text(to=BOB, conversation=first.conversation))
+
+
+def test_a_named_conversation_separates_what_would_be_grouped(fake: ChatFake) -> None:
+    first = fake.send_text().deliver()
+
+    second = fake.send_text(conversation="c0ffee").deliver()
+
+    assert (Decimal("0.05"), Decimal("0.05")) == (first.charged, second.charged)
+
+
+def test_a_named_conversation_brings_its_origin_type_along(fake: ChatFake) -> None:
+    first = fake.send_text(origin_type="utility")
+
+    fake.send_text(conversation=first.conversation.id)
+
+    conversation = json.loads(fake.events[-1].body)["chatMessage"]["conversation"]
+    assert "utility" == conversation["originType"]
+
+
+def test_a_named_conversation_of_another_origin_type_is_refused(fake: ChatFake) -> None:
+    first = fake.send_text()
+
+    with pytest.raises(ValueError, match="marketing"):
+        fake.send_text(conversation=first.conversation, origin_type="utility")
+
+    assert (1, 1, 2) == (len(fake.messages), len(fake.events), len(fake.ledger))
+
+
+@pytest.mark.parametrize(("late", "refused"), [(-MILLISECOND, False), (timedelta(0), True)])
+def test_an_expired_conversation_takes_no_message(
+    fake: ChatFake, late: timedelta, refused: bool
+) -> None:
+    first = fake.send_text().deliver()
+    fake.clock.advance(DAY + late)
+    before = (len(fake.messages), len(fake.events), len(fake.ledger))
+
+    if refused:
+        with pytest.raises(IllegalTransition):
+            fake.send_text(conversation=first.conversation)
+        assert before == (len(fake.messages), len(fake.events), len(fake.ledger))
+    else:
+        assert together(first, fake.send_text(conversation=first.conversation))
+
+
+@pytest.mark.parametrize("conversation", ["", "xyz", "c0 ffee", 12, b"c0ffee"], ids=repr)
+def test_a_conversation_id_that_is_not_hex_is_refused(fake: ChatFake, conversation: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        fake.send_text(conversation=conversation)
+
+    assert () == tuple(fake.messages)
+
+
+@pytest.mark.parametrize("origin_type", ["", 5, b"marketing"], ids=repr)
+def test_an_origin_type_that_is_no_text_is_refused(fake: ChatFake, origin_type: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        fake.send_text(origin_type=origin_type)
+
+    assert () == tuple(fake.messages)
+
+
+# -- the charge of a session -----------------------------------------------------------------------
+
+
+def test_a_message_into_an_open_conversation_holds_and_costs_nothing(fake: ChatFake) -> None:
+    fake.send_text().deliver()
+    before = len(fake.ledger)
+
+    second = fake.send_text(price="9").deliver(price="9")
+
+    assert before == len(fake.ledger)
+    assert (0, 0) == (second.total_price, second.charged)
+
+
+def test_of_two_pending_messages_the_one_delivered_first_is_charged(fake: ChatFake) -> None:
+    first, second = fake.send_text(price="1"), fake.send_text(price="2")
+    assert Decimal(3) == fake.balance.held
+
+    second.deliver()
+    assert (Decimal(1), Decimal(2)) == (fake.balance.held, fake.balance.charged)
+
+    first.deliver()
+    assert (0, Decimal(2)) == (fake.balance.held, fake.balance.charged)
+    assert (0, 2) == (first.total_price, second.total_price)
+
+
+def test_a_message_delivered_after_its_session_expired_is_not_charged(fake: ChatFake) -> None:
+    first, second = fake.send_text(), fake.send_text()
+    first.deliver()
+    fake.clock.advance(days=2)
+
+    second.deliver()
+
+    assert (Decimal("0.05"), 0) == (fake.balance.charged, second.total_price)
+    assert together(first, second)
+
+
+def test_a_new_session_is_charged_again(fake: ChatFake) -> None:
+    fake.send_text().deliver()
+    fake.clock.advance(DAY)
+
+    fake.send_text().deliver()
+
+    assert Decimal("0.10") == fake.balance.charged
+
+
+# -- expireTime ------------------------------------------------------------------------------------
+
+
+def test_the_expiry_is_an_estimate_until_the_first_delivery_refreshes_it(fake: ChatFake) -> None:
+    message = fake.send_text()
+    fake.clock.advance(hours=3)
+    message.deliver()
+    fake.clock.advance(hours=1)
+    message.read()
+
+    refreshed = "2026-01-02T15:00:00.000Z"
+    assert ["2026-01-02T12:00:00.000Z", refreshed, refreshed] == expiries(message)
+
+
+def test_while_pending_each_message_estimates_from_its_own_sending(fake: ChatFake) -> None:
+    fake.send_text()
+    fake.clock.advance(hours=1)
+
+    assert ["2026-01-02T13:00:00.000Z"] == expiries(fake.send_text())
+
+
+def test_a_message_into_an_open_conversation_tells_the_sessions_own_expiry(fake: ChatFake) -> None:
+    fake.send_text().deliver()
+    fake.clock.advance(hours=1)
+
+    second = fake.send_text().deliver()
+
+    assert ["2026-01-02T12:00:00.000Z"] * 2 == expiries(second)
+
+
+def test_a_late_delivery_does_not_refresh_an_expiry_that_is_past(fake: ChatFake) -> None:
+    first, second = fake.send_text(), fake.send_text()
+    first.deliver()
+    fake.clock.advance(days=2)
+
+    second.deliver()
+
+    assert "2026-01-02T12:00:00.000Z" == expiries(second)[-1]
+
+
+@pytest.mark.parametrize("length", [timedelta(minutes=10), 600])
+def test_the_length_of_a_session_is_a_knob(length: Any) -> None:
+    with frozen_fake(conversation_length=length) as fake:
+        first = fake.send_text().deliver()
+        fake.clock.advance(timedelta(minutes=10) - MILLISECOND)
+        assert together(first, fake.send_text())
+
+        fake.clock.advance(MILLISECOND)
+        assert not together(first, fake.send_text())
+        assert ["2026-01-01T12:10:00.000Z"] * 2 == expiries(first)
+
+
+# -- recipients and their devices ------------------------------------------------------------------
+
+
+def test_a_delivery_reaches_all_devices_of_the_recipient(fake: ChatFake) -> None:
+    message = fake.send_text(to=fake.recipient(ALICE, devices=3)).deliver()
+
+    assert ["sent", *["delivered"] * 3] == [event.status for event in message.events]
+
+
+def test_a_delivery_reaches_only_the_devices_that_lack_the_message(fake: ChatFake) -> None:
+    message = fake.send_text(to=fake.recipient(ALICE, devices=3)).deliver(devices=1)
+
+    message.deliver()
+
+    assert ["sent", *["delivered"] * 3] == [event.status for event in message.events]
+
+
+def test_a_delivery_when_every_device_has_the_message_reaches_one_more(fake: ChatFake) -> None:
+    message = fake.send_text(to=fake.recipient(ALICE, devices=2)).deliver().deliver()
+
+    assert ["sent", *["delivered"] * 3] == [event.status for event in message.events]
+
+
+def test_a_second_device_repeats_the_first_delivery_time(fake: ChatFake) -> None:
+    message = fake.send_text().deliver()
+    fake.clock.advance(hours=1)
+    message.deliver()
+
+    bodies = [json.loads(event.body) for event in message.events[1:]]
+    assert ["2026-01-01T12:00:00.000Z"] * 2 == [b["chatMessage"]["deliverTime"] for b in bodies]
+    assert ["2026-01-01T12:00:00.000Z", "2026-01-01T13:00:00.000Z"] == [
+        body["createTime"] for body in bodies
+    ]
+
+
+def test_a_recipient_without_receipts_is_never_seen_to_read(fake: ChatFake) -> None:
+    private = fake.recipient(ALICE, read_receipts=False)
+
+    message = fake.send_text(to=private).deliver().read().read()
+
+    assert "delivered" == message.status
+    assert ["sent", "delivered"] == [event.status for event in message.events]
+
+
+def test_reading_at_once_without_receipts_is_a_delivery(fake: ChatFake) -> None:
+    private = fake.recipient(ALICE, devices=2, read_receipts=False)
+
+    message = fake.send_text(to=private).read()
+
+    assert ["sent", "delivered"] == [event.status for event in message.events]
+    assert Decimal("0.05") == message.charged
+
+
+@pytest.mark.parametrize(("knob", "distinct"), [("unique", 3), ("per-message", 1)])
+def test_whether_events_of_a_message_share_an_id_is_a_knob(knob: str, distinct: int) -> None:
+    with frozen_fake(event_ids=knob) as fake:
+        message = fake.send_text().deliver().read()
+        other = fake.send_text()
+
+        ids = {event.id for event in message.events}
+        assert distinct == len(ids)
+        assert not ids & {event.id for event in other.events}
