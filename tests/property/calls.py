@@ -1,0 +1,194 @@
+"""From a loose step to a definite call, and what the model makes of it.
+
+With its target and arguments settled, one call can be made on the model, the sync fake and the
+async fake alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .records import Conversation, Label, Message, Person, Refused
+from .scripts import (
+    BAD_CALLS,
+    FAILURES,
+    FOCUS,
+    PEOPLE,
+    REJECTIONS,
+    Advance,
+    Bad,
+    Money,
+    Rate,
+    Send,
+    Step,
+    ToDeadline,
+    Verb,
+    decimal,
+)
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call, with its target and arguments settled."""
+
+    verb: str
+    message: int | None = None
+    person: Person | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    expected_error: tuple[str, Any, Any] | None = None
+    conversation: Label | str | None = None
+    to: int = 0
+    how: int = 0
+    bad: bool = False
+
+
+@dataclass
+class Resolver:
+    """Settles what a step is about; remembers what the last deadline was about."""
+
+    model: Model
+    focus: Message | Conversation | None = None
+
+    def resolve(self, step: Step) -> Call | None:
+        """The call to make, or None where there is nothing to make it on."""
+        match step:
+            case Send():
+                return self._send(step)
+            case Verb():
+                return self._verb(step)
+            case Advance():
+                return Call("move", arguments={"at": self.model.now + step.micros}, how=step.how)
+            case ToDeadline():
+                return self._to_deadline(step)
+            case Money():
+                return Call(step.name, arguments={"amount": step.amount})
+            case Rate():
+                return Call("rate", arguments={"amount": step.amount})
+            case Bad():
+                return self._bad(step)
+
+    def _send(self, step: Send) -> Call | None:
+        arguments: dict[str, Any] = {"body": step.body}
+        if step.price is not None:
+            arguments["price"] = step.price
+        if step.origin is not None:
+            arguments["origin_type"] = step.origin
+        to, conversation = step.to, self._conversation(step.conversation)
+        person = PEOPLE[max(to, 0)]
+        if to == FOCUS:
+            if not isinstance(self.focus, Conversation):
+                return None
+            known = self.focus
+            to = next(i for i, p in enumerate(PEOPLE) if p.address == known.address)
+            person = PEOPLE[to]
+            arguments["origin_type"] = known.origin
+        if step.submit and conversation is not None:
+            # Whether a submission or its acceptance is refused is nobody's business: keep it fit.
+            arguments.pop("origin_type", None)
+        verb = "submit" if step.submit else "send"
+        return Call(verb, person=person, arguments=arguments, conversation=conversation, to=to)
+
+    def _conversation(self, asked: str | int | None) -> Label | str | None:
+        known = self.model.conversations
+        if asked is None or isinstance(asked, str):
+            return asked
+        if asked == FOCUS:
+            return self.focus.label if isinstance(self.focus, Conversation) else None
+        return known[-1 - asked % len(known)].label if known else None
+
+    def _target(self, which: int, *, submissions: bool) -> Message | None:
+        if which == FOCUS:
+            message = self.focus if isinstance(self.focus, Message) else None
+            # Only a message that was submitted apart has a handle that can be accepted.
+            return message if not submissions or message is None or message.apart else None
+        fit = [
+            m for m in self.model.messages if (m.apart if submissions else m.status != "submitted")
+        ]
+        return fit[-1 - which % len(fit)] if fit else None
+
+    def _verb(self, step: Verb) -> Call | None:
+        target = self._target(step.which, submissions=step.name in {"accept", "reject"})
+        if target is None:
+            return None
+        arguments: dict[str, Any] = {}
+        error = None
+        if step.name == "deliver":
+            arguments |= {} if step.devices is None else {"devices": step.devices}
+            arguments |= {} if step.price is None else {"price": step.price}
+        elif step.name in {"fail", "reject"}:
+            choices = FAILURES if step.name == "fail" else REJECTIONS
+            arguments, error = choices[step.variant % len(choices)]
+        return Call(step.name, target.label.number, arguments=arguments, expected_error=error)
+
+    def _to_deadline(self, step: ToDeadline) -> Call | None:
+        model = self.model
+        ahead: list[tuple[int, int, Message | Conversation]] = []
+        if step.what == "drop":
+            waiting = [m for m in model.messages if m.state == "sent"]
+            ahead = [(model.due(m), n, m) for n, m in enumerate(waiting)]
+        else:
+            for n, conversation in enumerate(model.conversations):
+                if conversation.expires is not None:
+                    ahead.append((conversation.expires, n, conversation))
+        ahead = [entry for entry in ahead if entry[0] + step.offset > model.now]
+        self.focus = None
+        if not ahead:
+            return None
+        due, _, self.focus = min(ahead, key=lambda entry: entry[:2])
+        model.met[f"moved to {step.what} {step.offset:+d} us"] += 1
+        return Call("move", arguments={"at": due + step.offset}, how=step.how)
+
+    def _bad(self, step: Bad) -> Call | None:
+        verb, arguments = BAD_CALLS[step.number]
+        target = None
+        if verb in {"deliver", "fail"}:
+            message = self._target(step.which, submissions=False)
+            if message is None:
+                return None
+            target = message.label.number
+        return Call(verb, target, person=PEOPLE[0], arguments=arguments, bad=True)
+
+
+def model_call(model: Model, call: Call) -> str | None:
+    """What the model makes of a call: the name of the error that is due, or None."""
+    price = call.arguments.get("price")
+    asked = None if price is None else decimal(price)
+    message = None if call.message is None else model.messages[call.message]
+    try:
+        match call.verb:
+            case "send" | "submit":
+                assert call.person is not None
+                getattr(model, call.verb)(
+                    call.person,
+                    call.arguments["body"],
+                    price=asked,
+                    origin=call.arguments.get("origin_type"),
+                    conversation=call.conversation,
+                )
+            case "rate":
+                model.going_rate = decimal(call.arguments["amount"])
+            case "move":
+                model.move_to(call.arguments["at"])
+            case "top_up" | "set_balance":
+                getattr(model, call.verb)(decimal(call.arguments["amount"]))
+            case "fail" | "reject":
+                assert call.expected_error is not None
+                getattr(model, call.verb)(message, *call.expected_error)
+            case "deliver":
+                assert message is not None
+                model.deliver(message, call.arguments.get("devices"), asked)
+            case "read":
+                assert message is not None
+                model.read_by_user(message)
+            case "accept":
+                assert message is not None
+                model.accept(message)
+            case _:
+                raise NotImplementedError(call.verb)
+    except Refused as refused:
+        return refused.kind
+    return None

@@ -1,0 +1,21 @@
+"""Shows in the terminal how often the random scripts met each path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from .paths import table
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    # Properties travel with the reports, so this works under xdist as well.
+    for report in terminalreporter.stats.get("passed", []):
+        met = dict(getattr(report, "user_properties", ())).get("chatfake paths")
+        if met is not None:
+            terminalreporter.section(report.head_line or report.nodeid)
+            for line in table(Counter(met)):
+                terminalreporter.write_line(line)

@@ -1,0 +1,372 @@
+"""A second opinion on the service: what it must do, said as plainly as possible.
+
+Nothing here comes from the package. Times are integers (microseconds since the epoch), sums are
+fractions, ids are labels (`m0`, `c0`, `e0`) that the comparison ties to real ones. The § of a rule
+is given where the rule is; "assumed" marks what the specification leaves open.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from .records import (
+    SOME_TEXT,
+    ZERO,
+    Conversation,
+    Entry,
+    Event,
+    Knobs,
+    Label,
+    Message,
+    Person,
+    Refused,
+    stamp,
+)
+
+
+@dataclass
+class Model:
+    knobs: Knobs
+    now: int
+    going_rate: Decimal = Decimal("0.05")
+    messages: list[Message] = field(default_factory=list)
+    conversations: list[Conversation] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    ledger: list[Entry] = field(default_factory=list)
+    met: Counter[str] = field(default_factory=Counter)
+    _sent_order: list[Label] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.ledger.append(Entry("opening", self.knobs.opening, self.now))
+
+    # -- money ---------------------------------------------------------------------------------
+
+    def total_of(self, *kinds: str) -> Fraction:
+        return sum((Fraction(e.amount) for e in self.ledger if e.kind in kinds), Fraction(0))
+
+    @property
+    def held(self) -> Fraction:
+        return self.total_of("hold") - self.total_of("release")
+
+    @property
+    def charged(self) -> Fraction:
+        return self.total_of("charge")
+
+    @property
+    def available(self) -> Fraction:
+        """A held amount is not part of it (assumed)."""
+        return self.total_of("opening", "top_up", "adjustment") - self.held - self.charged
+
+    @property
+    def reported(self) -> Fraction:
+        """What the balance query answers (§2.1)."""
+        return self.available + self.held if self.knobs.report_total else self.available
+
+    def top_up(self, amount: Decimal) -> None:
+        if amount <= 0:
+            raise Refused("ValueError", "a top-up is more than nothing")
+        self.met["top_up"] += 1
+        self.ledger.append(Entry("top_up", amount, self.now))
+
+    def set_balance(self, target: Decimal) -> None:
+        if target < 0:
+            raise Refused("ValueError", "a negative balance cannot be set")
+        difference = Fraction(target) - self.available
+        self.met[
+            "adjustment " + ("none" if not difference else "+" if difference > 0 else "-")
+        ] += 1
+        if difference:
+            self.ledger.append(Entry("adjustment", difference, self.now))
+
+    # -- time ----------------------------------------------------------------------------------
+
+    def deadlines(self) -> list[int]:
+        """Every moment ahead at which something ends: drops and running sessions."""
+        drops = [self.due(m) for m in self.messages if m.state == "sent"]
+        ends = [c.expires for c in self.conversations if c.expires is not None]
+        return sorted({at for at in (*drops, *ends) if at > self.now})
+
+    def due(self, message: Message) -> int:
+        assert message.sent is not None
+        return message.sent + self.knobs.drop_after
+
+    def next_due(self) -> int | None:
+        return min((self.due(m) for m in self.messages if m.state == "sent"), default=None)
+
+    def move_to(self, at: int) -> None:
+        """Drop what stayed `sent` for 30 days, each at its own time, in order (§3 rule 5)."""
+        assert at >= self.now
+        waiting = [m for m in self.messages if m.state == "sent" and self.due(m) <= at]
+        # Ties go by the order of sending: messages accepted later come later.
+        for message in sorted(
+            waiting, key=lambda m: (self.due(m), self._sent_order.index(m.label))
+        ):
+            message.dropped = True
+            self.met["sent -drop-> dropped"] += 1
+            self._release(message, self.due(message))  # no event, no status name (§3 rules 5, 6)
+        if len({self.due(m) for m in waiting}) > 1:
+            self.met["several due moments in one move"] += 1
+        for conversation in self.conversations:
+            if conversation.expires is not None and self.now < conversation.expires <= at:
+                self.met["conversation expired"] += 1
+        self.now = at
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        person: Person,
+        body: str,
+        *,
+        price: Decimal | None = None,
+        origin: str | None = None,
+        conversation: Label | str | None = None,
+    ) -> Message:
+        message = Message(
+            Label("m", len(self.messages)),
+            person,
+            body,
+            self.now,
+            price,
+            origin,
+            conversation,
+            True,
+        )
+        self.messages.append(message)
+        return message
+
+    def send(self, person: Person, body: str, **asked: Any) -> Message:
+        message = self.submit(person, body, **asked)
+        message.apart = False
+        try:
+            self.accept(message)
+        except Refused:
+            self.messages.pop()  # a refused call leaves no message behind
+            raise
+        return message
+
+    def accept(self, message: Message) -> None:
+        self._legal(message, "accept", "submitted")
+        found = self._find_conversation(message)
+        price = message.asked_price
+        if price is None:
+            price = self.going_rate if self.knobs.price is None else self.knobs.price
+        running = found is not None and found.started is not None
+        estimate = ZERO if running else price  # an open session costs nothing more (§1)
+        if self.knobs.fail_when_low and self.available < Fraction(estimate):
+            self.met["submitted -accept-> failed (balance too low)"] += 1
+            self._fail_before_sent(message, self.knobs.low_balance_code, SOME_TEXT, None)
+            return
+        if found is None:
+            found = self._new_conversation(message)
+        self._count_joining(found, running)
+        message.status, message.sent, message.conversation = "sent", self.now, found
+        message.own_price, message.total, message.sent_into_running = price, estimate, running
+        self._sent_order.append(message.label)
+        self.met["submitted -accept-> sent"] += 1
+        if estimate > 0:
+            message.held = estimate
+            self._post("hold", estimate, self.now, message)
+        self._emit(message)
+
+    def reject(self, message: Message, code: str, text: Any, platform_error: Any) -> None:
+        self._legal(message, "reject", "submitted")
+        self.met["submitted -reject-> failed"] += 1
+        self._fail_before_sent(message, code, text, platform_error)
+
+    def _fail_before_sent(self, message: Message, code: str, text: Any, platform: Any) -> None:
+        """§3 rule 4: no conversation and no times."""
+        message.status, message.error = "failed", (code, text, platform)
+        self._emit(message)
+
+    def _find_conversation(self, message: Message) -> Conversation | None:
+        asked = message.asked_conversation
+        if asked is not None:
+            for conversation in self.conversations:
+                if conversation.label == asked:
+                    break
+            else:
+                return None
+            if message.asked_origin not in {None, conversation.origin}:
+                self.met["refused: origin type of another conversation"] += 1
+                raise Refused("ValueError", "the conversation has another origin type")
+            if conversation.over(self.now):
+                self.met["refused: expired conversation"] += 1
+                raise Refused("IllegalTransition", "the conversation has expired")
+            return conversation
+        origin = message.asked_origin or self.knobs.origin
+        matching = [
+            c
+            for c in self.conversations
+            if (c.address, c.origin) == (message.person.address, origin) and not c.over(self.now)
+        ]
+        if len(matching) > 1:
+            self.met["grouping: several to choose from"] += 1
+        return matching[-1] if matching else None
+
+    def _new_conversation(self, message: Message) -> Conversation:
+        origin = message.asked_origin or self.knobs.origin
+        known = [c for c in self.conversations if isinstance(c.label, Label)]
+        label = message.asked_conversation or Label("c", len(known))
+        conversation = Conversation(label, message.person.address, origin)
+        if any((c.address, c.origin) == (conversation.address, origin) for c in self.conversations):
+            self.met["grouping: a new conversation after an expired one"] += 1
+        self.conversations.append(conversation)
+        return conversation
+
+    def _count_joining(self, found: Conversation, running: bool) -> None:
+        earlier = [m for m in self.messages if m.conversation is found]
+        if not earlier:
+            self.met["grouping: first message"] += 1
+        elif running:
+            self.met["grouping: into an open conversation"] += 1
+        elif all(m.status == "failed" for m in earlier):
+            self.met["grouping: into a pending one whose messages all failed"] += 1
+        elif all(m.state in {"failed", "dropped"} for m in earlier):
+            self.met["grouping: into a pending one whose messages are all gone"] += 1
+        else:
+            self.met["grouping: into a pending conversation"] += 1
+        if earlier and earlier[-1].person.address != earlier[0].person.address:
+            self.met["grouping: one conversation, two recipients"] += 1
+
+    # -- what happens on the handset -----------------------------------------------------------
+
+    def deliver(self, message: Message, devices: int | None, price: Decimal | None) -> None:
+        self._legal(message, "deliver", "sent", "delivered")
+        count = devices or max(1, message.person.devices - message.devices)
+        if message.status == "sent":
+            message.status, message.delivered = "delivered", self.now
+            self._arrive(message, price)
+            self.met["sent -deliver-> delivered"] += 1
+            if count > 1:
+                self.met["sent -deliver-> delivered (several devices)"] += 1
+        else:
+            self.met["delivered -deliver-> delivered (another device)"] += 1
+        message.devices += count
+        for _ in range(count):
+            self._emit(message)
+
+    def read_by_user(self, message: Message) -> None:
+        self._legal(message, "read", "sent", "delivered")
+        if not message.person.receipts:  # §3 rule 3
+            if message.status == "sent":
+                self.met["sent -read-> delivered (no receipts)"] += 1
+                self.deliver(message, 1, None)
+            else:
+                self.met["delivered -read-> delivered (no receipts)"] += 1
+            return
+        self.met[f"{message.status} -read-> read"] += 1
+        if message.status == "sent":  # at once: no delivered event (§3)
+            message.delivered, message.devices = self.now, 1
+            self._arrive(message, None)
+        message.status, message.read = "read", self.now
+        self._emit(message)
+
+    def fail(self, message: Message, code: str, text: Any, platform_error: Any) -> None:
+        self._legal(message, "fail", "sent")
+        self.met["sent -fail-> failed"] += 1
+        message.status, message.error, message.total = "failed", (code, text, platform_error), ZERO
+        self._release(message, self.now)
+        self._emit(message)
+
+    def _arrive(self, message: Message, price: Decimal | None) -> None:
+        """A message's first delivery; of a conversation's first, it is the charge (§1, §8)."""
+        conversation = message.conversation
+        assert conversation is not None
+        self._release(message, self.now)
+        message.total = ZERO
+        if conversation.started is not None:
+            running = "open" if message.sent_into_running else "pending"
+            over = " and now expired" if conversation.over(self.now) else ""
+            self.met[f"no charge: sent while {running}{over}"] += 1
+            return
+        conversation.started = self.now
+        conversation.expires = self.now + self.knobs.conversation_length
+        final = message.own_price if price is None else price
+        message.total = final
+        self.met[
+            "charge " + ("at the estimate" if price in {None, message.own_price} else "other")
+        ] += 1
+        if final > 0:
+            message.charged = final
+            self._post("charge", final, self.now, message)
+        else:
+            self.met["charge of nothing"] += 1
+
+    # -- entries and events --------------------------------------------------------------------
+
+    def _legal(self, message: Message, verb: str, *states: str) -> None:
+        if message.state not in states:
+            self.met[f"refused: {message.state}.{verb}"] += 1
+            raise Refused("IllegalTransition", f"{verb} of a message that is {message.state}")
+
+    def _release(self, message: Message, at: int) -> None:
+        if message.held > 0:
+            self._post("release", message.held, at, message)
+            message.held = ZERO
+
+    def _post(self, kind: str, amount: Decimal, at: int, message: Message) -> None:
+        assert message.conversation is not None
+        self.ledger.append(Entry(kind, amount, at, message.label, message.conversation.label))
+
+    def _emit(self, message: Message) -> None:
+        number = len(self.events)
+        event_id = Label("e", number)  # unique, unless asked otherwise (§2.2 leaves it open)
+        if self.knobs.event_id_per_message:
+            event_id = Label("e of m", message.label.number)
+        body = {
+            "id": event_id,
+            "type": "chat.message.updated",
+            "apiVersion": "v2",
+            "createTime": stamp(self.now),
+            "chatMessage": self._resource(message),
+        }
+        self.events.append(Event(message.status, message.label, self.now, body))
+
+    def _resource(self, message: Message) -> dict[str, Any]:
+        """§2.3, field by field: what is not listed for a status is absent."""
+        fields: dict[str, Any] = {
+            "id": message.label,
+            "chatMessageId": Label("wamid.", message.label.number),
+            "status": message.status,
+            "totalPrice": message.total,
+            "currency": self.knobs.currency,
+            "bizType": "chat",
+            "type": "text",
+            "text": {"body": message.body},
+        }
+        if message.error is not None:
+            code, text, platform = message.error
+            fields |= {"errorCode": code, "errorMessage": text}
+            if platform is not None:
+                fields["chatApiError"] = platform
+            return fields
+        assert message.sent is not None
+        fields |= {"createTime": stamp(message.created), "sendTime": stamp(message.sent)}
+        fields["conversation"] = self._conversation(message)
+        if message.delivered is not None:
+            fields["deliverTime"] = stamp(message.delivered)
+        if message.read is not None:
+            fields["readTime"] = stamp(message.read)
+        return fields
+
+    def _conversation(self, message: Message) -> dict[str, Any]:
+        """§2.4: `type` from the delivery on; the expiry is an estimate until the session runs."""
+        conversation = message.conversation
+        assert conversation is not None
+        assert message.sent is not None
+        expires = conversation.expires
+        if expires is None:
+            expires = message.sent + self.knobs.conversation_length
+        fields = {
+            "id": conversation.label,
+            "originType": conversation.origin,
+            "expireTime": stamp(expires),
+        }
+        if message.status != "sent":
+            fields["type"] = self.knobs.conversation_type
+        return fields

@@ -1,0 +1,96 @@
+"""How often each thing was met: what must never be missing from a run, and how it is shown."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from hypothesis import HealthCheck, Phase, settings
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+
+
+def profile(examples: int) -> settings:
+    """`examples` scripts, the same in every run; ten times as many, fresh ones, when thorough."""
+    return settings(
+        max_examples=examples * 10 if THOROUGH else examples,
+        derandomize=not THOROUGH,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+LEGAL = {
+    "submitted": {"accept", "reject"},
+    "sent": {"deliver", "read", "fail"},
+    "delivered": {"deliver", "read"},
+    "read": set(),
+    "failed": set(),
+    "dropped": set(),
+}
+VERBS = ["accept", "reject", "deliver", "read", "fail"]
+
+MUST_MEET = {
+    # every transition of §3, and those that the recipient's settings turn into others
+    "submitted -accept-> sent",
+    "submitted -reject-> failed",
+    "submitted -accept-> failed (balance too low)",
+    "sent -deliver-> delivered",
+    "sent -deliver-> delivered (several devices)",
+    "sent -read-> read",
+    "sent -read-> delivered (no receipts)",
+    "sent -fail-> failed",
+    "sent -drop-> dropped",
+    "delivered -deliver-> delivered (another device)",
+    "delivered -read-> read",
+    "delivered -read-> delivered (no receipts)",
+    # every refusal that the scripts can ask for
+    *(
+        f"refused: {state}.{verb}"
+        for state, legal in LEGAL.items()
+        for verb in VERBS
+        if state != "submitted" and verb not in legal
+    ),
+    "refused: expired conversation",
+    "refused: origin type of another conversation",
+    *(
+        f"refused: bad argument of {verb}"
+        for verb in ("send", "deliver", "fail", "top_up", "set_balance", "advance")
+    ),
+    # conversations
+    "conversation expired",
+    "grouping: first message",
+    "grouping: into a pending conversation",
+    "grouping: into a pending one whose messages all failed",
+    "grouping: into a pending one whose messages are all gone",
+    "grouping: into an open conversation",
+    "grouping: a new conversation after an expired one",
+    "grouping: one conversation, two recipients",
+    "grouping: several to choose from",
+    # money
+    "charge at the estimate",
+    "charge other",
+    "charge of nothing",
+    "no charge: sent while open",
+    "no charge: sent while open and now expired",
+    "no charge: sent while pending",
+    "no charge: sent while pending and now expired",
+    "top_up",
+    "adjustment +",
+    "adjustment -",
+    "adjustment none",
+    # time
+    "several due moments in one move",
+    *(f"moved to drop {micros:+d} us" for micros in (-1000, -1, 0, 1, 1000)),
+    *(f"moved to expiry {micros:+d} us" for micros in (-1000, -1, 0, 1, 1000)),
+}  # fmt: skip
+
+
+def table(met: Counter[str]) -> list[str]:
+    """The counts as aligned lines."""
+    return [f"{count:7}  {what}" for what, count in sorted(met.items())]

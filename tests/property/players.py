@@ -1,0 +1,272 @@
+"""Play a script on the model and the fake, and hold one against the other after every step."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import time_machine
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake, IllegalTransition
+from pytest_chatfake import exceptions as errors
+
+from .calls import Call, Resolver, model_call
+from .hands import Hands, Traveller, moment
+from .model import Model
+from .records import Label
+from .scripts import START
+
+if TYPE_CHECKING:
+    from .scripts import Script
+
+
+class Divergence(AssertionError):
+    """The fake and the model disagree."""
+
+
+class Number(Decimal):
+    """A JSON number that remembers its text."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise Divergence(f"a key twice in one object: {pairs}")
+    return dict(pairs)
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    return json.loads(body, parse_float=Number, parse_int=Number, object_pairs_hook=no_twins)
+
+
+class Names:
+    """Which real id stands for which label of the model; one to one."""
+
+    def __init__(self) -> None:
+        self.real: dict[Label, str] = {}
+        self.labels: dict[tuple[str, str], Label] = {}
+
+    def same(self, label: Label, real: object) -> bool:
+        if not isinstance(real, str) or real == "":
+            return False
+        known = self.real.setdefault(label, real)
+        owner = self.labels.setdefault((label.kind, real), label)
+        return known == real and owner == label
+
+
+class Play:
+    """One script, the model and the sync fake side by side."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.model = Model(script.config.knobs(), START * 1_000_000)
+        self.resolver = Resolver(self.model)
+        self.names = Names()
+        self.calls: list[tuple[Call, str | None]] = []
+        self.seen_events = 0
+        self.seen_entries = 0
+
+    def run(self) -> Model:
+        """Play it to the end; raises Divergence at the first difference."""
+        rate = [Decimal("0.05")]
+        fields = self.script.config.fields()
+        if self.script.config.price is None:
+            fields["price"] = lambda _message: rate[0]
+        with (
+            time_machine.travel(START, tick=False) as coordinates,
+            ChatFake(**fields) as self.fake,
+        ):
+            self.traveller = Traveller(coordinates)
+            self.hands = Hands(self.script, self.fake, rate)
+            self.compare()
+            for step in self.script.steps:
+                call = self.resolver.resolve(step)
+                if call is not None:
+                    self.play(call)
+            self.compare_messages()
+            self.compare_query()
+        return self.model
+
+    def play(self, call: Call) -> None:
+        number = len(self.model.messages)
+        state = None if call.message is None else self.model.messages[call.message].state
+        expected = None if call.bad else model_call(self.model, call)
+        self.calls.append((call, expected))
+        found: Exception | None = None
+        try:
+            self.hands.call(call, number, self.conversation(call), self.traveller)
+        except (errors.ChatFakeError, TypeError, ValueError) as error:
+            found = error
+        self.check_error(call, state, expected, found)
+        self.compare()
+        if call.verb == "move":
+            self.compare_messages()
+        elif call.message is not None:
+            self.compare_message(call.message)
+
+    def conversation(self, call: Call) -> Any:
+        """A conversation to name in a call: by its id, or as the object."""
+        label = call.conversation
+        if label is None:
+            return None
+        wanted = self.names.real[label] if isinstance(label, Label) else label
+        if call.to % 2 == 0:
+            for conversation in self.fake.conversations:
+                if conversation.id == wanted:
+                    return conversation
+        return wanted
+
+    # -- comparison ----------------------------------------------------------------------------
+
+    def differ(self, what: str, expected: object, found: object) -> None:
+        played = "\n".join(
+            f"  {n}. {call} -> {error}" for n, (call, error) in enumerate(self.calls)
+        )
+        raise Divergence(
+            f"{what}\nexpected (model): {expected!r}\nfound (fake):     {found!r}\n"
+            f"{self.script.config}, by_traveller={self.script.by_traveller}\n{played}"
+        )
+
+    def equal(self, what: str, expected: object, found: object) -> None:
+        if isinstance(expected, Label):
+            if not self.names.same(expected, found):
+                self.differ(what, f"{expected} = {self.names.real.get(expected)}", found)
+        elif isinstance(expected, dict) and isinstance(found, dict):
+            if expected.keys() != found.keys():
+                self.differ(f"keys of {what}", sorted(expected), sorted(found))
+            for key, value in expected.items():
+                self.equal(f"{what}.{key}", value, found[key])
+        elif expected != found:
+            self.differ(what, expected, found)
+
+    def check_error(
+        self, call: Call, state: str | None, expected: str | None, found: Exception | None
+    ) -> None:
+        if call.bad:
+            kinds: tuple[type[Exception], ...] = (TypeError, ValueError)
+            if call.verb == "advance":
+                kinds = (ValueError, errors.ClockError)
+            elif state not in {None, "sent"}:
+                kinds = (*kinds, IllegalTransition)  # which of two reasons is named is open
+            if not isinstance(found, kinds):
+                self.differ(f"a bad {call.verb} is refused", kinds, found)
+            self.model.met[f"refused: bad argument of {call.verb}"] += 1
+        elif expected == "ValueError":
+            if not isinstance(found, ValueError):
+                self.differ(f"{call.verb} is refused", expected, found)
+        else:
+            name = None if found is None else type(found).__name__
+            if name != expected:
+                self.differ(f"outcome of {call.verb}", expected, found)
+
+    def compare(self) -> None:
+        """Everything that is new since the last comparison, and the balance."""
+        events = self.fake.events
+        self.equal("number of events", len(self.model.events), len(events))
+        for expected, found in zip(
+            self.model.events[self.seen_events :], events[self.seen_events :], strict=True
+        ):
+            self.compare_event(expected, found)
+        self.seen_events = len(events)
+
+        ledger = self.fake.ledger
+        self.equal(
+            "kinds of ledger entries", [e.kind for e in self.model.ledger], [e.kind for e in ledger]
+        )
+        for entry, posted in zip(
+            self.model.ledger[self.seen_entries :], ledger[self.seen_entries :], strict=True
+        ):
+            self.equal("amount of a ledger entry", Decimal, type(posted.amount))
+            self.equal(f"amount of a {entry.kind}", Fraction(entry.amount), Fraction(posted.amount))
+            self.equal(f"time of a {entry.kind}", moment(entry.at), posted.at)
+            self.equal(f"message of a {entry.kind}", entry.message, posted.message_id)
+            self.equal(
+                f"conversation of a {entry.kind}", entry.conversation, posted.conversation_id
+            )
+        self.seen_entries = len(ledger)
+        self.compare_balance()
+        self.equal("now", moment(self.model.now), self.fake.clock.now)
+        due = self.model.next_due()
+        self.equal("next due", None if due is None else moment(due), self.fake.clock.next_due)
+
+    def compare_event(self, expected: Any, found: Any) -> None:
+        body = parse(found.body)
+        what = f"event {expected.status} of {expected.message}"
+        self.equal(what, expected.body, body)
+        price = body["chatMessage"]["totalPrice"]
+        wanted = expected.body["chatMessage"]["totalPrice"]
+        if not isinstance(price, Number) or (wanted and price.text != format(wanted, "f")):
+            self.differ(f"text of totalPrice in {what}", wanted, found.body)
+        self.equal(f"status of {what}", expected.status, found.status)
+        self.equal(f"message of {what}", expected.message, found.message_id)
+        self.equal(f"type of {what}", "chat.message.updated", found.type)
+        self.equal(f"id of {what}", body["id"], found.id)
+        self.equal(f"time of {what}", moment(expected.at), found.create_time)
+
+    def compare_balance(self) -> None:
+        model, balance, ledger = self.model, self.fake.balance, self.fake.ledger
+        for name in ("available", "held", "charged"):
+            self.equal(f"balance.{name}", getattr(model, name), Fraction(getattr(balance, name)))
+        self.equal("balance.currency", model.knobs.currency, balance.currency)
+        # The ledger alone, replayed, tells the same story.
+        sums: dict[str, Fraction] = {}
+        for entry in ledger:
+            sums[entry.kind] = sums.get(entry.kind, Fraction(0)) + Fraction(entry.amount)
+            if entry.kind not in {"opening", "adjustment"} and entry.amount <= 0:
+                self.differ("amounts are positive", "> 0", entry)
+        paid_in = sum(
+            (sums.get(kind, 0) for kind in ("opening", "top_up", "adjustment")), Fraction(0)
+        )
+        accounted = sum(map(Fraction, (balance.available, balance.held, balance.charged)))
+        self.equal("available + held + charged", paid_in, accounted)
+        held = sums.get("hold", Fraction(0)) - sums.get("release", Fraction(0))
+        self.equal("held, from the ledger", held, Fraction(balance.held))
+        self.equal("charged, from the ledger", sums.get("charge", 0), Fraction(balance.charged))
+
+    def compare_messages(self) -> None:
+        for number in range(len(self.model.messages)):
+            self.compare_message(number)
+
+    def compare_message(self, number: int) -> None:
+        expected = self.model.messages[number]
+        if expected.status == "submitted":
+            return
+        found = self.hands.handles[number]
+        what = f"message {number}"
+        self.equal(f"{what}.id", expected.label, found.id)
+        self.equal(f"{what}.chat_message_id", Label("wamid.", number), found.chat_message_id)
+        self.equal(f"{what}.status", expected.status, found.status)
+        self.equal(f"{what}.dropped", expected.dropped, found.dropped)
+        self.equal(f"{what}.total_price", expected.total, found.total_price)
+        self.equal(f"{what}.held", expected.held, found.held)
+        self.equal(f"{what}.charged", expected.charged, found.charged)
+        own = [e.status for e in self.model.events if e.message == expected.label]
+        self.equal(f"{what}.events", own, [event.status for event in found.events])
+        if expected.conversation is None:
+            self.equal(f"{what}.conversation", None, found.conversation)
+        else:
+            self.equal(
+                f"{what}.conversation.id", expected.conversation.label, found.conversation.id
+            )
+
+    def compare_query(self) -> None:
+        """`GET /v2/balance` (§4.1) tells the same amount, as an exact number."""
+        key = {"X-API-Key": self.fake.api_key}
+        response = Client(self.fake.wsgi_app).get("/v2/balance", headers=key)
+        self.equal("status of the balance query", 200, response.status_code)
+        body = parse(response.data)
+        self.equal("reported amount", self.model.reported, Fraction(body["amount"]))
+        self.equal("reported currency", self.model.knobs.currency, body["currency"])
+        conversations = [c.id for c in self.fake.conversations]
+        self.equal("number of conversations", len(self.model.conversations), len(conversations))
+        for expected, found in zip(self.model.conversations, conversations, strict=True):
+            self.equal("conversations, in order", expected.label, found)

@@ -1,0 +1,141 @@
+"""What the reference model is made of: labels for ids, times as integers, exact amounts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+DAY = 86_400_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ZERO = Decimal(0)
+
+
+class Refused(Exception):
+    """The model's way to say that a call is refused; `kind` is the name of the error expected."""
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(f"{kind}: {why}")
+        self.kind = kind
+
+
+class SomeText:
+    """Equal to every text that is not empty: words the specification leaves to the fake."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and other != ""
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "<some text>"
+
+
+SOME_TEXT: Any = SomeText()
+
+
+@dataclass(frozen=True)
+class Label:
+    """The model's name for an id; the n-th message, conversation, event, channel id."""
+
+    kind: str
+    number: int
+
+    def __repr__(self) -> str:
+        return f"{self.kind}{self.number}"
+
+
+def stamp(at: int) -> str:
+    """ISO 8601, UTC, milliseconds, `Z` (§2.2, §2.3); what is below a millisecond is cut off."""
+    moment = EPOCH + timedelta(microseconds=at // 1000 * 1000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """The part of the configuration that the rules depend on."""
+
+    opening: Decimal = Decimal(100)
+    price: Decimal | None = Decimal("0.05")  # None: a callable that answers `Model.going_rate`
+    conversation_length: int = DAY
+    drop_after: int = 30 * DAY
+    origin: str = "marketing"
+    conversation_type: str = "REGULAR"
+    currency: str = "USD"
+    fail_when_low: bool = False
+    report_total: bool = False
+    event_id_per_message: bool = False
+    low_balance_code: str = "BALANCE_INSUFFICIENT"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who gets a message: how many devices, and whether read receipts are on (§3)."""
+
+    address: str | None = None
+    devices: int = 1
+    receipts: bool = True
+
+
+@dataclass
+class Conversation:
+    label: Label | str  # a hex id of the user's own, or a label
+    address: str | None
+    origin: str
+    started: int | None = None
+    expires: int | None = None
+
+    def over(self, now: int) -> bool:
+        """The session is [start, start + 24 h): over at the instant itself (§8; assumed)."""
+        return self.expires is not None and now >= self.expires
+
+
+@dataclass
+class Message:
+    label: Label
+    person: Person
+    body: str
+    created: int
+    asked_price: Decimal | None
+    asked_origin: str | None
+    asked_conversation: Label | str | None
+    apart: bool = False  # submitted in one call, accepted or rejected in another
+    status: str = "submitted"
+    dropped: bool = False
+    sent: int | None = None
+    delivered: int | None = None
+    read: int | None = None
+    conversation: Conversation | None = None
+    sent_into_running: bool = False
+    own_price: Decimal = ZERO
+    total: Decimal = ZERO
+    held: Decimal = ZERO
+    charged: Decimal = ZERO
+    devices: int = 0
+    error: tuple[str, str, Any] | None = None
+
+    @property
+    def state(self) -> str:
+        return "dropped" if self.dropped else self.status
+
+
+@dataclass(frozen=True)
+class Entry:
+    kind: str
+    amount: Decimal | Fraction
+    at: int
+    message: Label | None = None
+    conversation: Label | str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    status: str
+    message: Label
+    at: int
+    body: dict[str, Any]

@@ -1,0 +1,291 @@
+"""Random scripts: what a test could do to the fake, as data.
+
+A script is a configuration and a list of steps. A step names its target loosely ("the third last
+message", "the next drop"), so that steps can be drawn, left out and made simpler at will.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from .records import DAY, SOME_TEXT, Knobs, Person
+
+START = 1_767_268_800  # 2026-01-01T12:00:00Z, in seconds
+MINUTE = 60_000_000
+
+PEOPLE = [
+    Person(),
+    Person("+4915100001"),
+    Person("+4915100002", devices=3),
+    Person("+4915100003", receipts=False),
+    Person("+4915100004", devices=2, receipts=False),
+]
+PRICES: list[Any] = [
+    "0.05",
+    "0.10",
+    "0",
+    "0.0725",
+    1,
+    Decimal("0.30"),
+    "12.5",
+    Decimal("1E+1"),
+    "0.1234567890123456789012345",
+]
+AMOUNTS: list[Any] = ["0.05", 25, Decimal("7.50"), "0.000001"]
+BODIES = ["Hello", "Grüße 👋", 'A "quoted" \\ word\nand a line', "</script>\u2028\x00\x1f"]
+ORIGINS = ["marketing", "utility"]
+HEX_IDS = ["c0ffee", "00aa11bb22cc33dd"]
+
+# What `fail` and `reject` may be told, beside the (code, text, platform error) to be expected.
+PLATFORM = {"message": "No", "type": "OAuth", "code": "7", "trace_id": "T1", "details": "why"}
+PLATFORM_BODY = {
+    "message": "No",
+    "type": "OAuth",
+    "code": "7",
+    "trace_id": "T1",
+    "error_data": {"messaging_product": "chat", "details": "why"},
+}
+PLATFORM_DEFAULT = {
+    "message": SOME_TEXT,
+    "type": SOME_TEXT,
+    "code": SOME_TEXT,
+    "trace_id": SOME_TEXT,
+    "error_data": {"messaging_product": "chat", "details": SOME_TEXT},
+}
+FAILURES: list[tuple[dict[str, Any], tuple[str, Any, Any]]] = [
+    ({}, ("131026", SOME_TEXT, PLATFORM_DEFAULT)),
+    ({"code": "100"}, ("100", "Parameter Invalid", PLATFORM_DEFAULT)),
+    ({"code": "470", "message": "Too late"}, ("470", "Too late", PLATFORM_DEFAULT)),
+    ({"message": "Gone", "platform_error": False}, ("131026", "Gone", None)),
+    ({"platform_error": PLATFORM}, ("131026", SOME_TEXT, PLATFORM_BODY)),
+]
+REJECTIONS: list[tuple[dict[str, Any], tuple[str, Any, Any]]] = [
+    ({}, ("100", "Parameter Invalid", None)),
+    ({"code": "131026"}, ("131026", SOME_TEXT, None)),
+    ({"code": "9", "message": "Own", "platform_error": True}, ("9", "Own", PLATFORM_DEFAULT)),
+    ({"platform_error": PLATFORM}, ("100", "Parameter Invalid", PLATFORM_BODY)),
+]
+# Arguments that nobody may get away with: (verb, keyword arguments).
+BAD_CALLS: list[tuple[str, dict[str, Any]]] = [
+    *[("send", {"price": price}) for price in (0.05, "-1", "NaN", "abc", True)],
+    ("send", {"origin_type": ""}),
+    ("send", {"conversation": "not hex"}),
+    ("send", {"body": 7}),
+    *[("deliver", {"devices": devices}) for devices in (0, -1, True, 1.5)],
+    *[("deliver", {"price": price}) for price in (0.05, "-0.01", "Infinity")],
+    ("fail", {"code": "no such code"}),
+    *[("top_up", {"amount": amount}) for amount in (0.5, "0", "-1", "lots", True)],
+    *[("set_balance", {"amount": amount}) for amount in (0.5, "-1", None)],
+    ("advance", {"delta": timedelta(microseconds=-1)}),
+]
+
+FOCUS = -1  # as a target: what the last `ToDeadline` was about
+
+
+@dataclass(frozen=True)
+class Send:
+    to: int
+    price: Any = None
+    origin: str | None = None
+    conversation: str | int | None = None  # a hex id, or the n-th last conversation known
+    body: str = "Hello"
+    submit: bool = False
+
+
+@dataclass(frozen=True)
+class Verb:
+    name: str  # accept, reject, deliver, read, fail
+    which: int
+    devices: int | None = None
+    price: Any = None
+    variant: int = 0
+
+
+@dataclass(frozen=True)
+class Advance:
+    micros: int
+    how: int = 0
+
+
+@dataclass(frozen=True)
+class ToDeadline:
+    what: str  # drop, expiry
+    offset: int
+    how: int = 0
+
+
+@dataclass(frozen=True)
+class Money:
+    name: str  # top_up, set_balance
+    amount: Any
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What the price callable answers from now on."""
+
+    amount: Any
+
+
+@dataclass(frozen=True)
+class Bad:
+    number: int
+    which: int
+
+
+Step = Send | Verb | Advance | ToDeadline | Money | Rate | Bad
+
+
+@dataclass(frozen=True)
+class Config:
+    """The configuration, said once for both: `knobs` for the model, `fields` for the fake."""
+
+    opening: Any = "100"
+    price: Any = "0.05"  # None: a callable
+    length: Any = timedelta(hours=24)
+    drop_after: Any = timedelta(days=30)
+    fail_when_low: bool = False
+    report_total: bool = False
+    per_message: bool = False
+
+    def knobs(self) -> Knobs:
+        return Knobs(
+            opening=decimal(self.opening),
+            price=None if self.price is None else decimal(self.price),
+            conversation_length=micros(self.length),
+            drop_after=micros(self.drop_after),
+            fail_when_low=self.fail_when_low,
+            report_total=self.report_total,
+            event_id_per_message=self.per_message,
+        )
+
+    def fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = {
+            "opening_balance": self.opening,
+            "conversation_length": self.length,
+            "drop_after": self.drop_after,
+            "seed": "script",
+        }
+        if self.price is not None:
+            fields["price"] = self.price
+        if self.fail_when_low:
+            fields["on_insufficient_balance"] = "fail"
+        if self.report_total:
+            fields["balance_amount"] = "total"
+        if self.per_message:
+            fields["event_ids"] = "per-message"
+        return fields
+
+
+@dataclass(frozen=True)
+class Script:
+    config: Config
+    steps: tuple[Step, ...]
+    # Time moved by the fake's own clock, or by the user's traveller behind its back.
+    by_traveller: bool = False
+    chunks: tuple[int, ...] = ()  # async mode: how many calls go into one `await`
+
+
+def decimal(value: Any) -> Decimal:
+    return Decimal(str(value))
+
+
+def micros(duration: Any) -> int:
+    if isinstance(duration, timedelta):
+        return duration // timedelta(microseconds=1)
+    return int(duration) * 1_000_000
+
+
+# -- strategies ------------------------------------------------------------------------------------
+
+targets = st.integers(0, 5)
+prices = st.one_of(st.none(), st.sampled_from(PRICES))
+offsets = st.sampled_from([-1000, -1, 0, 1, 1000])
+hows = st.integers(0, 3)
+conversations = st.one_of(st.none(), st.none(), st.integers(0, 3), st.sampled_from(HEX_IDS))
+sends = st.builds(
+    Send,
+    to=st.sampled_from([0, 0, 0, 1, 1, 2, 3, 4]),
+    price=prices,
+    origin=st.sampled_from([None, None, None, *ORIGINS]),
+    conversation=conversations,
+    body=st.sampled_from(BODIES),
+    submit=st.sampled_from([False, False, True]),
+)
+devices = st.sampled_from([None, None, 1, 2, 3])
+verbs = st.one_of(
+    st.builds(Verb, st.just("deliver"), targets, devices=devices, price=prices),
+    st.builds(Verb, st.sampled_from(["accept", "read", "deliver"]), targets),
+    st.builds(Verb, st.sampled_from(["fail", "reject"]), targets, variant=st.integers(0, 4)),
+)
+lengths = st.sampled_from(
+    [1, 37, 999, 1001, 123_457, 5 * MINUTE, DAY - 1000, DAY, DAY + 1, 29 * DAY + 3, 31 * DAY + 7]
+)
+moves = st.builds(Advance, lengths, hows)
+money = st.one_of(
+    st.builds(Money, st.just("top_up"), st.sampled_from(AMOUNTS)),
+    st.builds(Money, st.just("set_balance"), st.sampled_from(["0", "0.04", "3.14", 1000])),
+)
+rates = st.builds(Rate, st.sampled_from(PRICES))
+bad = st.builds(Bad, st.integers(0, len(BAD_CALLS) - 1), targets)
+at_the_drop = st.tuples(
+    st.builds(ToDeadline, st.just("drop"), offsets, hows),
+    st.builds(
+        Verb, st.sampled_from(["deliver", "read", "fail", "accept", "reject"]), st.just(FOCUS)
+    ),
+)
+at_the_expiry = st.tuples(
+    st.builds(ToDeadline, st.just("expiry"), offsets, hows),
+    st.builds(Send, to=st.just(FOCUS), conversation=st.sampled_from([None, None, FOCUS])),
+)
+exchange = st.tuples(sends, st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)))
+# Two messages wait in one conversation; the second arrives after the first, perhaps much later.
+side_by_side = st.builds(
+    lambda send, first, move, second: (send, send, first, move, second),
+    sends,
+    st.builds(Verb, st.just("deliver"), st.just(1), price=prices),
+    moves,
+    st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
+)
+# Several fall due, at moments of their own, in one long move.
+burst = st.tuples(sends, st.builds(Advance, st.sampled_from([1, 999, MINUTE])), sends, moves)
+
+
+def one(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Step, ...]]:
+    return strategy.map(lambda step: (step,))
+
+
+blocks = st.one_of(
+    st.just(()),  # the simplest block is none at all, so that a long script shrinks to a short one
+    one(sends), one(verbs), one(verbs), exchange, at_the_drop, at_the_expiry,
+    side_by_side, burst, one(moves), one(money), one(st.one_of(rates, bad)),
+)  # fmt: skip
+configs = st.one_of(
+    st.just(Config()),
+    st.builds(
+        Config,
+        opening=st.sampled_from(["100", "0", "0.10", Decimal("1.005")]),
+        price=st.sampled_from(["0.05", None, 1, "0"]),
+        length=st.sampled_from([timedelta(hours=24), 600, timedelta(seconds=1, microseconds=7)]),
+        drop_after=st.sampled_from([timedelta(days=30), 3600, timedelta(minutes=10)]),
+        fail_when_low=st.booleans(),
+        report_total=st.booleans(),
+        per_message=st.booleans(),
+    ),
+)
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> Script:
+    drawn = draw(st.lists(blocks, min_size=16, max_size=36))
+    return Script(
+        config=draw(configs),
+        steps=tuple(step for block in drawn for step in block),
+        by_traveller=draw(st.sampled_from([False, False, True])),
+        chunks=tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=6))),
+    )
