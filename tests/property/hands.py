@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from .calls import Call
-    from .scripts import Script
 
 
 def moment(micros: int) -> datetime:
@@ -26,10 +25,13 @@ def moment(micros: int) -> datetime:
 class Hands:
     """Makes the calls on the fake; in async mode the same calls lay steps."""
 
-    def __init__(self, script: Script, fake: ChatFake, rate: list[Decimal]) -> None:
+    def __init__(
+        self, fake: ChatFake, rate: list[Decimal], shift: Callable[[timedelta], Any] | None
+    ) -> None:
         self.fake = fake
-        self.rate = rate
-        self.by_traveller = script.by_traveller
+        self.rate = rate  # what the price callable answers
+        self.shift = shift  # the user's own traveller, where it moves the time
+        self.now = START * 1_000_000
         self.handles: dict[int, Any] = {}
         self.submissions: dict[int, Any] = {}
         self.people: list[Any] = [
@@ -41,19 +43,18 @@ class Hands:
             for person in PEOPLE
         ]
 
-    def call(self, call: Call, number: int, conversation: Any, traveller: Any) -> Any:
+    def call(self, call: Call, number: int, conversation: Any = None) -> Any:
         """Make `call`; `number` is the model's number for a message that it would create."""
         arguments = dict(call.arguments)
         if isinstance(arguments.get("platform_error"), dict):
             arguments["platform_error"] = PlatformError(**arguments["platform_error"])
         match call.verb:
             case "send" | "submit":
-                made = getattr(self.fake, f"{call.verb}_text")(
-                    arguments.pop("body", "Hello"),
-                    to=self.people[call.to],
-                    **({} if conversation is None else {"conversation": conversation}),
-                    **arguments,
-                )
+                if conversation is not None:
+                    arguments["conversation"] = conversation
+                body = arguments.pop("body", "Hello")
+                send = self.fake.send_text if call.verb == "send" else self.fake.submit_text
+                made = send(body, to=self.people[call.to], **arguments)
                 if not call.bad:
                     (self.handles if call.verb == "send" else self.submissions)[number] = made
                 return made
@@ -71,33 +72,21 @@ class Hands:
             case "advance":
                 return self.fake.clock.advance(arguments["delta"])
             case "move":
-                return self.move(arguments["at"], call.how, traveller)
+                return self.move(arguments["at"], call.how)
             case _:
                 raise NotImplementedError(call.verb)
 
-    def move(self, at: int, how: int, traveller: Any) -> Any:
-        """Move time to `at`, in one of the ways there are."""
-        if self.by_traveller:
-            # The user's own traveller, behind the fake's back.
-            now = EPOCH + timedelta(microseconds=traveller.now)
-            traveller.shift(moment(at) - now)
-            traveller.now = at
-            return None
+    def move(self, at: int, how: int) -> Any:
+        """Move time to `at`: behind the fake's back, or in one of the ways its clock has."""
+        distance = timedelta(microseconds=at - self.now)
+        self.now = at
+        if self.shift is not None:
+            return self.shift(distance)
         clock = self.fake.clock
         ways: list[Callable[[], Any]] = [
-            lambda: clock.advance(moment(at) - clock.now),
-            lambda: clock.advance(
-                microseconds=(moment(at) - clock.now) // timedelta(microseconds=1)
-            ),
+            lambda: clock.advance(distance),
+            lambda: clock.advance(microseconds=distance // timedelta(microseconds=1)),
             lambda: clock.move_to(moment(at)),
             lambda: clock.move_to(moment(at).isoformat().replace("+00:00", "Z")),
         ]
         return ways[how]()
-
-
-class Traveller:
-    """The user's traveller, with the moment it has reached."""
-
-    def __init__(self, coordinates: Any) -> None:
-        self.shift = coordinates.shift
-        self.now = START * 1_000_000

@@ -14,7 +14,7 @@ from pytest_chatfake import ChatFake, IllegalTransition
 from pytest_chatfake import exceptions as errors
 
 from .calls import Call, Resolver, model_call
-from .hands import Hands, Traveller, moment
+from .hands import Hands, moment
 from .model import Model
 from .records import Label
 from .scripts import START
@@ -78,15 +78,12 @@ class Play:
     def run(self) -> Model:
         """Play it to the end; raises Divergence at the first difference."""
         rate = [Decimal("0.05")]
-        fields = self.script.config.fields()
-        if self.script.config.price is None:
-            fields["price"] = lambda _message: rate[0]
         with (
-            time_machine.travel(START, tick=False) as coordinates,
-            ChatFake(**fields) as self.fake,
+            time_machine.travel(START, tick=False) as traveller,
+            ChatFake(**self.script.config.fields(rate)) as self.fake,
         ):
-            self.traveller = Traveller(coordinates)
-            self.hands = Hands(self.script, self.fake, rate)
+            shift = traveller.shift if self.script.by_traveller else None
+            self.hands = Hands(self.fake, rate, shift)
             self.compare()
             for step in self.script.steps:
                 call = self.resolver.resolve(step)
@@ -103,7 +100,7 @@ class Play:
         self.calls.append((call, expected))
         found: Exception | None = None
         try:
-            self.hands.call(call, number, self.conversation(call), self.traveller)
+            self.hands.call(call, number, self.conversation(call))
         except (errors.ChatFakeError, TypeError, ValueError) as error:
             found = error
         self.check_error(call, state, expected, found)

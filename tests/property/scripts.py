@@ -164,15 +164,15 @@ class Config:
             event_id_per_message=self.per_message,
         )
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self, rate: list[Decimal]) -> dict[str, Any]:
+        """What to give `ChatFake`; a price callable answers `rate[0]`."""
         fields: dict[str, Any] = {
             "opening_balance": self.opening,
             "conversation_length": self.length,
             "drop_after": self.drop_after,
             "seed": "script",
         }
-        if self.price is not None:
-            fields["price"] = self.price
+        fields["price"] = self.price or (lambda _message: rate[0])
         if self.fail_when_low:
             fields["on_insufficient_balance"] = "fail"
         if self.report_total:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import time_machine
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,8 +59,9 @@ class Case:
         self.fake = fake
         self.state = state
         self.submission = fake.submit_text("Hello")
-        self.message: Any = None
         if state == "submitted":
+            # A submission offers two verbs only; the message that it may become has the others.
+            self.message = Message(self.submission._engine, self.submission._message)
             return
         self.message = self.submission.accept()
         # Later than the sending, so that a stamp that is touched is a stamp that differs.

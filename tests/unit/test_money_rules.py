@@ -265,6 +265,18 @@ def test_a_price_callable_that_answers_nonsense_changes_nothing(answer: Any) -> 
         assert (1, 0, 0) == (len(fake.ledger), len(fake.events), len(fake.conversations))
 
 
+def test_a_submission_that_could_not_be_priced_can_still_be_rejected() -> None:
+    with frozen_fake(price=lambda message: "nonsense") as fake:
+        submission = fake.submit_text()
+        with pytest.raises(ValueError):
+            submission.accept()
+
+        message = submission.reject()
+
+        assert ("failed", None) == (message.status, message.conversation)
+        assert "conversation" not in json.loads(fake.events[-1].body)["chatMessage"]
+
+
 def test_a_message_for_nothing_posts_nothing(fake: ChatFake) -> None:
     message = fake.send_text(price="0").deliver()
 

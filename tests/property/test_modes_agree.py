@@ -1,0 +1,199 @@
+"""One script in sync and in async mode: the same bytes, the same ledger, the same money seen."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+import time_machine
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_chatfake import ChatFake, IllegalTransition
+
+from .calls import Call, Resolver, model_call
+from .hands import Hands
+from .model import Model
+from .paths import profile
+from .scripts import START, Script, scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+REFUSALS = (IllegalTransition, TypeError, ValueError)
+
+
+@dataclass
+class Piece:
+    """What goes into one `await`: calls, the last of which may be refused."""
+
+    calls: list[tuple[Call, int]] = field(default_factory=list)
+    refused: bool = False
+
+
+def pieces(script: Script) -> list[Piece]:
+    """Cut a script; after a refusal, sync code never reaches the rest of its piece either."""
+    model = Model(script.config.knobs(), START * 1_000_000)
+    resolver = Resolver(model)
+    sizes = cycle(script.chunks)
+    found, room = [Piece()], next(sizes)
+    for step in script.steps:
+        call = resolver.resolve(step)
+        if call is None:
+            continue
+        # What acts at once, behind the fake's back, is a piece of its own.
+        alone = call.verb == "rate" or (call.verb == "move" and script.by_traveller)
+        if alone or len(found[-1].calls) >= room:
+            found.append(Piece())
+            room = next(sizes)
+        number = len(model.messages)
+        refused = call.bad or model_call(model, call) is not None
+        found[-1].calls.append((call, number))
+        found[-1].refused = refused and not call.bad
+        if alone or refused:
+            found.append(Piece())
+    return found
+
+
+class Run:
+    """One run of a script, with a handler that watches the money in the middle of each attempt."""
+
+    def __init__(self, script: Script, mode: str, *, reacts: bool) -> None:
+        self.script = script
+        self.mode = mode
+        # A reaction may leave too little money for what the script does next: not where that matters.
+        self.reacts = reacts and not script.config.fail_when_low
+        self.seen: list[tuple[Any, ...]] = []
+        self.outcomes: list[str | None] = []
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        rate = [Decimal("0.05")]
+        fields = self.script.config.fields(rate)
+        with (
+            time_machine.travel(START, tick=False) as traveller,
+            ChatFake(mode=self.mode, **fields) as self.fake,
+        ):
+            shift = traveller.shift if self.script.by_traveller else None
+            self.hands = Hands(self.fake, rate, shift)
+            self.fake.webhooks.connect(handler=self.watch)
+            yield
+
+    def watch(self, request: Any) -> None:
+        balance = self.fake.balance
+        self.seen.append((request.id, balance.available, balance.held, balance.charged))
+        text = request.json()["chatMessage"]["text"]["body"]
+        if self.reacts and text != "Reaction" and len(self.seen) % 3 == 0:
+            # In the middle of an attempt a verb acts at once, and its event waits its turn.
+            self.fake.send_text("Reaction", to="+4915199999").deliver()
+            balance = self.fake.balance
+            self.seen.append(("reacted", balance.available, balance.held, balance.charged))
+
+    def story(self) -> dict[str, Any]:
+        """All that must not depend on the mode."""
+        fake = self.fake
+        return {
+            "outcomes": self.outcomes,
+            "bodies": [event.body for event in fake.events],
+            "attempted": [attempt.body for attempt in fake.webhooks.attempts],
+            "ledger": [
+                (e.kind, e.amount, e.at, e.message_id, e.conversation_id) for e in fake.ledger
+            ],
+            "seen": self.seen,
+            "balance": fake.balance,
+            "messages": [(m.id, m.status, m.dropped, m.total_price) for m in fake.messages],
+        }
+
+    def conversation(self, call: Call, ids: dict[str, str]) -> str | None:
+        """The id to name; what a message of another run was told is found in `ids`."""
+        if call.conversation is None or isinstance(call.conversation, str):
+            return call.conversation
+        return ids.get(repr(call.conversation))
+
+    def run_sync(self, script_pieces: list[Piece], ids: dict[str, str]) -> dict[str, Any]:
+        model = Model(self.script.config.knobs(), START * 1_000_000)
+        with self.open():
+            for piece in script_pieces:
+                outcome = None
+                for call, number in piece.calls:
+                    try:
+                        self.hands.call(call, number, self.conversation(call, ids))
+                    except REFUSALS as refused:
+                        outcome = type(refused).__name__
+                        break
+                    finally:
+                        if not call.bad:
+                            model_call(model, call)
+                    self.learn(model, ids)
+                self.outcomes.append(outcome)
+            return self.story()
+
+    def learn(self, model: Model, ids: dict[str, str]) -> None:
+        """Which conversation of the model's has which id; the same in every run of the script."""
+        for message in model.messages:
+            handle = self.hands.handles.get(message.label.number)
+            if message.conversation is not None and handle is not None and handle.conversation:
+                ids.setdefault(repr(message.conversation.label), handle.conversation.id)
+
+    async def run_async(self, script_pieces: list[Piece], ids: dict[str, str]) -> dict[str, Any]:
+        with self.open():
+            for piece in script_pieces:
+                self.outcomes.append(await self.perform(piece, ids))
+            return self.story()
+
+    async def perform(self, piece: Piece, ids: dict[str, str]) -> str | None:
+        """Lay the steps of one piece, then await the last of them."""
+        outcome, last = None, None
+        for call, number in piece.calls:
+            try:
+                last = self.hands.call(call, number, self.conversation(call, ids))
+            except REFUSALS as refused:  # a bad argument is refused on the spot
+                outcome = type(refused).__name__
+                last = None
+        if piece.refused and outcome is None:
+            self.fake.top_up("1000")  # sync code would not have come this far
+        try:
+            await (last if hasattr(last, "__await__") else self.fake.settle())
+        except REFUSALS as refused:
+            outcome = outcome or type(refused).__name__
+        return outcome
+
+
+def test_sync_and_async_mode_tell_the_same_story(
+    record_property: Callable[[str, object], None],
+) -> None:
+    met: Counter[str] = Counter()
+
+    with asyncio.Runner() as runner:
+
+        @profile(60)
+        @given(scripts(), st.booleans())
+        def play(script: Script, reacts: bool) -> None:
+            cut = pieces(script)
+            ids: dict[str, str] = {}
+            expected = Run(script, "sync", reacts=reacts).run_sync(cut, ids)
+
+            found = runner.run(Run(script, "async", reacts=reacts).run_async(cut, ids))
+
+            for part, told in expected.items():
+                assert told == found[part], part
+            met["scripts in both modes"] += 1
+            met["pieces of several calls"] += sum(len(piece.calls) > 1 for piece in cut)
+            met["refused in the middle of a plan"] += sum(
+                piece.refused and len(piece.calls) > 1 for piece in cut
+            )
+            met["attempts in which the balance was read"] += len(expected["seen"])
+            met["reactions"] += sum(seen[0] == "reacted" for seen in expected["seen"])
+
+        play()
+
+    record_property("chatfake paths", dict(met))
+    assert 5 == len(+met)
