@@ -69,7 +69,7 @@ class Run:
     def __init__(self, script: Script, mode: str, *, reacts: bool) -> None:
         self.script = script
         self.mode = mode
-        # A reaction may leave too little money for what the script does next: not where that matters.
+        # A reaction costs money, so none where the script may fail for want of it.
         self.reacts = reacts and not script.config.fail_when_low
         self.seen: list[tuple[Any, ...]] = []
         self.outcomes: list[str | None] = []

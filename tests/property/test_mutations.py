@@ -1,0 +1,90 @@
+"""Faults put into the code on purpose: the comparison with the model catches each of them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import Phase, given, settings
+
+from pytest_chatfake.domain.account import Account
+from pytest_chatfake.domain.conversations import Conversation
+
+from .paths import profile
+from .players import Divergence, Play
+from .scripts import Script, scripts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MILLISECOND = 1_000_000  # in nanoseconds
+
+
+def charge_every_device(patch: pytest.MonkeyPatch) -> None:
+    deliver = Account.deliver
+
+    def charging_again(self: Any, message: Any, devices: Any, price: Any, now: int) -> Any:
+        again = message.state == "delivered" and message.charged
+        facts = deliver(self, message, devices, price, now)
+        if again:
+            self.ledger.post(self._entry("charge", message.charged, message, now))
+        return facts
+
+    patch.setattr(Account, "deliver", charging_again)
+
+
+def forget_the_release_at_the_drop(patch: pytest.MonkeyPatch) -> None:
+    drop = Account.drop
+
+    def keeping_the_hold(self: Any, message: Any, now: int) -> Any:
+        held, message.held = message.held, Decimal(0)
+        fact = drop(self, message, now)
+        message.held = held
+        return fact
+
+    patch.setattr(Account, "drop", keeping_the_hold)
+
+
+def expire_too(offset: int) -> Callable[[pytest.MonkeyPatch], None]:
+    """Sessions end a little off, while `expireTime` tells the truth."""
+
+    def mutate(patch: pytest.MonkeyPatch) -> None:
+        state = Conversation.state
+        patch.setattr(Conversation, "state", lambda self, now: state(self, now - offset))
+
+    return mutate
+
+
+def write_the_expiry_too_late(patch: pytest.MonkeyPatch) -> None:
+    start = Conversation.start
+
+    def starting(self: Any, now: int, length: int) -> None:
+        start(self, now, length + MILLISECOND)
+
+    patch.setattr(Conversation, "start", starting)
+
+
+MUTATIONS = {
+    "a second device is charged again": (charge_every_device, "ledger"),
+    "the release is forgotten at the drop": (forget_the_release_at_the_drop, "ledger"),
+    "a session ends a millisecond late": (expire_too(MILLISECOND), ""),
+    "a session ends a millisecond early": (expire_too(-MILLISECOND), ""),
+    "a session is said to end a millisecond late": (write_the_expiry_too_late, "expireTime"),
+}
+
+
+@pytest.mark.parametrize(("mutate", "where"), MUTATIONS.values(), ids=MUTATIONS)
+def test_a_fault_put_into_the_code_is_caught(
+    mutate: Callable[[pytest.MonkeyPatch], None], where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @settings(profile(400), phases=[Phase.generate], report_multiple_bugs=False)
+    @given(scripts())
+    def play(script: Script) -> None:
+        Play(script).run()
+
+    mutate(monkeypatch)
+
+    with pytest.raises(Divergence) as divergence:
+        play()
+    assert where in str(divergence.value)
