@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from werkzeug import Request, Response
 from werkzeug.serving import WSGIRequestHandler
 
-from .replies import Reply, head, is_bodiless, server_error
+from .replies import Reply, head, is_bodiless, server_error, status_line
 from .requests import (
-    FIELD,
+    FIELD_LINE,
     ClientGone,
     Refusal,
     body_length,
@@ -43,17 +43,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection", "Site"]
 
-PLAIN_QUERY = re.compile(rb"GET (/v2/balance(?:\?[!-~]*)?) HTTP/1\.1\r\n((?:%s)*)\r\n" % FIELD)
-FIELDS = re.compile(FIELD)
+PLAIN_QUERY = re.compile(
+    rb"GET (/v2/balance(?:\?[!-~]*)?) HTTP/1\.1\r\n((?:%b)*)\r\n" % FIELD_LINE.pattern
+)
+"""A whole balance query, from the first byte to the blank line after its headers."""
 NOT_PLAIN = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
-"""Headers that make more of a request than its head."""
+"""Headers that make more of a request than these lines."""
 
 LINGER_SECONDS = 0.5
 LINGER_READS = 64
 
 
 class Site(Protocol):
-    """What a connection asks for answers. Called from many threads."""
+    """What a connection asks for answers, from many threads.
+
+    Neither answer raises: what goes wrong in a handler is a reply, too.
+    """
 
     def balance(self, key: str | None, target: str, /) -> Reply:
         """Answer the balance query (§4.1).
@@ -65,7 +70,7 @@ class Site(Protocol):
         ...
 
     def answer(self, request: Request, /) -> Response | Reply:
-        """Answer any request. Raises nothing: what goes wrong in a handler is a reply, too."""
+        """Answer any request."""
         ...
 
     def record_error(self, error: BaseException, /) -> None:
@@ -138,6 +143,7 @@ class Connection(WSGIRequestHandler):
             self.idle = False
             if not arrived:
                 return
+            self.command, self.request_version = "GET", "HTTP/1.1"  # until something else is read
             if not self._answer_plain_query(arrived):
                 self._answer_any_request()
         self._linger()
@@ -147,7 +153,7 @@ class Connection(WSGIRequestHandler):
         query = PLAIN_QUERY.match(arrived)
         if query is None:
             return False
-        fields = FIELDS.findall(query[2])
+        fields = FIELD_LINE.findall(query[2])
         headers = {name.lower(): value.strip(b" \t") for name, value in fields}
         if len(headers) < len(fields) or not NOT_PLAIN.isdisjoint(headers):
             return False
@@ -167,9 +173,9 @@ class Connection(WSGIRequestHandler):
             self.close_connection = True  # where the next request starts can't be known
             self._send_reply(refusal.reply)
             return
-        answer = self.site.answer(Request(environ))
+        answer = self.site.answer(Request(environ, populate_request=False))
         if isinstance(answer, Reply):
-            self._send_reply(answer, headers_only=self.command == "HEAD")
+            self._send_reply(answer)
         else:
             self._send_response(answer, environ)
 
@@ -205,26 +211,22 @@ class Connection(WSGIRequestHandler):
             self.close_connection = "close" in options
         return environ
 
-    def _send_reply(self, reply: Reply, *, headers_only: bool = False) -> None:
+    def _send_reply(self, reply: Reply) -> None:
         if (reply.delay and self._closed.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
             return
-        length = len(reply.body)
-        if reply.declared_length is not None:
-            length = reply.declared_length
+        body, length = reply.body, reply.declared_length
+        if length is None:
+            length = len(body)
+        else:
             self.close_connection = True
-        headers = [
-            ("Content-Type", reply.content_type),
-            ("Content-Length", str(length)),
-            *reply.headers,
-        ]
-        body = reply.body
+        content = [("Content-Type", reply.content_type), ("Content-Length", str(length))]
         if is_bodiless(reply.status):
-            headers = list(reply.headers)
+            body, content = b"", []
+        elif self.command == "HEAD":
             body = b""
-        if self.close_connection:
-            headers.append(("Connection", "close"))
-        self._send(head(reply.status, headers) + (b"" if headers_only else body))
+        headers = [*content, *reply.headers, *self._persistence()]
+        self._send(head(status_line(reply.status), headers) + body)
 
     def _send_response(self, response: Response, environ: dict[str, Any]) -> None:
         begun = False
@@ -257,10 +259,9 @@ class Connection(WSGIRequestHandler):
             self.close_connection = True
         if "close" in headers.get("Connection", "").lower():
             self.close_connection = True
-        if self.close_connection:
-            headers["Connection"] = "close"
-        reason = response.status.partition(" ")[2]
-        data = head(response.status_code, headers, reason=reason)
+        headers.pop("Connection", None)
+        headers.extend(self._persistence())
+        data = head(response.status, headers)
         if bodiless:
             yield data
             return
@@ -278,6 +279,13 @@ class Connection(WSGIRequestHandler):
         if missing:
             self.close_connection = True  # only so can the client know that nothing follows
         yield data + (b"0\r\n\r\n" if chunked else b"")
+
+    def _persistence(self) -> list[tuple[str, str]]:
+        if self.close_connection:
+            return [("Connection", "close")]
+        if self.request_version == "HTTP/1.0":
+            return [("Connection", "keep-alive")]
+        return []  # HTTP/1.1 keeps a connection unless told otherwise
 
     def _send(self, data: bytes) -> None:
         try:

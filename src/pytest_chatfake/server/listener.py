@@ -48,6 +48,10 @@ class Api(Protocol):
         """Answer a request that no handler matched either."""
         ...
 
+    def answered(self, request: Request, status: int, /) -> None:
+        """Take note of the status that a request is about to be answered with."""
+        ...
+
 
 class Unmatched(Exception):  # noqa: N818 - steers `Listener.answer`, never leaves it
     """No handler of pytest-httpserver matches."""
@@ -67,7 +71,6 @@ class Listener(HTTPServer):
     def __init__(self, api: Api) -> None:
         super().__init__("127.0.0.1", 0, threaded=True)
         self.api = api
-        self.balance = api.balance
         self._server: Server | None = None
 
     def start(self) -> None:
@@ -111,12 +114,26 @@ class Listener(HTTPServer):
         """How many clients are connected."""
         return 0 if self._server is None else len(self._server.connections)
 
+    def balance(self, key: str | None, target: str, /) -> Reply:
+        """Answer ``GET /v2/balance`` by the API."""
+        try:
+            return self.api.balance(key, target)
+        except BaseException as error:
+            self.record_error(error)
+            return server_error(error)
+
     def answer(self, request: Request, /) -> Response | Reply:
-        """Answer a request: by the API, by a handler, or as not found. Raises nothing.
+        """Answer a request: by the API, by a handler, or as not found.
 
         An error that leaves a handler is a 500 for the client, and is kept for the test as
         pytest-httpserver keeps it: ``check()`` raises it.
         """
+        answer = self._answer(request)
+        status = answer.status if isinstance(answer, Reply) else answer.status_code
+        self.api.answered(request, status)
+        return answer
+
+    def _answer(self, request: Request) -> Response | Reply:
         try:
             request.get_data()  # cached, so that matchers, handlers and the log all see it
             answer = self.api.dispatch(request)

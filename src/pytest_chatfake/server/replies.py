@@ -11,7 +11,15 @@ from werkzeug import Response
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Reply", "error_reply", "head", "is_bodiless", "server_error", "to_response"]
+__all__ = [
+    "Reply",
+    "error_reply",
+    "head",
+    "is_bodiless",
+    "server_error",
+    "status_line",
+    "to_response",
+]
 
 
 class Reply(NamedTuple):
@@ -65,23 +73,25 @@ def to_response(reply: Reply) -> Response:
     return response
 
 
-def head(status: int, headers: Iterable[tuple[str, str]], *, reason: str | None = None) -> bytes:
+def status_line(status: int) -> str:
+    """Return the status with the usual text beside it, such as ``200 OK``."""
+    return f"{status} {REASONS.get(status, '')}"
+
+
+def head(status: str, headers: Iterable[tuple[str, str]]) -> bytes:
     """Return an answer's status line and headers, with the blank line that ends them.
 
     There is no ``Date``: process time may stand still, and nothing here needs it.
 
     Args:
-        status: The HTTP status.
+        status: The HTTP status and the text beside it.
         headers: Names and values, in order.
-        reason: The text beside the status; None for the usual one.
 
     Raises:
         UnicodeEncodeError: A header has text beyond Latin-1, which HTTP can't carry.
     """
-    if reason is None:
-        reason = REASONS.get(status, "")
     fields = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    return f"HTTP/1.1 {status} {reason}\r\n{fields}\r\n".encode("latin-1")
+    return f"HTTP/1.1 {status}\r\n{fields}\r\n".encode("latin-1")
 
 
 def is_bodiless(status: int) -> bool:

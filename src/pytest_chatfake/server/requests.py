@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 __all__ = [
-    "FIELD",
+    "FIELD_LINE",
     "MAX_BODY",
     "MAX_FIELDS",
     "MAX_LINE",
@@ -38,11 +38,10 @@ MAX_BODY = 64 * 1024 * 1024
 """Bytes in a request's body: more than any test sends, little enough to keep in memory."""
 
 TOKEN = rb"[\w!#$%&'*+.^`|~-]+"
-FIELD = rb"(%s):([^\r\n\0]*)\r?\n" % TOKEN
+FIELD_LINE = re.compile(rb"(%s):([^\r\n\0]*)\r?\n" % TOKEN)
 """One header line. A folded line is none: HTTP/1.1 gave them up, and they hide other headers."""
 
 REQUEST_LINE = re.compile(rb"(%s) ([!-~\x80-\xff]+) HTTP/(\d)\.(\d)\r?\n" % TOKEN)
-FIELD_LINE = re.compile(FIELD)
 CHUNK_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 BLANK_LINES = (b"\r\n", b"\n")
 
@@ -78,6 +77,8 @@ def read_request_line(reader: BufferedReader) -> RequestLine:
         Refusal: It is no request line, or too long, or not HTTP/1.
         ClientGone: The connection ended first.
     """
+    if reader.peek()[:1] == b"\x16":  # its client would wait for us, and we for the line's end
+        raise _bad_request("this is TLS: the address starts with http://")
     line = b"\n"
     while line in BLANK_LINES:
         line = reader.readline(MAX_LINE + 1)

@@ -1,0 +1,143 @@
+"""An API to listen for, and a client that sees every byte. No test hangs: all sockets time out."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, Self
+
+from werkzeug import Request, Response
+
+from pytest_chatfake.server.listener import Listener
+from pytest_chatfake.server.replies import Reply, error_reply
+
+SECONDS = 5.0
+"""Before a test gives up on a socket or a thread."""
+
+BALANCE = b'{"amount":100,"currency":"USD"}'
+QUERY = b"GET /v2/balance HTTP/1.1\r\nHost: test\r\nX-API-Key: k\r\n\r\n"
+
+Answer = Reply | Response | Callable[[Request], Reply | Response]
+
+
+class FakeApi:
+    """Answers the balance query and whatever a test lays down; remembers who asked for what."""
+
+    def __init__(self) -> None:
+        self.reply = Reply(200, BALANCE)
+        self.answers: dict[str, Answer] = {}
+        self.queries: list[tuple[str | None, str]] = []
+        self.dispatched: list[Request] = []
+        self.statuses: list[tuple[str, int]] = []
+
+    def balance(self, key: str | None, target: str, /) -> Reply:
+        self.queries.append((key, target))
+        return self.reply
+
+    def dispatch(self, request: Request, /) -> Response | Reply | None:
+        self.dispatched.append(request)
+        if request.path == "/v2/balance":
+            return self.balance(request.headers.get("X-API-Key"), request.environ["RAW_URI"])
+        answer = self.answers.get(request.path)
+        return answer(request) if callable(answer) and not isinstance(answer, Response) else answer
+
+    def answered(self, request: Request, status: int, /) -> None:
+        self.statuses.append((request.path, status))
+
+    def not_found(self, request: Request, /) -> Reply:
+        return error_reply(404, "NOT_FOUND", request.path)
+
+
+class Received(NamedTuple):
+    """One answer, as it came over the wire."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    head: bytes
+
+
+class RawClient:
+    """A socket that sends what it is told and reads answers one by one."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.socket = socket.create_connection((listener.host, listener.port), timeout=SECONDS)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.reader = self.socket.makefile("rb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.close()
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def ask(self, data: bytes) -> Received:
+        self.send(data)
+        return self.receive()
+
+    def receive(self, *, bodiless: bool = False) -> Received:
+        """Read one answer; ``bodiless`` if it is the answer to a HEAD."""
+        head = self.reader.readline()
+        status = int(head.split()[1])
+        headers: dict[str, str] = {}
+        while (line := self.reader.readline()).strip():
+            head += line
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        if bodiless or status < 200 or status == 204:
+            body = b""
+        elif headers.get("transfer-encoding") == "chunked":
+            body = b"".join(self._chunks())
+        elif "content-length" in headers:
+            body = self.reader.read(int(headers["content-length"]))
+        else:
+            body = self.reader.read()
+        return Received(status, headers, body, head + line)
+
+    def rest(self) -> bytes:
+        """Read until the server hangs up."""
+        return self.reader.read()
+
+    def hung_up(self) -> bool:
+        """Wait until the server closes the connection; False if it sends something instead."""
+        try:
+            return self.rest() == b""
+        except ConnectionResetError:
+            return True
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := int(self.reader.readline(), 16):
+            yield self.reader.read(size)
+            assert b"\r\n" == self.reader.readline()
+        assert b"\r\n" == self.reader.readline()
+
+
+@contextmanager
+def listening(api: FakeApi | None = None) -> Iterator[Listener]:
+    """Run a listener, and stop it unless the test has."""
+    listener = Listener(api or FakeApi())
+    listener.start()
+    try:
+        yield listener
+    finally:
+        if listener.is_running():
+            listener.stop()
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Wait until the condition holds; False if it never does."""
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
