@@ -1,0 +1,420 @@
+"""The server's half of PEP 3333: what an app gets, and what it may do with it."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import sys
+import traceback
+from wsgiref.validate import validator
+
+import flask
+import pytest
+
+from pytest_chatfake.webhooks.requests import Answer
+from pytest_chatfake.webhooks.wsgi import WsgiDriver
+
+JSON = {"Content-Type": "application/json"}
+
+
+def post(app, body=b"{}", headers=JSON, path="/hooks/chat"):
+    return WsgiDriver(app, path).post(body, headers)
+
+
+class App:
+    """Answers, and remembers what it was called with."""
+
+    def __init__(self, status="200 OK", parts=(b"fine",)):
+        self.status, self.parts = status, list(parts)
+        self.environs = []
+        self.bodies = []
+
+    def __call__(self, environ, start_response):
+        self.environs.append(dict(environ))
+        self.bodies.append(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        start_response(self.status, [("Content-Type", "text/plain")])
+        return self.parts
+
+
+class Parts:
+    """A body that says whether it was closed."""
+
+    def __init__(self, *parts, failing=None):
+        self.parts, self.failing = parts, failing
+        self.closed = 0
+
+    def __iter__(self):
+        yield from self.parts
+        if self.failing is not None:
+            raise self.failing
+
+    def close(self):
+        self.closed += 1
+
+
+# What the app gets
+
+
+def test_the_body_arrives_as_it_is_and_the_answer_comes_back_whole():
+    app = App("201 Created", [b"o", b"", b"k"])
+
+    assert Answer(201, b"ok") == post(app, b'{"id":"evt_1"}')
+    assert [b'{"id":"evt_1"}'] == app.bodies
+
+
+def test_an_app_under_the_validator_finds_nothing_to_complain_about():
+    app = App()
+
+    assert Answer(200, b"fine") == post(
+        validator(app), b"x" * 10, {**JSON, "X-Signature": "v1=abc"}, "/a%20b/?q=1"
+    )
+    assert [b"x" * 10] == app.bodies
+
+
+def test_the_environ_is_that_of_a_post_as_a_server_says_it():
+    app = App()
+    post(app, b"12345", {**JSON, "X-Signature": "v1=abc"}, "/hooks/caf%C3%A9%2Fx?a=1&b=%20")
+
+    environ = app.environs[0]
+    assert {
+        "REQUEST_METHOD": "POST",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": "/hooks/cafÃ©/x",
+        "QUERY_STRING": "a=1&b=%20",
+        "SERVER_NAME": "testserver",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "CONTENT_TYPE": "application/json",
+        "CONTENT_LENGTH": "5",
+        "HTTP_HOST": "testserver",
+        "HTTP_X_SIGNATURE": "v1=abc",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    } == {key: value for key, value in environ.items() if key not in ("wsgi.input", "wsgi.errors")}
+
+
+def test_errors_of_the_app_go_where_the_test_looks_at_them(capsys):
+    def app(environ, start_response):
+        environ["wsgi.errors"].write("out of paper\n")
+        start_response("200 OK", [])
+        return []
+
+    post(app)
+
+    assert "out of paper\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["content-type", "Content-Type", "CONTENT-TYPE"])
+def test_the_content_type_has_its_own_key_whatever_its_case(name):
+    app = App()
+    post(app, headers={name: "text/json"})
+
+    assert "text/json" == app.environs[0]["CONTENT_TYPE"]
+    assert "HTTP_CONTENT_TYPE" not in app.environs[0]
+
+
+def test_a_header_that_is_there_twice_is_one_with_a_comma():
+    app = App()
+    post(app, headers={"X-Tag": "a", "x-tag": "b"})
+
+    assert "a,b" == app.environs[0]["HTTP_X_TAG"]
+
+
+def test_a_host_among_the_headers_is_the_app_s_host():
+    app = App()
+    post(app, headers={"host": "shop.example"})
+
+    assert "shop.example" == app.environs[0]["HTTP_HOST"]
+
+
+def test_what_an_app_writes_into_its_environ_is_not_seen_by_the_next_request():
+    seen = []
+
+    def app(environ, start_response):
+        seen.append("myframework.user" in environ)
+        environ["myframework.user"] = "ada"
+        environ["PATH_INFO"] = "/elsewhere"
+        start_response("200 OK", [])
+        return []
+
+    driver = WsgiDriver(app, "/")
+    driver.post(b"", {})
+    driver.post(b"", {})
+
+    assert [False, False] == seen
+
+
+def test_a_big_body_can_be_read_in_pieces():
+    pieces = []
+
+    def app(environ, start_response):
+        stream = environ["wsgi.input"]
+        while piece := stream.read(65536):
+            pieces.append(piece)
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [str(sum(map(len, pieces))).encode()]
+
+    body = bytes(range(256)) * 20_000
+    assert Answer(200, b"5120000") == post(validator(app), body)
+    assert body == b"".join(pieces)
+
+
+def test_a_body_can_be_read_by_line_and_past_its_end():
+    def app(environ, start_response):
+        stream = environ["wsgi.input"]
+        lines = [stream.readline(), *stream]
+        start_response("200 OK", [])
+        return [b"|".join([*lines, stream.read(), stream.read(5)])]
+
+    assert Answer(200, b"a\n|b\n|c||") == post(app, b"a\nb\nc")
+
+
+def test_an_app_need_not_read_the_body():
+    def app(environ, start_response):
+        start_response("413 Too Much", [("Content-Type", "text/plain")])
+        return [b"no"]
+
+    assert Answer(413, b"no") == post(validator(app), b"x" * 100_000)
+
+
+# What the app may answer
+
+
+@pytest.mark.parametrize(
+    ("said", "status"), [("200 OK", 200), ("204", 204), ("418 ", 418), ("599 Any Thing", 599)]
+)
+def test_a_status_may_come_without_a_reason(said, status):
+    assert Answer(status, b"") == post(App(said, []))
+
+
+@pytest.mark.parametrize(
+    "status", ["", "OK", "20", "2000 OK", "20x", "-20", "\uff1200 OK", "200\tOK"]
+)
+def test_a_status_without_a_number_is_refused(status):
+    with pytest.raises(ValueError, match="the WSGI app's status is such as '200 OK'"):
+        post(App(status))
+
+
+@pytest.mark.parametrize("status", [200, b"200 OK", None])
+def test_a_status_that_is_no_text_is_refused(status):
+    with pytest.raises(TypeError, match="the WSGI app's status is a str such as '200 OK'"):
+        post(App(status))
+
+
+def test_a_generator_may_start_the_response_when_it_is_first_asked():
+    def app(environ, start_response):
+        start_response("202 Accepted", [])
+        yield b"later, "
+        yield b"but not too late"
+
+    assert Answer(202, b"later, but not too late") == post(app)
+
+
+def test_a_generator_may_start_the_response_and_send_nothing():
+    def app(environ, start_response):
+        start_response("204 No Content", [])
+        return
+        yield b""
+
+    assert Answer(204, b"") == post(app)
+
+
+def test_empty_parts_may_come_before_the_response_starts_no_more_than_any_other():
+    def app(environ, start_response):
+        yield b""
+
+    with pytest.raises(RuntimeError, match="sent its body before it called start_response"):
+        post(app)
+
+
+def test_written_parts_come_before_returned_ones():
+    def app(environ, start_response):
+        write = start_response("200 OK", [("Content-Type", "text/plain")])
+        write(b"one ")
+        write(b"two ")
+        return [b"three"]
+
+    assert Answer(200, b"one two three") == post(validator(app))
+
+
+@pytest.mark.parametrize("part", ["text", bytearray(b"x"), 7, None])
+def test_a_part_that_is_not_bytes_is_refused(part):
+    parts = Parts(part)
+    with pytest.raises(TypeError, match=r"the WSGI app's body has a \w+ where bytes belong"):
+        post(App(parts=[part]))
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        return parts
+
+    with pytest.raises(TypeError):
+        post(app)
+    assert 1 == parts.closed
+
+
+def test_an_app_that_never_starts_its_response_is_refused():
+    with pytest.raises(RuntimeError, match="returned without calling start_response"):
+        post(lambda environ, start_response: [])
+
+
+def test_a_second_start_without_exc_info_is_refused():
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        start_response("500 Oh", [])
+        return []
+
+    with pytest.raises(RuntimeError, match="called start_response twice, without exc_info"):
+        post(app)
+
+
+def test_an_error_page_replaces_a_response_that_is_not_sent_yet():
+    def app(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        try:
+            raise LookupError
+        except LookupError:
+            start_response("500 Oh", [("Content-Type", "text/plain")], sys.exc_info())
+        return [b"sorry"]
+
+    assert Answer(500, b"sorry") == post(validator(app))
+
+
+def test_an_error_page_replaces_a_response_of_empty_parts_only():
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        yield b""
+        try:
+            raise LookupError
+        except LookupError:
+            start_response("500 Oh", [], sys.exc_info())
+        yield b"sorry"
+
+    assert Answer(500, b"sorry") == post(app)
+
+
+def test_an_error_that_comes_after_the_headers_were_sent_leaves_the_app_as_it_is():
+    error = LookupError("too late")
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        yield b"half of "
+        try:
+            raise error
+        except LookupError:
+            start_response("500 Oh", [], sys.exc_info())
+
+    with pytest.raises(LookupError) as raised:
+        post(app)
+    assert error is raised.value
+
+
+def test_write_counts_as_sending():
+    def app(environ, start_response):
+        start_response("200 OK", [])(b"half of ")
+        try:
+            raise LookupError("too late")
+        except LookupError:
+            start_response("500 Oh", [], sys.exc_info())
+        return []
+
+    with pytest.raises(LookupError, match="too late"):
+        post(app)
+
+
+# What is closed
+
+
+def test_a_body_is_closed_once_after_it_was_read():
+    parts = Parts(b"a", b"b")
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        return parts
+
+    assert Answer(200, b"ab") == post(app)
+    assert 1 == parts.closed
+
+
+def test_a_body_that_fails_half_way_is_closed_and_its_error_surfaces():
+    error = OSError("disk full")
+    parts = Parts(b"a", failing=error)
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        return parts
+
+    with pytest.raises(OSError, match="disk full") as raised:
+        post(app)
+    assert error is raised.value
+    assert 1 == parts.closed
+
+
+def test_a_body_without_an_answer_is_closed_too():
+    parts = Parts()
+    with pytest.raises(RuntimeError, match="without calling start_response"):
+        post(lambda environ, start_response: parts)
+    assert 1 == parts.closed
+
+
+def test_a_generator_is_closed_before_the_attempt_is_over():
+    closed = []
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        try:
+            yield b"a"
+            yield "not bytes"
+        finally:
+            closed.append(True)
+
+    with pytest.raises(TypeError):
+        post(app)
+    assert [True] == closed
+
+
+def test_an_error_while_closing_surfaces():
+    class Sticky(Parts):
+        def close(self):
+            raise OSError("does not close")
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        return Sticky(b"a")
+
+    with pytest.raises(OSError, match="does not close"):
+        post(app)
+
+
+def test_an_error_keeps_the_app_s_own_traceback():
+    def deep_in_the_app():
+        raise LookupError("no such message")
+
+    def app(environ, start_response):
+        deep_in_the_app()
+
+    with pytest.raises(LookupError) as raised:
+        post(app)
+    assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
+
+
+# Frameworks
+
+
+def test_a_flask_app_gets_json_and_streams_its_answer():
+    app = flask.Flask(__name__)
+    closed = []
+
+    @app.post("/hooks/<channel>")
+    def hook(channel):
+        event = flask.request.get_json()
+        response = flask.Response(iter([channel, ":", event["id"]]), status=202)
+        response.call_on_close(lambda: closed.append(True))
+        return response
+
+    assert Answer(202, b"chat:evt_1") == post(app, b'{"id":"evt_1"}')
+    assert [True] == closed
