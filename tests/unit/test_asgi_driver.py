@@ -1,0 +1,392 @@
+"""The server's half of ASGI: what an app gets, and what it may do with it."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+
+import pytest
+import trio
+
+from pytest_chatfake.webhooks.asgi import AsgiDriver
+from pytest_chatfake.webhooks.requests import Answer
+
+from .both_frameworks import BOTH, in_asyncio, in_trio
+
+JSON = {"Content-Type": "application/json"}
+
+
+def post(app, body=b"{}", headers=JSON, path="/hooks/chat", *, run=in_asyncio, state=None):
+    return run(lambda: AsgiDriver(app, path).post(body, headers, state))
+
+
+async def start(send, status=200):
+    await send({"type": "http.response.start", "status": status, "headers": []})
+
+
+async def finish(send, body=b""):
+    await send({"type": "http.response.body", "body": body})
+
+
+class App:
+    """Answers, and remembers what it was called with."""
+
+    def __init__(self):
+        self.scopes = []
+        self.messages = []
+
+    async def __call__(self, scope, receive, send):
+        self.scopes.append(scope)
+        self.messages.append(await receive())
+        await start(send)
+        await finish(send, b"fine")
+
+
+# What the app gets
+
+
+@BOTH
+def test_the_body_arrives_in_one_message_and_the_answer_comes_back(run):
+    app = App()
+
+    assert Answer(200, b"fine") == post(app, b'{"id":"evt_1"}', run=run)
+    assert [{"type": "http.request", "body": b'{"id":"evt_1"}', "more_body": False}] == app.messages
+
+
+def test_the_scope_is_that_of_a_post_as_a_server_says_it():
+    app = App()
+    post(app, b"12345", {**JSON, "X-Signature": "v1=abc"}, "/hooks/caf%C3%A9?a=1&b=%20")
+
+    assert {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/hooks/café",
+        "raw_path": b"/hooks/caf%C3%A9",
+        "query_string": b"a=1&b=%20",
+        "root_path": "",
+        "headers": [
+            (b"host", b"testserver"),
+            (b"content-type", b"application/json"),
+            (b"x-signature", b"v1=abc"),
+            (b"content-length", b"5"),
+        ],
+        "client": ("127.0.0.1", 50000),
+        "server": ("testserver", 80),
+    } == app.scopes[0]
+
+
+def test_a_host_among_the_headers_replaces_ours():
+    app = App()
+    post(app, headers={"HOST": "shop.example"})
+
+    assert (b"host", b"shop.example") == app.scopes[0]["headers"][0]
+
+
+def test_what_an_app_writes_into_its_scope_is_not_seen_by_the_next_request():
+    seen = []
+
+    async def app(scope, receive, send):
+        seen.append(("user" in scope, "extra" in scope["asgi"], len(scope["headers"])))
+        scope["user"] = scope["asgi"]["extra"] = "ada"
+        scope["headers"].append((b"x", b"y"))
+        await start(send)
+        await finish(send)
+
+    driver = AsgiDriver(app, "/")
+    in_asyncio(lambda: driver.post(b"", {}))
+    in_asyncio(lambda: driver.post(b"", {}))
+
+    assert [(False, False, 2)] * 2 == seen
+
+
+def test_each_request_has_its_own_copy_of_the_state():
+    async def app(scope, receive, send):
+        scope["state"]["added"] = True
+        scope["state"]["shared"].append("request")
+        await start(send)
+        await finish(send)
+
+    state = {"shared": []}
+    post(app, state=state)
+
+    assert {"shared": ["request"]} == state
+
+
+def test_without_a_lifespan_there_is_no_state():
+    app = App()
+    post(app)
+
+    assert "state" not in app.scopes[0]
+
+
+# What happens after the body
+
+
+@BOTH
+def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
+    order = []
+
+    async def app(scope, receive, send):
+        await receive()
+
+        async def watch():
+            order.append((await receive())["type"])
+
+        async def answer():
+            await start(send)
+            await send({"type": "http.response.body", "body": b"a", "more_body": True})
+            await pause()
+            order.append("half")
+            await finish(send, b"b")
+            order.append("complete")
+
+        if run is in_trio:
+            pause = trio.lowlevel.checkpoint
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(watch)
+                nursery.start_soon(answer)
+        else:
+
+            async def pause():
+                await asyncio.sleep(0)
+
+            async with asyncio.TaskGroup() as group:
+                group.create_task(watch())
+                group.create_task(answer())
+        order.append((await receive())["type"])
+
+    assert Answer(200, b"ab") == post(app, run=run)
+    assert ["half", "complete", "http.disconnect", "http.disconnect"] == order
+
+
+@BOTH
+def test_background_work_is_finished_before_the_attempt_is_over(run):
+    done = []
+
+    async def app(scope, receive, send):
+        await start(send)
+        await finish(send, b"accepted")
+        await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
+        done.append(True)
+
+    assert Answer(200, b"accepted") == post(app, run=run)
+    assert [True] == done
+
+
+def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
+    told = []
+
+    async def main():
+        async def app(scope, receive, send):
+            await receive()
+
+            async def watch():
+                told.append((await receive())["type"])
+
+            tasks.append(asyncio.create_task(watch()))
+            await asyncio.sleep(0)
+            raise LookupError("before any answer")
+
+        tasks = []
+        with pytest.raises(LookupError):
+            await AsgiDriver(app, "/").post(b"", {})
+        await tasks[0]
+
+    in_asyncio(main)
+    assert ["http.disconnect"] == told
+
+
+# What the app may answer
+
+
+@pytest.mark.parametrize("part", [b"abc", bytearray(b"abc"), memoryview(b"abc")])
+def test_any_bytes_are_a_body(part):
+    async def app(scope, receive, send):
+        await start(send)
+        await finish(send, part)
+
+    assert Answer(200, b"abc") == post(app)
+
+
+def test_a_buffer_that_is_filled_anew_is_copied():
+    async def app(scope, receive, send):
+        buffer = bytearray(b"one")
+        await start(send)
+        await send({"type": "http.response.body", "body": buffer, "more_body": True})
+        buffer[:] = b"two"
+        await finish(send, buffer)
+
+    assert Answer(200, b"onetwo") == post(app)
+
+
+def test_a_body_message_may_have_no_body():
+    async def app(scope, receive, send):
+        await start(send, 204)
+        await send({"type": "http.response.body"})
+
+    assert Answer(204, b"") == post(app)
+
+
+@pytest.mark.parametrize("part", ["text", 5, None])
+def test_a_body_that_is_not_bytes_is_refused(part):
+    async def app(scope, receive, send):
+        await start(send)
+        await finish(send, part)
+
+    with pytest.raises(TypeError):
+        post(app)
+
+
+@BOTH
+def test_an_app_that_returns_without_an_answer_is_refused(run):
+    async def app(scope, receive, send):
+        await receive()
+
+    with pytest.raises(RuntimeError, match="the ASGI app returned without an answer"):
+        post(app, run=run)
+
+
+def test_an_app_that_returns_in_the_middle_of_its_answer_is_refused():
+    async def app(scope, receive, send):
+        await start(send)
+        await send({"type": "http.response.body", "body": b"a", "more_body": True})
+
+    with pytest.raises(RuntimeError, match="returned before its answer was complete"):
+        post(app)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        (["body"], "sent 'http.response.body' before 'http.response.start'"),
+        (["start", "start"], "sent 'http.response.start' where 'http.response.body' belongs"),
+        (["start", "trailers"], "sent 'http.response.trailers' where"),
+        (["start", "body", "body"], "sent 'http.response.body' after its answer was complete"),
+    ],
+)
+def test_messages_out_of_order_are_refused(kinds, message):
+    async def app(scope, receive, send):
+        for kind in kinds:
+            await send({"type": f"http.response.{kind}", "status": 200})
+
+    with pytest.raises(RuntimeError, match=message):
+        post(app)
+
+
+@BOTH
+def test_an_error_keeps_the_app_s_own_traceback(run):
+    def deep_in_the_app():
+        raise LookupError("no such message")
+
+    async def app(scope, receive, send):
+        deep_in_the_app()
+
+    with pytest.raises(LookupError) as raised:
+        post(app, run=run)
+    assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
+
+
+def test_an_error_after_the_answer_surfaces_too():
+    async def app(scope, receive, send):
+        await start(send)
+        await finish(send)
+        raise OSError("the background job broke")
+
+    with pytest.raises(OSError, match="the background job broke"):
+        post(app)
+
+
+# Cancellation
+
+
+def test_a_cancellation_ends_the_app_and_leaves_no_task():
+    ended = []
+
+    async def app(scope, receive, send):
+        await receive()
+        try:
+            await receive()
+        finally:
+            ended.append(True)
+
+    async def main():
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await AsgiDriver(app, "/").post(b"", {})
+
+    in_asyncio(main)
+    assert [True] == ended
+
+
+def test_a_cancellation_ends_the_app_in_trio():
+    ended = []
+
+    async def app(scope, receive, send):
+        await receive()
+        try:
+            await receive()
+        finally:
+            ended.append(True)
+
+    async def main():
+        with trio.move_on_after(0.01) as scope:
+            await AsgiDriver(app, "/").post(b"", {})
+        return scope.cancelled_caught
+
+    assert in_trio(main)
+    assert [True] == ended
+
+
+# Frameworks
+
+
+@BOTH
+def test_starlette_streams_and_runs_its_background_task(run):
+    from starlette.applications import Starlette
+    from starlette.background import BackgroundTask
+    from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
+    from starlette.responses import StreamingResponse
+    from starlette.routing import Route
+
+    done = []
+
+    async def hook(request):
+        event = await request.json()
+
+        async def parts():
+            yield "got "
+            yield event["id"]
+
+        return StreamingResponse(parts(), 202, background=BackgroundTask(done.append, event["id"]))
+
+    async def passing(request, call_next):
+        return await call_next(request)
+
+    app = Starlette(
+        routes=[Route("/hooks/chat", hook, methods=["POST"])],
+        middleware=[Middleware(BaseHTTPMiddleware, dispatch=passing)],
+    )
+
+    assert Answer(202, b"got evt_1") == post(app, b'{"id":"evt_1"}', run=run)
+    assert ["evt_1"] == done
+
+
+@BOTH
+def test_starlette_s_errors_surface(run):
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    async def hook(request):
+        raise LookupError("no such message")
+
+    app = Starlette(routes=[Route("/", hook, methods=["POST"])])
+
+    with pytest.raises(LookupError, match="no such message"):
+        post(app, path="/", run=run)

@@ -1,0 +1,389 @@
+"""An app's lifespan around a block, in asyncio, in trio, and from plain code."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from contextlib import asynccontextmanager
+from types import SimpleNamespace
+
+import pytest
+import trio
+from fastapi import FastAPI, Request
+
+from pytest_chatfake.webhooks.asgi import Lifespan
+from pytest_chatfake.webhooks.portal import Portal
+from pytest_chatfake.webhooks.requests import Answer
+from pytest_chatfake.webhooks.targets import AsgiTarget
+
+from .both_frameworks import BOTH, in_asyncio, in_trio
+
+REQUEST = SimpleNamespace(body=b"{}", headers={})
+
+
+def in_plain_code(function):
+    """Drive a coroutine function that awaits nothing but `both.lifespan` and `both.attempt`."""
+    coroutine = function()
+    with pytest.raises(StopIteration) as stopped:
+        coroutine.send(None)
+    return stopped.value.value
+
+
+THREE = pytest.mark.parametrize(
+    "run", [in_asyncio, in_trio, in_plain_code], ids=["asyncio", "trio", "plain"]
+)
+
+
+@pytest.fixture
+def portal():
+    portal = Portal()
+    yield portal
+    portal.close()
+
+
+@pytest.fixture
+def both(portal, run):
+    """The same steps in plain code and in coroutines."""
+
+    @asynccontextmanager
+    async def lifespan(app):
+        if run is in_plain_code:
+            with Lifespan(app, portal=portal):
+                yield
+        else:
+            async with Lifespan(app, portal=portal):
+                yield
+
+    async def attempt(app):
+        target = AsgiTarget(app, path="/", portal=portal)
+        if run is in_plain_code:
+            return target.attempt(REQUEST)
+        return await target.attempt_async(REQUEST)
+
+    return SimpleNamespace(lifespan=lifespan, attempt=attempt)
+
+
+class App:
+    """An app with a lifespan, which remembers what happened."""
+
+    def __init__(self, startup=None, shutdown=None, *, more=False):
+        self.log = []
+        self.startup, self.shutdown, self.more = startup, shutdown, more
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan":
+            await self.lifespan(scope, receive, send)
+        else:
+            self.log.append(dict(scope.get("state", {"none": True})))
+            await receive()
+            await send({"type": "http.response.start", "status": 200})
+            await send({"type": "http.response.body"})
+
+    async def lifespan(self, scope, receive, send):
+        assert {"type": "lifespan.startup"} == await receive()
+        self.log.append("startup")
+        scope["state"]["pool"] = "open"
+        if isinstance(self.startup, Exception):
+            raise self.startup
+        await send(self.startup or {"type": "lifespan.startup.complete"})
+        if not self.startup:
+            assert {"type": "lifespan.shutdown"} == await receive()
+            self.log.append("shutdown")
+            if isinstance(self.shutdown, Exception):
+                raise self.shutdown
+            await send(self.shutdown or {"type": "lifespan.shutdown.complete"})
+        while self.more:
+            try:
+                await receive()
+            finally:
+                self.log.append("ended")
+
+
+@THREE
+def test_startup_comes_first_and_shutdown_last(run, both):
+    app = App()
+
+    async def main():
+        async with both.lifespan(app):
+            app.log.append("block")
+        app.log.append("after")
+
+    run(main)
+    assert ["startup", "block", "shutdown", "after"] == app.log
+
+
+@THREE
+def test_requests_get_the_state_while_the_lifespan_runs(run, both):
+    app = App()
+
+    async def main():
+        await both.attempt(app)
+        async with both.lifespan(app):
+            assert Answer(200) == await both.attempt(app)
+            await both.attempt(app)
+        await both.attempt(app)
+
+    run(main)
+    none, state = {"none": True}, {"pool": "open"}
+    assert [none, "startup", state, state, "shutdown", none] == app.log
+
+
+@THREE
+def test_another_app_does_not_get_the_state(run, both):
+    other = App()
+
+    async def main():
+        async with both.lifespan(App()):
+            await both.attempt(other)
+
+    run(main)
+    assert [{"none": True}] == other.log
+
+
+@THREE
+def test_a_lifespan_can_run_again_but_not_twice_at_once(run, both):
+    app = App()
+
+    async def main():
+        async with both.lifespan(app):
+            with pytest.raises(RuntimeError, match="the app's lifespan runs already"):
+                async with both.lifespan(app):
+                    pass
+        async with both.lifespan(app):
+            pass
+
+    run(main)
+    assert ["startup", "shutdown"] * 2 == app.log
+
+
+async def raises(scope, receive, send):
+    assert scope["type"] == "http"
+
+
+async def returns(scope, receive, send):
+    if scope["type"] != "http":
+        return
+
+
+@THREE
+@pytest.mark.parametrize("app", [raises, returns])
+def test_an_app_that_knows_no_lifespan_is_left_alone(run, both, app):
+    async def main():
+        async with both.lifespan(app):
+            return "block"
+
+    assert "block" == run(main)
+
+
+@THREE
+def test_an_error_in_the_startup_surfaces_with_the_app_s_traceback(run, both):
+    error = OSError("no database")
+    app = App(startup=error)
+
+    async def main():
+        async with both.lifespan(app):
+            app.log.append("block")
+
+    with pytest.raises(OSError, match="no database") as raised:
+        run(main)
+    assert error is raised.value
+    assert "lifespan" == traceback.extract_tb(error.__traceback__)[-1].name
+    assert ["startup"] == app.log
+
+
+@THREE
+@pytest.mark.parametrize("more", [False, True])
+def test_a_startup_that_the_app_calls_failed_surfaces_with_its_reason(run, both, more):
+    app = App(startup={"type": "lifespan.startup.failed", "message": "no database"}, more=more)
+
+    async def main():
+        async with both.lifespan(app):
+            app.log.append("block")
+
+    with pytest.raises(RuntimeError, match="the ASGI app's startup failed: no database"):
+        run(main)
+    assert ["startup", *["ended"] * more] == app.log
+
+
+@THREE
+def test_a_failure_without_a_reason_says_so(run, both):
+    async def main():
+        async with both.lifespan(App(startup={"type": "lifespan.startup.failed"})):
+            pass
+
+    with pytest.raises(RuntimeError, match="startup failed: it gave no reason"):
+        run(main)
+
+
+@THREE
+def test_an_error_in_the_shutdown_surfaces(run, both):
+    async def main():
+        async with both.lifespan(App(shutdown=OSError("does not close"))):
+            pass
+
+    with pytest.raises(OSError, match="does not close"):
+        run(main)
+
+
+@THREE
+def test_a_shutdown_that_the_app_calls_failed_surfaces(run, both):
+    async def main():
+        async with both.lifespan(
+            App(shutdown={"type": "lifespan.shutdown.failed", "message": "still busy"})
+        ):
+            pass
+
+    with pytest.raises(RuntimeError, match="the ASGI app's shutdown failed: still busy"):
+        run(main)
+
+
+@THREE
+def test_an_app_that_asks_for_more_after_its_shutdown_is_ended(run, both):
+    app = App(more=True)
+
+    async def main():
+        async with both.lifespan(app):
+            pass
+
+    run(main)
+    assert ["startup", "shutdown", "ended"] == app.log
+
+
+@THREE
+def test_an_app_that_takes_a_lifespan_for_a_request_is_told(run, both):
+    async def app(scope, receive, send):
+        await receive()
+        await send({"type": "http.response.start", "status": 200})
+
+    async def main():
+        async with both.lifespan(app):
+            pass
+
+    with pytest.raises(
+        RuntimeError, match=r"sent 'http.response.start' where 'lifespan.startup...' belongs"
+    ):
+        run(main)
+
+
+@BOTH
+def test_a_lifespan_that_dies_in_the_middle_surfaces_at_the_end(run, both):
+    async def app(scope, receive, send):
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await (trio.lowlevel.checkpoint() if run is in_trio else asyncio.sleep(0))
+        raise OSError("the connection pool is gone")
+
+    async def main():
+        async with both.lifespan(app):
+            await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
+
+    with pytest.raises(OSError, match="the connection pool is gone"):
+        run(main)
+
+
+@THREE
+def test_the_block_s_own_error_comes_out_as_it_is_after_the_shutdown(run, both):
+    app = App()
+    error = LookupError("the test's own")
+
+    async def main():
+        async with both.lifespan(app):
+            raise error
+
+    with pytest.raises(LookupError) as raised:
+        run(main)
+    assert error is raised.value
+    assert ["startup", "shutdown"] == app.log
+
+
+@BOTH
+@pytest.mark.parametrize("where", ["startup", "block", "shutdown"])
+def test_a_cancellation_anywhere_leaves_nothing_behind(run, where, portal):
+    ended = []
+
+    async def sleep_in(place):
+        if place == where:
+            await (trio.sleep(100) if run is in_trio else asyncio.sleep(100))
+
+    async def app(scope, receive, send):
+        try:
+            await receive()
+            await sleep_in("startup")
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await sleep_in("shutdown")
+            await send({"type": "lifespan.shutdown.complete"})
+        finally:
+            ended.append(True)
+
+    async def body():
+        async with Lifespan(app, portal=portal):
+            await sleep_in("block")
+
+    async def main():
+        if run is in_trio:
+            with trio.move_on_after(0.01) as scope:
+                await body()
+            assert scope.cancelled_caught
+        else:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await body()
+
+    run(main)
+    assert [True] == ended
+    assert {} == portal.app_states
+
+
+def test_in_asyncio_a_fixture_may_start_and_stop_it_in_different_tasks(portal):
+    app = App()
+
+    async def main():
+        lifespan = Lifespan(app, portal=portal)
+        await asyncio.create_task(lifespan.__aenter__())
+        await asyncio.create_task(lifespan.__aexit__(None, None, None))
+
+    in_asyncio(main)
+    assert ["startup", "shutdown"] == app.log
+
+
+@THREE
+def test_fastapi_shares_what_its_lifespan_made(run, both):
+    closed = []
+
+    @asynccontextmanager
+    async def lifespan(app):
+        yield {"pool": "open"}
+        closed.append(True)
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.post("/")
+    async def hook(request: Request):
+        return request.state.pool
+
+    async def main():
+        async with both.lifespan(app):
+            return await both.attempt(app)
+
+    assert Answer(200, b'"open"') == run(main)
+    assert [True] == closed
+
+
+@THREE
+def test_an_error_in_fastapi_s_lifespan_surfaces_as_itself(run, both):
+
+    @asynccontextmanager
+    async def lifespan(app):
+        raise OSError("no database")
+        yield
+
+    async def main():
+        async with both.lifespan(FastAPI(lifespan=lifespan)):
+            pass
+
+    with pytest.raises(OSError, match="no database"):
+        run(main)
