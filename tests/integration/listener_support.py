@@ -93,7 +93,7 @@ class RawClient:
             head += line
             name, _, value = line.decode("latin-1").partition(":")
             headers[name.lower()] = value.strip()
-        if bodiless or status < 200 or status == 204:
+        if bodiless or status < 200 or status in {204, 304}:
             body = b""
         elif headers.get("transfer-encoding") == "chunked":
             body = b"".join(self._chunks())

@@ -184,7 +184,6 @@ class Server(ThreadedWSGIServer):
     def __init__(self, listener: Listener) -> None:
         self.connections: dict[Connection, Thread] = {}
         self._listener = listener
-        self._waker, self._woken = socketpair()
         app = Request.application(listener.application)
         # With a socket of our own: werkzeug would end the whole run if the port were taken, and
         # ask the name service who 127.0.0.1 is.
@@ -192,6 +191,7 @@ class Server(ThreadedWSGIServer):
             super().__init__(
                 listener.host, listener.port, app, handler=Connection, fd=listening.fileno()
             )
+        self._waker, self._woken = socketpair()
         self.socket.setblocking(False)  # for a client that is gone before it is accepted
 
     def serve_forever(self, poll_interval: float = 0.5) -> None:  # noqa: ARG002 - it never polls

@@ -1,0 +1,421 @@
+"""Answers over a socket: replies and their faults, responses with a length, in chunks, cut off."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+import time_machine
+from werkzeug import Response
+
+from pytest_chatfake.server.replies import Reply
+
+from .listener_support import (
+    BALANCE,
+    QUERY,
+    SECONDS,
+    FakeApi,
+    RawClient,
+    eventually,
+    listening,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_chatfake.server.listener import Listener
+
+GET = b"GET /answer HTTP/1.1\r\n\r\n"
+GET_1_0 = b"GET /answer HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+HEAD = b"HEAD /answer HTTP/1.1\r\n\r\n"
+
+
+@pytest.fixture
+def api() -> FakeApi:
+    return FakeApi()
+
+
+@pytest.fixture
+def listener(api: FakeApi) -> Iterator[Listener]:
+    with listening(api) as listener:
+        yield listener
+
+
+@pytest.fixture
+def client(listener: Listener) -> Iterator[RawClient]:
+    with RawClient(listener) as client:
+        yield client
+
+
+@pytest.fixture(params=["balance", "answer"])
+def ask(request: pytest.FixtureRequest, api: FakeApi) -> bytes:
+    """Ask the short way, or the general one, for a reply that ``lay`` laid down."""
+    return QUERY if request.param == "balance" else GET
+
+
+def lay(api: FakeApi, reply: Reply) -> None:
+    api.reply = api.answers["/answer"] = reply
+
+
+# Replies
+
+
+def test_a_reply_is_written_as_it_is(client: RawClient, api: FakeApi, ask: bytes) -> None:
+    lay(api, Reply(429, b"slow\n", (("Retry-After", "30"),), content_type="text/plain"))
+
+    answer = client.ask(ask)
+
+    assert (
+        b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
+        b"Retry-After: 30\r\n\r\n"
+    ) == answer.head
+    assert b"slow\n" == answer.body
+
+
+def test_a_status_that_http_does_not_know_has_no_text(
+    client: RawClient, api: FakeApi, ask: bytes
+) -> None:
+    lay(api, Reply(599, b""))
+
+    assert client.ask(ask).head.startswith(b"HTTP/1.1 599 \r\n")
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_status_without_a_body_gets_none(
+    client: RawClient, api: FakeApi, ask: bytes, status: int
+) -> None:
+    lay(api, Reply(status, b"ignored", (("X-A", "1"),)))
+    client.send(ask)
+    answer = client.receive(bodiless=True)
+
+    assert {"x-a": "1"} == answer.headers
+    assert status == client.ask(ask).status  # the next answer starts right here
+
+
+def test_a_delay_passes_in_real_time_while_process_time_stands_still(
+    client: RawClient, api: FakeApi, ask: bytes
+) -> None:
+    lay(api, Reply(200, b"late", delay=0.1))
+    begin = time.monotonic()
+    with time_machine.travel(0, tick=False):
+        answer = client.ask(ask)
+
+    assert b"late" == answer.body
+    assert 0.1 <= time.monotonic() - begin < SECONDS
+
+
+def test_a_delay_holds_up_nobody_else(listener: Listener, api: FakeApi) -> None:
+    with RawClient(listener) as slow, RawClient(listener) as quick:
+        api.answers["/answer"] = Reply(200, b"late", delay=0.3)
+        slow.send(GET)
+        begin = time.monotonic()
+        assert BALANCE == quick.ask(QUERY).body
+        assert 0.3 > time.monotonic() - begin
+        assert b"late" == slow.receive().body
+
+
+def test_a_stop_does_not_wait_for_a_delay(listener: Listener, api: FakeApi, ask: bytes) -> None:
+    with RawClient(listener) as client:
+        lay(api, Reply(200, b"late", delay=60))
+        client.send(ask)
+        assert eventually(lambda: bool(api.queries or api.dispatched))
+        begin = time.monotonic()
+        listener.stop()
+
+        assert 1 > time.monotonic() - begin
+        assert client.hung_up()
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.01])
+def test_a_disconnect_closes_without_an_answer(
+    client: RawClient, api: FakeApi, ask: bytes, delay: float
+) -> None:
+    lay(api, Reply(200, b"never", disconnect=True, delay=delay))
+    client.send(ask)
+
+    assert client.hung_up()
+
+
+def test_a_disconnect_is_an_error_in_http_client(listener: Listener, api: FakeApi) -> None:
+    api.reply = Reply(200, b"never", disconnect=True)
+    client = http.client.HTTPConnection(listener.host, listener.port, timeout=SECONDS)
+    client.request("GET", "/v2/balance")
+
+    with pytest.raises(http.client.RemoteDisconnected):
+        client.getresponse()
+    client.close()
+
+
+def test_a_truncated_answer_promises_more_than_it_gives(
+    client: RawClient, api: FakeApi, ask: bytes
+) -> None:
+    lay(api, Reply(200, b'{"amou', declared_length=31))
+    answer = client.ask(ask)
+
+    assert ("31", "close") == (answer.headers["content-length"], answer.headers["connection"])
+    assert b'{"amou' == answer.body
+    assert client.hung_up()
+
+
+def test_a_truncated_answer_is_an_error_in_http_client(listener: Listener, api: FakeApi) -> None:
+    api.reply = Reply(200, b'{"amou', declared_length=31)
+    client = http.client.HTTPConnection(listener.host, listener.port, timeout=SECONDS)
+    client.request("GET", "/v2/balance")
+
+    with pytest.raises(http.client.IncompleteRead) as caught:
+        client.getresponse().read()
+    assert (b'{"amou', 25) == (caught.value.partial, caught.value.expected)
+    client.close()
+
+
+def test_the_connection_goes_on_after_each_kind_of_error_status(
+    client: RawClient, api: FakeApi, ask: bytes
+) -> None:
+    for status in (400, 401, 404, 429, 500, 503):
+        lay(api, Reply(status, b"{}"))
+        assert status == client.ask(ask).status
+
+
+def test_an_api_that_raises_is_a_500_and_the_error_comes_back(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch, api: FakeApi, ask: bytes
+) -> None:
+    def broken(*_: object) -> Reply:
+        raise ZeroDivisionError("in the API")
+
+    monkeypatch.setattr(api, "balance", broken)
+    monkeypatch.setattr(api, "dispatch", broken)
+    answer = client.ask(ask)
+
+    assert {
+        "error": {
+            "status": 500,
+            "code": "INTERNAL_SERVER_ERROR",
+            "message": "a handler raised ZeroDivisionError",
+        }
+    } == json.loads(answer.body)
+    with pytest.raises(ZeroDivisionError, match="in the API"):
+        listener.check()
+    listener.check()  # once
+
+
+# Responses
+
+
+def test_a_response_has_its_length_and_its_headers(client: RawClient, api: FakeApi) -> None:
+    api.answers["/answer"] = Response(
+        ["hel", "lo"], "299 Very Fine", {"X-A": "é", "Set-Cookie": "a=1"}, content_type="text/x"
+    )
+    api.answers["/answer"].headers.add("Set-Cookie", "b=2")
+    answer = client.ask(GET)
+
+    assert (
+        b"HTTP/1.1 299 Very Fine\r\nX-A: \xe9\r\nSet-Cookie: a=1\r\nContent-Type: text/x\r\n"
+        b"Set-Cookie: b=2\r\nContent-Length: 5\r\n\r\n"
+    ) == answer.head
+    assert b"hello" == answer.body
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_a_big_response_arrives_whole(client: RawClient, api: FakeApi) -> None:
+    body = bytes(range(256)) * 100_000
+    api.answers["/answer"] = Response(body)
+
+    assert body == client.ask(GET).body
+
+
+def test_a_streamed_response_arrives_in_chunks_as_they_come(
+    client: RawClient, api: FakeApi
+) -> None:
+    goes_on = threading.Event()
+
+    def stream() -> Iterator[bytes]:
+        yield b"first"
+        yield b""  # an empty chunk would end the answer
+        assert goes_on.wait(SECONDS)
+        yield b"second" * 1000
+
+    api.answers["/answer"] = Response(stream())
+    client.send(GET)
+    head = [client.reader.readline() for _ in range(4)]
+    assert b"Transfer-Encoding: chunked\r\n" in head
+    assert b"5\r\nfirst\r\n" == client.reader.read(10)  # before the second one is made
+    goes_on.set()
+
+    assert b"1770\r\n" + b"second" * 1000 + b"\r\n0\r\n\r\n" == client.reader.read(6015 - 2)
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_a_streamed_response_with_a_length_needs_no_chunks(client: RawClient, api: FakeApi) -> None:
+    api.answers["/answer"] = Response(iter([b"hel", b"lo"]), headers={"Content-Length": "5"})
+    answer = client.ask(GET)
+
+    assert "transfer-encoding" not in answer.headers
+    assert b"hello" == answer.body
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_an_http_1_0_client_reads_a_stream_to_the_end_of_the_connection(
+    client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response(iter([b"hel", b"lo"]))
+    answer = client.ask(GET_1_0)
+
+    assert "close" == answer.headers["connection"]
+    assert "transfer-encoding" not in answer.headers
+    assert b"hello" == answer.body
+
+
+def test_an_http_1_0_connection_goes_on_after_a_response_with_a_length(
+    client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response("hello")
+
+    for _ in range(2):
+        answer = client.ask(GET_1_0)
+        assert (b"hello", "keep-alive") == (answer.body, answer.headers["connection"])
+
+
+@pytest.mark.parametrize("body", ["hello", iter([b"hello"])], ids=["length", "stream"])
+def test_head_gets_no_body(client: RawClient, api: FakeApi, body: str | Iterator[bytes]) -> None:
+    api.answers["/answer"] = Response(body)
+    client.send(HEAD)
+
+    assert 200 == client.receive(bodiless=True).status
+    assert BALANCE == client.ask(QUERY).body
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_response_that_may_have_no_body_gets_none(
+    client: RawClient, api: FakeApi, status: int
+) -> None:
+    api.answers["/answer"] = Response("ignored", status)
+    client.send(GET)
+
+    assert status == client.receive(bodiless=True).status
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_a_response_that_falls_short_of_its_length_ends_the_connection(
+    client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response(["hel"], headers={"Content-Length": "5"})
+    client.send(GET + QUERY)
+
+    assert b"hel" == client.receive().body
+    assert [] == api.queries
+
+
+def test_a_response_that_exceeds_its_length_is_cut(client: RawClient, api: FakeApi) -> None:
+    api.answers["/answer"] = Response(["hel", "lo wor", "ld"], headers={"Content-Length": "5"})
+
+    assert b"hello" == client.ask(GET).body
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_a_response_may_ask_for_the_connection_to_be_closed(
+    client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response("bye", headers={"Connection": "close"})
+    answer = client.ask(GET)
+
+    assert 1 == answer.head.count(b"Connection: close\r\n")
+    assert b"bye" == answer.body
+    assert client.hung_up()
+
+
+class Parts:
+    """A body that says whether it was closed."""
+
+    def __init__(self, *parts: bytes | BaseException) -> None:
+        self.parts = iter(parts)
+        self.closed = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self.parts:
+            if isinstance(part, BaseException):
+                raise part
+            yield part
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("request_", [GET, HEAD, GET_1_0], ids=["GET", "HEAD", "HTTP/1.0"])
+def test_a_stream_is_closed_when_it_is_through(
+    client: RawClient, api: FakeApi, request_: bytes
+) -> None:
+    parts = Parts(b"hello")
+    api.answers["/answer"] = Response(parts)
+    client.send(request_)
+    client.receive(bodiless=request_ is HEAD)
+
+    assert eventually(lambda: parts.closed > 0)
+
+
+def test_a_stream_is_closed_when_its_client_leaves(listener: Listener, api: FakeApi) -> None:
+    parts = Parts(*[b"x" * 100_000] * 1000)
+    api.answers["/answer"] = Response(parts)
+    with RawClient(listener) as client:
+        client.send(GET)
+        client.reader.read(1000)
+
+    assert eventually(lambda: parts.closed > 0)
+    assert eventually(lambda: 0 == listener.open_connections)
+    listener.check()  # that a client leaves is no error
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("mid-stream"), OSError("mid-stream")])
+def test_a_stream_that_fails_at_once_is_a_500(
+    listener: Listener, client: RawClient, api: FakeApi, error: Exception
+) -> None:
+    parts = Parts(error)
+    api.answers["/answer"] = Response(parts)
+    answer = client.ask(GET)
+
+    assert (500, "close") == (answer.status, answer.headers["connection"])
+    assert client.hung_up()
+    assert 1 == parts.closed
+    with pytest.raises(type(error), match="mid-stream"):
+        listener.check()
+
+
+def test_a_stream_that_fails_midway_is_cut_off_and_can_not_pass_for_complete(
+    listener: Listener, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response(Parts(b"half", ZeroDivisionError("mid-stream")))
+
+    with pytest.raises(requests.exceptions.ChunkedEncodingError):
+        requests.get(listener.url_for("/answer"), timeout=SECONDS)
+    with pytest.raises(ZeroDivisionError, match="mid-stream"):
+        listener.check()
+
+
+def test_a_header_that_http_can_not_carry_is_a_500(
+    listener: Listener, client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response("hello", headers={"X-A": "ключ"})
+
+    assert 500 == client.ask(GET).status
+    with pytest.raises(UnicodeEncodeError):
+        listener.check()
+
+
+def test_a_client_that_never_reads_does_not_hold_up_a_stop(
+    listener: Listener, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response(b"x" * 50_000_000)
+    with RawClient(listener) as client:
+        client.send(GET)
+        assert eventually(lambda: [("/answer", 200)] == api.statuses)
+        begin = time.monotonic()
+        listener.stop()
+
+        assert 1 > time.monotonic() - begin
