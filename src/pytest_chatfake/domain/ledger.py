@@ -1,0 +1,93 @@
+"""The ledger: entries are appended and never changed; every balance is a sum of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from .instants import instant
+from .money import EXACT, ZERO
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
+    from typing import TypeAlias
+
+__all__ = ["Balance", "Kind", "Ledger", "LedgerEntry"]
+
+Kind: TypeAlias = Literal["opening", "top_up", "adjustment", "hold", "release", "charge"]
+
+
+class LedgerEntry(NamedTuple):
+    """One entry of the ledger.
+
+    Attributes:
+        kind: What it is: see :class:`Ledger` for what each kind moves.
+        amount: An exact decimal. Only an adjustment can be negative.
+        moment: When it was posted, in nanoseconds since the epoch.
+        message_id: The message it is about, if any.
+        conversation_id: That message's conversation, if any.
+    """
+
+    kind: Kind
+    amount: Decimal
+    moment: int
+    message_id: str | None = None
+    conversation_id: str | None = None
+
+    @property
+    def at(self) -> datetime:
+        """When it was posted: aware, UTC, to the microsecond."""
+        return instant(self.moment)
+
+
+class Balance(NamedTuple):
+    """What the account holds at one moment, in exact decimals.
+
+    Attributes:
+        available: What can be spent.
+        held: What is set aside for messages sent and not yet delivered (§3 rule 5).
+        charged: What was charged so far (§8).
+        currency: The three-letter code of all three amounts.
+    """
+
+    available: Decimal
+    held: Decimal
+    charged: Decimal
+    currency: str
+
+
+class Ledger:
+    """Append-only entries, and their totals kept up with each posting.
+
+    What each kind of entry moves::
+
+        opening, top_up, adjustment     available += amount
+        hold                            available -= amount, held    += amount
+        release                         available += amount, held    -= amount
+        charge                          available -= amount, charged += amount
+    """
+
+    __slots__ = ("available", "charged", "entries", "held")
+
+    def __init__(self) -> None:
+        self.entries: list[LedgerEntry] = []
+        self.available: Decimal = ZERO
+        self.held: Decimal = ZERO
+        self.charged: Decimal = ZERO
+
+    def post(self, entry: LedgerEntry) -> None:
+        """Append ``entry`` and move the totals."""
+        kind, amount, _, _, _ = entry
+        add, subtract = EXACT.add, EXACT.subtract
+        if kind == "hold":
+            self.available = subtract(self.available, amount)
+            self.held = add(self.held, amount)
+        elif kind == "release":
+            self.available = add(self.available, amount)
+            self.held = subtract(self.held, amount)
+        elif kind == "charge":
+            self.available = subtract(self.available, amount)
+            self.charged = add(self.charged, amount)
+        else:
+            self.available = add(self.available, amount)
+        self.entries.append(entry)

@@ -1,0 +1,168 @@
+"""Messages: their states, the table of what may follow what, and what is known of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+from ..exceptions import IllegalTransition
+from .money import ZERO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
+    from typing import TypeAlias
+
+    from .conversations import Conversation
+    from .facts import Failure
+
+__all__ = ["CATALOGUE", "STATUSES", "TRANSITIONS", "MessageState", "State", "Verb", "next_state"]
+
+#: Where a message stands. Four of them are statuses of §3; ``submitted`` is what comes before the
+#: first one, and ``dropped`` is a message that stays ``sent`` for good (§3 rules 5 and 6).
+State: TypeAlias = Literal["submitted", "sent", "delivered", "read", "failed", "dropped"]
+Verb: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
+
+#: §3, row by row: in this state, this verb leads to that state. What is not here is refused.
+TRANSITIONS: Final[Mapping[State, Mapping[Verb, State]]] = {
+    "submitted": {"accept": "sent", "reject": "failed"},
+    "sent": {"deliver": "delivered", "read": "read", "fail": "failed", "drop": "dropped"},
+    "delivered": {"deliver": "delivered", "read": "read"},
+    "read": {},
+    "failed": {},
+    "dropped": {},
+}
+
+#: The statuses that an event can show (§2.3).
+STATUSES: Final = ("sent", "delivered", "read", "failed")
+
+#: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
+#: given; the text of ``131026`` is ours (assumed).
+CATALOGUE: Final[Mapping[str, str]] = {
+    "131026": "Message Undeliverable",
+    "100": "Parameter Invalid",
+}
+
+
+class MessageState:
+    """What the service knows of one message.
+
+    Attributes:
+        number: Its place among all messages of the account, from 1; 0 while it is only submitted,
+            and then the next two are empty.
+        id: The service's identifier.
+        chat_message_id: The platform's identifier (``wamid.`` before it, §2.3).
+        body: The text.
+        recipient: The address it goes to.
+        devices: How many devices the recipient uses.
+        read_receipts: Whether the recipient lets the service know about reading (§3 rule 3).
+        extra: More fields for the message resource of its events, as JSON text.
+        conversation: Its conversation; None if it failed before it was sent.
+        price: What starting a conversation with it costs.
+        state: Where it stands.
+        total_price: The estimate while it is sent, then the final price (§2.3).
+        held: What is held for it now.
+        charged: What was charged for it.
+        delivered_devices: On how many devices it arrived.
+        sent_at: When it was created and sent, in nanoseconds since the epoch; the next three alike.
+        drop: The key of its planned drop in the schedule, while there is one.
+        failure: Why it failed, if it did.
+    """
+
+    __slots__ = (
+        "body",
+        "charged",
+        "chat_message_id",
+        "conversation",
+        "delivered_at",
+        "delivered_devices",
+        "devices",
+        "drop",
+        "dropped_at",
+        "extra",
+        "failed_at",
+        "failure",
+        "held",
+        "id",
+        "number",
+        "price",
+        "read_at",
+        "read_receipts",
+        "recipient",
+        "sent_at",
+        "state",
+        "total_price",
+    )
+
+    def __init__(
+        self, body: str, recipient: str, devices: int, read_receipts: bool, extra: str
+    ) -> None:
+        self.number = 0
+        self.id = ""
+        self.chat_message_id = ""
+        self.body = body
+        self.recipient = recipient
+        self.devices = devices
+        self.read_receipts = read_receipts
+        self.extra = extra
+        self.conversation: Conversation | None = None
+        self.price: Decimal = ZERO
+        self.state: State = "submitted"
+        self.total_price: Decimal = ZERO
+        self.held: Decimal = ZERO
+        self.charged: Decimal = ZERO
+        self.delivered_devices = 0
+        self.sent_at: int | None = None
+        self.delivered_at: int | None = None
+        self.read_at: int | None = None
+        self.failed_at: int | None = None
+        self.dropped_at: int | None = None
+        self.drop: int | None = None
+        self.failure: Failure | None = None
+
+    @property
+    def missing_devices(self) -> int:
+        """On how many of the recipient's devices it has not arrived yet; at least one (assumed)."""
+        return max(self.devices - self.delivered_devices, 1)
+
+
+def next_state(message: MessageState, verb: Verb) -> State:
+    """Look up what ``verb`` makes of ``message``.
+
+    Raises:
+        IllegalTransition: §3 does not show this verb in the message's state.
+    """
+    legal = TRANSITIONS[message.state]
+    try:
+        return legal[verb]
+    except KeyError:
+        raise IllegalTransition(_refusal(message, verb)) from None
+
+
+#: The verbs as a test writes them; a drop is not a verb of the test's.
+_SPELLING: Final[Mapping[Verb, str]] = {
+    "accept": "accept()",
+    "reject": "reject()",
+    "deliver": "deliver()",
+    "read": "read()",
+    "fail": "fail()",
+}
+
+_REASON: Final[Mapping[State, str]] = {
+    "submitted": "it was not accepted yet",
+    "sent": "it was accepted and sent",
+    "delivered": "it has reached a device, so it can't fail any more",
+    "read": "the user has read it, and nothing follows that",
+    "failed": "it failed, and nothing is specified to follow that",
+    "dropped": "it stayed sent for too long and was dropped; nothing follows that",
+}
+
+
+def _refusal(message: MessageState, verb: Verb) -> str:
+    legal = [_SPELLING[name] for name in TRANSITIONS[message.state] if name in _SPELLING]
+    status = "sent (dropped)" if message.state == "dropped" else message.state
+    return (
+        f"{_SPELLING.get(verb, verb)} is not possible for message {message.id}, whose status is "
+        f"{status}: {_REASON[message.state]}. "
+        + (f"Legal now: {', '.join(legal)}." if legal else "No verb is legal now.")
+        + " Nothing was changed."
+    )

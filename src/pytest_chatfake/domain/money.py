@@ -1,0 +1,92 @@
+"""Amounts of money: exact decimals, never a float, never rounded."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal, Inexact, InvalidOperation
+
+__all__ = ["EXACT", "ZERO", "Money", "amount", "signed"]
+
+#: What a caller may write for an amount.
+Money = Decimal | int | str
+
+ZERO = Decimal(0)
+
+#: Wide enough for any sum of amounts that :func:`amount` lets in; a rounding would raise.
+EXACT = Context(prec=120, traps=[Inexact, InvalidOperation])
+
+_MAX_DIGITS = 28
+_MAX_EXPONENT = 40
+
+
+def amount(value: object, what: str) -> Decimal:
+    """Return ``value`` as an exact, finite amount that is not negative.
+
+    Args:
+        value: A ``Decimal``, an ``int`` or a text such as ``"0.05"``.
+        what: What the amount is, for the error's sentence.
+
+    Raises:
+        TypeError: The value is a float, a bool or no number at all.
+        ValueError: The text is no number, or the amount is negative, not finite or too long.
+    """
+    if type(value) is Decimal:  # the common case, first because it is on the hot path
+        result = value
+    elif isinstance(value, bool):
+        raise TypeError(f"{what} must be an amount such as '0.05', not {value!r}")
+    elif isinstance(value, float):
+        raise TypeError(
+            f"{what} must be exact, and the float {value!r} is not: write {str(value)!r} as text, "
+            f"or Decimal({str(value)!r})"
+        )
+    elif isinstance(value, int):
+        result = Decimal(value)
+    elif isinstance(value, Decimal):
+        result = Decimal(value)
+    elif isinstance(value, str):
+        result = _parse(value, what)
+    else:
+        raise TypeError(
+            f"{what} must be a Decimal, an int or a text such as '0.05', "
+            f"not {type(value).__name__} {value!r}"
+        )
+    return _checked(result, what)
+
+
+def signed(value: object, what: str) -> Decimal:
+    """Return ``value`` as :func:`amount` does, but let it be negative."""
+    if isinstance(value, str) and value.startswith("-"):
+        return -amount(value[1:], what)
+    if isinstance(value, (Decimal, int)) and not isinstance(value, bool) and value < 0:
+        return -amount(-value, what)
+    return amount(value, what)
+
+
+def _parse(text: str, what: str) -> Decimal:
+    # Decimal() also takes "1_000", " 1 " and non-Latin digits: more than anyone would want here.
+    if text.isascii() and "_" not in text and text == text.strip():
+        try:
+            return Decimal(text)
+        except InvalidOperation:
+            pass
+    raise ValueError(f"{what} must be a number such as '0.05', not the text {text!r}")
+
+
+def _checked(value: Decimal, what: str) -> Decimal:
+    if not value.is_finite():
+        raise ValueError(f"{what} must be a finite number such as '0.05', not {value}")
+    if not value:
+        return ZERO if value.is_signed() else _bounded(value, what)
+    if value.is_signed():
+        raise ValueError(f"{what} must not be negative, and {value} is: write {-value}")
+    return _bounded(value, what)
+
+
+def _bounded(value: Decimal, what: str) -> Decimal:
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    if len(digits) > _MAX_DIGITS or not -_MAX_EXPONENT <= exponent <= _MAX_EXPONENT:
+        raise ValueError(
+            f"{what} must have at most {_MAX_DIGITS} significant digits "
+            f"and an exponent between -{_MAX_EXPONENT} and {_MAX_EXPONENT}, and {value} has not"
+        )
+    return value

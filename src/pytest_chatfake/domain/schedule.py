@@ -1,0 +1,75 @@
+"""What falls due when: a heap of integers beside a table of what to do."""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+__all__ = ["Schedule", "Work"]
+
+#: What to do; it is told the moment at which it was due.
+Work: TypeAlias = "Callable[[int], object]"
+
+#: A key is ``due << _BITS | sequence``: one integer that sorts by time, then by arrival, so that
+#: ties never compare the work itself.
+_BITS: Final = 40
+_SEQUENCE: Final = (1 << _BITS) - 1
+
+
+class Schedule:
+    """Pieces of work, each due at a moment in nanoseconds; the earliest comes first."""
+
+    __slots__ = ("_heap", "_sequence", "_work")
+
+    def __init__(self) -> None:
+        self._heap: list[int] = []
+        self._work: dict[int, Work] = {}
+        self._sequence = 0
+
+    def __len__(self) -> int:
+        return len(self._work)
+
+    def add(self, due: int, work: Work) -> int:
+        """Plan ``work`` for ``due``; return the key that cancels it."""
+        self._sequence += 1
+        key = due << _BITS | (self._sequence & _SEQUENCE)
+        self._work[key] = work
+        heappush(self._heap, key)
+        return key
+
+    def cancel(self, key: int) -> None:
+        """Forget the work behind ``key``; nothing happens if it was done already."""
+        if self._work.pop(key, None) is None:
+            return
+        # Cancelled keys stay in the heap until they come up; most messages are delivered long
+        # before their drop is due, so without this the heap would keep one for each of them.
+        if len(self._heap) > 64 and len(self._heap) > 2 * len(self._work):
+            self._heap = list(self._work)
+            heapify(self._heap)
+
+    @property
+    def next_due(self) -> int | None:
+        """When the earliest piece of work is due, in nanoseconds; None if nothing is planned."""
+        heap = self._heap
+        while heap:
+            if heap[0] in self._work:
+                return heap[0] >> _BITS
+            heappop(heap)
+        return None
+
+    def pop_due(self, now: int) -> tuple[int, Work] | None:
+        """Take out the earliest piece of work that is due at ``now``, with its moment."""
+        due = self.next_due
+        if due is None or due > now:
+            return None
+        return due, self._work.pop(heappop(self._heap))
+
+    def clear(self) -> None:
+        """Forget everything, and start counting anew."""
+        self._heap.clear()
+        self._work.clear()
+        self._sequence = 0

@@ -1,0 +1,321 @@
+"""The engine: time, rules and webhooks brought together; the one place where things happen.
+
+Whatever changes the account goes through :meth:`Engine.perform`. It runs at once in sync mode and
+is laid as a step in async mode, and follows one path in both: catch up with time, let the account
+apply its rule, emit an event for every fact, let go of the lock, attempt.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from .callsite import Line, calling_line
+from .clock import ProcessTime
+from .domain.account import Account
+from .domain.ids import Ids
+from .domain.instants import stamp
+from .domain.money import amount
+from .domain.schedule import Schedule
+from .exceptions import ClockError, ClosedError
+from .plan import Performing, Plan, Step
+from .webhooks.loops import LoopEvent, new_event
+from .webhooks.outbox import Outbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from .config import ChatFakeConfig, Mode
+    from .domain.facts import Fact
+
+__all__ = ["Engine"]
+
+#: What one move of time may find due beyond what was planned when it began.
+_MAX_DUE: Final = 100_000
+
+#: Set while a request to the fake is answered: whoever runs then must not attempt webhooks.
+_answering: ContextVar[bool] = ContextVar("pytest_chatfake_answering", default=False)
+
+
+class Engine:
+    """One fake at work.
+
+    Args:
+        config: The knobs.
+        mode: Who waits for attempts: the verb (sync) or the ``await`` (async).
+        seed: What identifiers are derived from.
+    """
+
+    def __init__(self, config: ChatFakeConfig, mode: Mode, seed: str) -> None:
+        self.config = config
+        self.mode = mode
+        self.seed = seed
+        self.lock = threading.RLock()
+        self.time = ProcessTime()
+        self.schedule = Schedule()
+        self.plan = Plan()
+        self.closed = False
+        self.errors: list[BaseException] = []
+        self._performing = False
+        self._waiting: list[LoopEvent] = []
+        self.outbox = Outbox(self)
+        self.begin()
+
+    def begin(self) -> None:
+        """Open the account, as new: ids from the start, nothing due."""
+        self.schedule.clear()
+        ids = Ids(self.seed, self.config.naming.id_prefix)
+        opening = amount(self.config.opening_balance, "opening_balance")
+        self.account = Account(self.config.rules, ids, self.schedule, opening, self.time.read())
+        self.outbox.begin(ids)
+
+    # Reading
+
+    def look(self) -> None:
+        """Make sure that results can be read: nothing is pending, and time is caught up with.
+
+        Raises:
+            NotAwaited: Async mode: steps are pending.
+            ClosedError: The fake is closed.
+        """
+        self.refuse_closed()
+        if not self._at_once:
+            self.plan.refuse_reading()
+        if self._is_due():
+            if self.mode == "sync" and not self._inside:
+                self._run(self._settling())
+            else:
+                self.catch_up()
+
+    def settle_and_look(self) -> None:
+        """As :meth:`look`; in sync mode, what is queued is attempted before."""
+        self.look()
+        self._attempt()
+        self.raise_errors()
+
+    def raise_errors(self) -> None:
+        """Raise, in the test, what a user route raised while it answered; the first of them."""
+        if self.errors and not self._inside:
+            error = self.errors[0]
+            self.errors.clear()
+            raise error
+
+    # Changing
+
+    def perform(
+        self, what: str, verb: Callable[[int], Iterable[Fact]], subject: object = None
+    ) -> None:
+        """Perform a verb of the account, or lay it as a step.
+
+        Args:
+            what: What the test wrote, for messages.
+            verb: Takes the present, returns the facts.
+            subject: Whom it concerns: who awaits that one waits for this step.
+        """
+        self.refuse_closed()
+        line = calling_line()
+        if not self._at_once:
+            self.plan.lay(Step(partial(self._changing, verb, line), what, line, subject))
+        elif self._inside:
+            self.catch_up()
+            self._change(verb, line)
+        else:
+            if self._is_due():
+                self._run(self._settling())
+            self.raise_errors()
+            self._change(verb, line)
+            self._attempt()
+
+    def move_time(self, *, by: int | None = None, to: int | None = None) -> Performing:
+        """Move time, or lay it as a step: ``by`` a length or ``to`` a moment, in nanoseconds."""
+        return self._step("advance()" if to is None else "move_to()", lambda: self._moving(by, to))
+
+    def settle(self) -> Performing:
+        """Perform what is planned, run what is due now, attempt what is queued."""
+        return self._step("settle()", self._settled)
+
+    def reset(self, forget: Callable[[], None]) -> Performing:
+        """Begin as new, or lay that as a step; ``forget`` clears what others keep."""
+
+        def run() -> Iterator[None]:
+            with self.lock:
+                forget()
+                self.errors.clear()
+                self.begin()
+            yield
+
+        return self._step("reset()", run)
+
+    def _step(self, what: str, step: Callable[[], Iterator[None]]) -> Performing:
+        self.refuse_closed()
+        if self.mode == "sync" or self._inside:
+            self._run(step())
+        else:
+            self.plan.lay(Step(step, what, calling_line()))
+        return Performing(self)
+
+    def _run(self, step: Iterator[None]) -> None:
+        for _ in step:
+            self._attempt()
+        self.raise_errors()
+
+    def _attempt(self) -> None:
+        if self.mode == "sync" and self.outbox.queue and not _answering.get():
+            self.outbox.attempt()
+
+    # The steps: state changes up to each yield, and attempts are made at it
+
+    def _changing(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> Iterator[None]:
+        yield from self._settling()
+        self._change(verb, line)
+        yield
+
+    def _change(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> None:
+        with self.lock:
+            for fact in verb(self.time.read()):
+                self.outbox.emit(fact, line)
+
+    def _settling(self) -> Iterator[None]:
+        """Run what is due now, one thing after another."""
+        left = len(self.schedule) + _MAX_DUE
+        while self._run_due(self.time.read()):
+            yield
+            left -= 1
+            self._refuse_endless(left)
+
+    def _settled(self) -> Iterator[None]:
+        yield
+        yield from self._settling()
+
+    def _moving(self, by: int | None, to: int | None) -> Iterator[None]:
+        yield from self._settling()
+        now = self.time.read()
+        target = now + by if by is not None else to
+        assert target is not None
+        if target < now:
+            raise ClockError(
+                f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
+            )
+        left = len(self.schedule) + _MAX_DUE
+        while (due := self.schedule.next_due) is not None and due <= target:
+            self.time.forward(due)
+            self._run_due(due)
+            yield
+            left -= 1
+            self._refuse_endless(left)
+        self.time.forward(target)
+
+    def _is_due(self) -> bool:
+        due = self.schedule.next_due
+        return due is not None and due <= self.time.read()
+
+    def _run_due(self, now: int) -> bool:
+        """Run the next thing that is due at ``now``, at its own moment; False if there is none."""
+        with self.lock:
+            item = self.schedule.pop_due(now)
+            if item is not None:
+                due, work = item
+                work(due)
+        return item is not None
+
+    def catch_up(self) -> None:
+        """Run all that is due, without attempts: these are only queued.
+
+        For whoever must not attempt: a request to the fake, a receiver that calls back.
+        """
+        while self._run_due(self.time.read()):
+            pass
+
+    def _refuse_endless(self, left: int) -> None:
+        if left < 0:
+            raise ClockError(
+                f"time stands at {stamp(self.time.read())}: {_MAX_DUE} things fell due beyond "
+                f"those that were planned, so each seems to plan another. Does the receiver send "
+                f"a message whenever an attempt is made again?"
+            )
+
+    def refuse_closed(self) -> None:
+        """Refuse to work for a test that is over.
+
+        Raises:
+            ClosedError: It is.
+        """
+        if self.closed:
+            raise ClosedError(
+                "this fake is closed: its test is over. Use the chat_fake of the running test."
+            )
+
+    # Who is calling
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """While a request to the fake is answered: verbs act at once, and only queue events."""
+        token = _answering.set(True)
+        try:
+            yield
+        finally:
+            _answering.reset(token)
+
+    @property
+    def _inside(self) -> bool:
+        """Whether the caller is part of an answer or of an attempt."""
+        return _answering.get() or self.outbox.in_attempt()
+
+    @property
+    def _at_once(self) -> bool:
+        return self.mode == "sync" or self.outbox.in_flight or _answering.get()
+
+    # Async mode
+
+    async def perform_plan(self, subject: object = None) -> None:
+        """Perform the pending steps, one after another: change, attempts, next.
+
+        Args:
+            subject: Where somebody else is performing already, wait only for the steps that
+                concern this one; None: wait for all.
+
+        Raises:
+            TypeError: The mode is sync, where there is nothing to wait for.
+        """
+        if self.mode == "sync":
+            raise TypeError(
+                "there is nothing to await: this fake is in sync mode, where each verb is "
+                "performed at once. Leave `await` out, or make the test `async def`."
+            )
+        if self._inside:  # a receiver's own verbs were performed at once
+            return
+        while self._performing:
+            if subject is not None and not self.plan.concerns(subject):
+                return
+            await self._idle()
+        self._performing = True
+        try:
+            while (step := self.plan.next()) is not None:
+                await self._perform_step(step)
+            await self.outbox.attempt_async()
+            self.raise_errors()
+        except BaseException:
+            self.plan.drop()  # sync code would never have reached those lines
+            raise
+        finally:
+            self._performing = False
+            self.plan.current = None
+            for event in self._waiting:
+                event.set()
+            self._waiting.clear()
+
+    async def _perform_step(self, step: Step) -> None:
+        try:
+            for _ in step.run():
+                await self.outbox.attempt_async()
+        except Exception as error:
+            error.add_note(f"in {step.what} at {step.line}")
+            raise
+
+    async def _idle(self) -> None:
+        event = new_event()
+        self._waiting.append(event)
+        await event.wait()

@@ -1,0 +1,54 @@
+"""What the fake raises, and when.
+
+Bad arguments raise ``TypeError`` or ``ValueError`` and unmet expectations ``AssertionError``,
+as everywhere in Python. What remains are states, and they form this tree::
+
+    ChatFakeError
+    ├── IllegalTransition      a verb that the message's status does not allow
+    ├── NotAwaited             async mode: a result is read before its steps were awaited
+    ├── ClockError             time can't be moved as asked
+    ├── ClosedError            the fake is used after its test
+    └── UndeliveredWebhooks    attempts that never come to an end
+
+    WebhookWarning             at the end of a test: attempts that failed, or were never made
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ChatFakeError",
+    "ClockError",
+    "ClosedError",
+    "IllegalTransition",
+    "NotAwaited",
+    "UndeliveredWebhooks",
+    "WebhookWarning",
+]
+
+
+class ChatFakeError(Exception):
+    """Base of the states that the fake refuses to go on from."""
+
+
+class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the public face
+    """A verb was called that §3 does not allow in the message's status. Nothing was changed."""
+
+
+class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
+    """In async mode, steps were laid and their result read, or dropped, before an ``await``."""
+
+
+class ClockError(ChatFakeError):
+    """Time can't be moved as asked: backwards, past a foreign traveller, or without an end."""
+
+
+class ClosedError(ChatFakeError):
+    """The fake was used after it was closed."""
+
+
+class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
+    """Attempts never came to an end: each one caused another event."""
+
+
+class WebhookWarning(UserWarning):
+    """Something about webhooks that a test may have overlooked, with the lines that caused it."""

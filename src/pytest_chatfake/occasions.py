@@ -1,0 +1,69 @@
+"""When a fault fires: from the ``start``-th occasion on, ``times`` times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from .arguments import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from .callsite import Line
+
+__all__ = ["Occasions"]
+
+
+class Occasions:
+    """Something that goes wrong on some occasions, until it is removed.
+
+    Usable as a context manager, which removes it at the end.
+
+    Args:
+        times: How often; None: until it is removed.
+        start: From which occasion on; 1 is the next.
+        line: Where the test set it up.
+        remove: Takes it out of where it was put.
+
+    Attributes:
+        fired: How often it fired so far.
+        line: Where the test set it up.
+    """
+
+    def __init__(
+        self,
+        times: int | None,
+        start: int,
+        line: Line,
+        remove: Callable[[Self], None],
+    ) -> None:
+        self.fired = 0
+        self.line = line
+        self._met = 0
+        self._times = None if times is None else whole(times, "times", 1)
+        self._start = whole(start, "start", 1)
+        self._remove = remove
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Let nothing more go wrong; what it did already stays. Twice does no harm."""
+        self._remove(self)
+
+    def meet(self) -> bool:
+        """Count an occasion, and return whether it fires on it."""
+        self._met += 1
+        past = self._met - self._start
+        fires = past >= 0 and (self._times is None or past < self._times)
+        self.fired += fires
+        return fires

@@ -1,0 +1,200 @@
+"""pytest's door: fixtures, the marker, options, and what a report shows. Nothing else imports it.
+
+It is loaded in every run of pytest, so whatever is heavy is imported inside the fixtures.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from .clock import Clock
+    from .config import ChatFakeConfig
+    from .fake import ChatFake
+    from .webhooks.receiver import Receiver
+
+_START = "2026-01-01T12:00:00Z"
+
+_fake_key = pytest.StashKey["ChatFake"]()
+_passed_key = pytest.StashKey[bool]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the ini options."""
+    parser.addini(
+        "chat_clock_start",
+        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
+        default=_START,
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marker, and refuse options that mean nothing.
+
+    Raises:
+        UsageError: ``chat_clock_start`` is no moment.
+    """
+    start = config.getini("chat_clock_start")
+    if start != _START:
+        from .clock import aware
+
+        try:
+            aware(start, "the ini option chat_clock_start")
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+    config.addinivalue_line(
+        "markers",
+        "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
+        'as in @pytest.mark.chat_fake(price="0.10")',
+    )
+
+
+@pytest.fixture
+def chat_fake_config() -> ChatFakeConfig:
+    """How the fake behaves; override this fixture to set it for a module or a whole suite."""
+    from .config import ChatFakeConfig
+
+    return ChatFakeConfig()
+
+
+@pytest.fixture
+def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
+    """``"async"`` if the test function is a coroutine function, else ``"sync"``."""
+    function = getattr(request, "function", None)
+    # Hypothesis wraps the test in a plain function, and keeps what it wraps.
+    hypothesis = getattr(function, "hypothesis", None)
+    function = getattr(hypothesis, "inner_test", function)
+    return "async" if inspect.iscoroutinefunction(function) else "sync"
+
+
+@pytest.fixture(scope="session")
+def _chat_fake_session() -> Iterator[None]:
+    """Keep one listener for the whole session, whatever fakes come and go."""
+    from .fake import service
+
+    service.hold()
+    yield
+    service.release()
+
+
+@pytest.fixture(scope="session")
+def chat_fake_url(_chat_fake_session: None) -> str:
+    """The base URL of the HTTP API, for apps that are configured once for a session."""
+    from .fake import service
+
+    return service.url
+
+
+@pytest.fixture
+def chat_fake(
+    request: pytest.FixtureRequest,
+    chat_fake_config: ChatFakeConfig,
+    chat_fake_mode: Literal["sync", "async"],
+    _chat_fake_session: None,
+) -> Iterator[ChatFake]:
+    """A fake of the messaging service, fresh for this test."""
+    from .clock import aware, freeze
+    from .fake import ChatFake
+
+    config = _configured(request, chat_fake_config, chat_fake_mode)
+    traveller = None
+    if "chat_clock" in request.fixturenames:  # time stands still before anything is recorded
+        start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
+        traveller = freeze(request.getfixturevalue("time_machine"), start)
+    fake = ChatFake(config)
+    fake._engine.time.adopt(traveller)
+    request.node.stash[_fake_key] = fake
+    yield fake
+    fake._shut()
+
+
+@pytest.fixture
+def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
+    """The clock of the test; process time stands still, and moves when the test says so."""
+    from .clock import freeze
+
+    time = chat_fake._engine.time
+    if not time.travels:
+        time.adopt(freeze(request.getfixturevalue("time_machine"), None))
+    return chat_fake.clock
+
+
+@pytest.fixture
+def chat_receiver(chat_fake: ChatFake) -> Receiver:
+    """A receiver that is connected to the test's fake, for tests without an app."""
+    return chat_fake.webhooks.receiver()
+
+
+def _configured(
+    request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
+) -> ChatFakeConfig:
+    """Put together the configuration of one test: the fixture's, then its markers'."""
+    fields: dict[str, Any] = {}
+    for marker in reversed(list(request.node.iter_markers("chat_fake"))):
+        if marker.args:
+            pytest.fail(
+                f"@pytest.mark.chat_fake takes fields by name, as in price='0.10', "
+                f"and not {marker.args!r}",
+                pytrace=False,
+            )
+        fields.update(marker.kwargs)
+    try:
+        config = config.replace(**fields)
+        return config.replace(seed=config.seed or request.node.nodeid, mode=config.mode or mode)
+    except (TypeError, ValueError) as error:
+        pytest.fail(f"@pytest.mark.chat_fake: {error}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show what the fake saw in the report of a test that failed."""
+    report = yield
+    fake = item.stash.get(_fake_key, None)
+    if fake is None or report.when == "teardown":
+        return report
+    item.stash[_passed_key] = report.passed
+    if report.failed:
+        from .leftovers import sections
+
+        report.sections.extend(sections(fake))
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """Check what a test left behind, before any fixture is finalised.
+
+    Time still stands, and the user's servers still live; our connections to them are closed here,
+    because some servers wait for that when they shut down.
+    """
+    fake = item.stash.get(_fake_key, None)
+    if fake is None:
+        yield
+        return
+    del item.stash[_fake_key]
+    try:
+        _finish(fake, passed=item.stash.get(_passed_key, False))
+    except BaseException as error:
+        yield
+        raise error
+    yield
+
+
+def _finish(fake: ChatFake, *, passed: bool) -> None:
+    from .fake import service
+    from .leftovers import complain
+
+    try:
+        if passed:
+            complain(fake)
+            service.check()
+    finally:
+        service.clear()
+        fake._engine.outbox.close()

@@ -1,0 +1,397 @@
+"""The HTTP API without a socket: the key check, ``GET /v2/balance``, routes, errors (§4.1, §5, §7).
+
+One :class:`Service` answers for all fakes that live, and tells them apart by their keys. It is
+called from many threads; each fake's state is read under that fake's lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from werkzeug import Request, Response
+
+from ..arguments import text, whole
+from ..callsite import calling_line
+from ..domain.instants import SECOND
+from ..domain.instants import duration as nanoseconds_of
+from ..domain.money import EXACT
+from ..wire import balance_body
+from .faults import ApiFault, rate_limited
+from .log import ApiRequest, tail
+from .replies import Reply, error_reply, server_error, status_line
+from .routes import BALANCE_PATH, Route, Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import timedelta
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from ..engine import Engine
+    from .faults import Damage
+    from .listener import Listener
+
+__all__ = ["AccountApi", "Service"]
+
+_INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
+_NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
+_NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
+
+#: The longest real wait that a declared delay may ask for.
+_MAX_DELAY = 60
+
+
+class AccountApi:
+    """``fake.api``: what was asked of the API, and its bad days.
+
+    A fault concerns balance queries with the fake's key: from the ``start``-th on (1 is the
+    next), ``times`` times (None: until it is removed). Several at once work together: the first
+    that answers wins, delays add up.
+    """
+
+    def __init__(self, engine: Engine, key: str) -> None:
+        self._engine = engine
+        self.set_key(key)
+        self.log: list[ApiRequest] = []
+        self.routes = Routes()
+        self.faults: list[ApiFault] = []
+        self.past_faults: list[ApiFault] = []
+
+    @property
+    def requests(self) -> Sequence[ApiRequest]:
+        """What was asked so far, in order: every request with this fake's key, or with nobody's."""
+        self._engine.look()
+        return tuple(self.log)
+
+    def forget(self) -> None:
+        """Forget what was asked, and remove the faults."""
+        self.log.clear()
+        self.faults.clear()
+        self.past_faults.clear()
+
+    def set_key(self, key: str) -> None:
+        """Go by another key."""
+        self.key = key
+        self._tail = tail(key)
+
+    def record(self, method: str, path: str, key: str | None, status: int) -> None:
+        """Record a request that was not a balance query with the right key."""
+        shown, accepted = tail(key), key == self.key
+        self.log.append(ApiRequest(method, path, shown, accepted, status, self._engine.time.read()))
+
+    # Answers
+
+    def balance(self, method: str = "GET") -> Reply:
+        """Answer a balance query that came with the right key (§4.1)."""
+        engine = self._engine
+        config = engine.config
+        engine.catch_up()
+        with engine.lock:
+            ledger = engine.account.ledger
+            value = ledger.available
+            if config.balance_amount == "total":
+                value = EXACT.add(value, ledger.held)
+            reply = Reply(200, balance_body(value, config.currency))
+            now = engine.time.read()
+            if self.faults:
+                reply = self._damaged(reply, now)
+        status = None if reply.disconnect else reply.status
+        self.log.append(ApiRequest(method, BALANCE_PATH, self._tail, True, status, now))
+        return reply
+
+    def _damaged(self, reply: Reply, now: int) -> Reply:
+        delay = 0.0
+        for fault in list(self.faults):
+            if not fault.meet():
+                continue
+            damaged = fault.damage(reply, now)
+            if damaged is None:
+                fault.fired -= 1
+                fault.remove()
+            elif damaged.delay:
+                delay += damaged.delay
+            else:
+                return damaged._replace(delay=delay)
+        return reply._replace(delay=delay)
+
+    def call(self, route: Route, request: Request, variables: dict[str, Any]) -> Response | Reply:
+        """Answer with a route of the user's. Its error is a 500, and comes back in the test."""
+        try:
+            with self._engine.answering():
+                response = route.answer(request, variables)
+        except Exception as error:  # noqa: BLE001 - raised in the test's thread
+            self._engine.errors.append(error)
+            return server_error(error)
+        if route.webhooks_first:
+            self._engine.attempt_now()
+        return response
+
+    # Faults
+
+    def fail(
+        self,
+        status: int = 503,
+        *,
+        code: str | None = None,
+        message: str | None = None,
+        body: str | bytes | None = None,
+        times: int | None = 1,
+        start: int = 1,
+    ) -> ApiFault:
+        """Let balance queries fail.
+
+        Args:
+            status: The status of the answer.
+            code: ``error.code``; by default the status's name, as ``SERVICE_UNAVAILABLE``.
+            message: ``error.message``; by default the same.
+            body: The exact body, in place of the error body of §7.1.
+            times: How often; None: until it is removed.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, or ``body`` is given with the other two.
+        """
+        whole(status, "status", 200, 599)
+        if body is not None:
+            if code is not None or message is not None:
+                raise ValueError("give code= and message=, or the whole body=, not both")
+            if not isinstance(body, (str, bytes)):
+                raise TypeError(f"body must be text or bytes, not {body!r}")
+            reply = Reply(status, body.encode() if isinstance(body, str) else body)
+        else:
+            code = _code_of(status) if code is None else text(code, "code")
+            reply = error_reply(status, code, code if message is None else text(message, "message"))
+        return self._add("fail", lambda _, __: reply, times, start)
+
+    def delay(
+        self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
+    ) -> ApiFault:
+        """Let balance queries be slow: so many real seconds over a socket, none in process.
+
+        Args:
+            duration: How long each answer waits; at most a minute.
+            times: How often; None: until it is removed.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
+        """
+        seconds = nanoseconds_of(duration, "duration") / SECOND
+        if not 0 < seconds <= _MAX_DELAY:
+            raise ValueError(f"duration must be over 0 and at most {_MAX_DELAY} s, not {seconds:g}")
+        return self._add("delay", lambda reply, _: reply._replace(delay=seconds), times, start)
+
+    def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
+        """Let the connection be closed without an answer. In process: ``ConnectionResetError``."""
+        return self._add(
+            "disconnect", lambda reply, _: reply._replace(disconnect=True), times, start
+        )
+
+    def truncate(
+        self, length: int | None = None, *, times: int | None = 1, start: int = 1
+    ) -> ApiFault:
+        """Let the body be cut off after so many bytes, though the headers promise all of it.
+
+        Args:
+            length: How many bytes arrive; None: half of them.
+            times: How often; None: until it is removed.
+            start: From which query on.
+        """
+        if length is not None:
+            whole(length, "length", 0)
+
+        def damage(reply: Reply, _: int) -> Reply:
+            kept = len(reply.body) // 2 if length is None else length
+            return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
+
+        return self._add("truncate", damage, times, start)
+
+    def rate_limit(
+        self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1
+    ) -> ApiFault:
+        """Answer 429 with ``Retry-After`` until that time has passed on the fake's clock.
+
+        Args:
+            retry_after: How long the limit holds, from the first query that meets it.
+            times: How many queries meet it at most; None: all until it is over.
+            start: From which query on.
+        """
+        length = nanoseconds_of(retry_after, "retry_after")
+        if not length:
+            raise ValueError("retry_after must be longer than nothing")
+        return self._add("rate_limit", rate_limited(length), times, start)
+
+    def _add(self, name: Any, damage: Damage, times: int | None, start: int) -> ApiFault:
+        self._engine.refuse_closed()
+        fault = ApiFault(
+            name, damage, times=times, start=start, line=calling_line(), remove=self._remove
+        )
+        self.faults.append(fault)
+        self.past_faults.append(fault)
+        return fault
+
+    def _remove(self, fault: ApiFault) -> None:
+        if fault in self.faults:
+            self.faults.remove(fault)
+
+
+def _code_of(status: int) -> str:
+    try:
+        return HTTPStatus(status).name
+    except ValueError:
+        return f"STATUS_{status}"
+
+
+class Service:
+    """All fakes that live, behind one listener."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._accounts: dict[str, AccountApi] = {}
+        self._users = 0
+        self._listener: Listener | None = None
+
+    # Who is served
+
+    def open(self, account: AccountApi) -> None:
+        """Serve an account from now on.
+
+        Raises:
+            ValueError: Another fake that lives has that key.
+        """
+        with self._lock:
+            if account.key in self._accounts:
+                raise ValueError(
+                    f"another fake with the API key {tail(account.key)} is running: "
+                    f"give each its own, or leave api_key out"
+                )
+            self._accounts[account.key] = account
+
+    def close(self, account: AccountApi) -> None:
+        """Serve an account no more: its key gets 401."""
+        with self._lock:
+            self._accounts.pop(account.key, None)
+
+    def rekey(self, account: AccountApi, key: str) -> None:
+        """Give an account another key; the old one gets 401."""
+        with self._lock:
+            del self._accounts[account.key]
+            account.set_key(key)
+            self._accounts[key] = account
+
+    # The listener
+
+    @property
+    def listener(self) -> Listener:
+        """The pytest-httpserver server of ours; it may not run yet."""
+        with self._lock:
+            if self._listener is None:
+                from .listener import Listener  # noqa: PLC0415 - not every test needs one
+
+                self._listener = Listener(self)
+            return self._listener
+
+    @property
+    def url(self) -> str:
+        """The listener's base URL; it is started if it does not run."""
+        listener = self.listener
+        with self._lock:
+            if not listener.is_running():
+                listener.start()
+        return f"http://{listener.host}:{listener.port}"
+
+    def hold(self) -> None:
+        """Let the listener run at least until the matching :meth:`release`."""
+        with self._lock:
+            self._users += 1
+
+    def release(self) -> None:
+        """Let go of the listener; the last one stops it."""
+        with self._lock:
+            self._users -= 1
+            last = self._users == 0
+            listener = self._listener
+            if last:
+                self._listener = None
+        if last and listener is not None and listener.is_running():
+            listener.stop()
+
+    def check(self) -> None:
+        """Raise what went wrong in a handler of pytest-httpserver."""
+        if self._listener is not None:
+            self._listener.check()
+
+    def clear(self) -> None:
+        """Forget the handlers of pytest-httpserver, and what went wrong in them."""
+        if self._listener is not None:
+            self._listener.clear()
+
+    # Answers
+
+    def balance(self, key: str | None, target: str = BALANCE_PATH, method: str = "GET") -> Reply:  # noqa: ARG002 - target: as the listener passes it
+        """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
+        account = self._accounts.get(key) if key is not None else None
+        if account is not None:
+            return account.balance(method)
+        self._record(method, BALANCE_PATH, key, 401)
+        return _INVALID_KEY
+
+    def dispatch(self, request: Request) -> Response | Reply | None:
+        """Answer a request, or leave it to the handlers of pytest-httpserver."""
+        key = request.headers.get("X-API-Key")
+        if request.path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
+            return self.balance(key, method=request.method)
+        account = self._accounts.get(key or "")
+        found = account.routes.find(request.path, request.method) if account else None
+        if account is None or found is None:
+            return None
+        route, variables = found
+        return account.call(route, request, variables)
+
+    def not_found(self, request: Request) -> Reply:
+        """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""
+        account = self._accounts.get(request.headers.get("X-API-Key") or "")
+        if account is None:
+            return _INVALID_KEY
+        methods = account.routes.methods(request.path)
+        if not methods:
+            return _NOT_FOUND
+        return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
+
+    def answered(self, request: Request, status: int) -> None:
+        """Record the answer to a request that was not a balance query."""
+        if request.path != BALANCE_PATH or request.method not in {"GET", "HEAD"}:
+            key = request.headers.get("X-API-Key")
+            self._record(request.method, request.path, key, status)
+
+    def _record(self, method: str, path: str, key: str | None, status: int) -> None:
+        """Record with the key's account; a request with nobody's key with all of them."""
+        own = self._accounts.get(key or "")
+        for account in [own] if own else list(self._accounts.values()):
+            account.record(method, path, key, status)
+
+    def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer as a WSGI app: the same API, without a socket and without real waiting.
+
+        Raises:
+            ConnectionResetError: A fault closes the connection.
+        """
+        if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
+            answer: Response | Reply = self.balance(environ.get("HTTP_X_API_KEY"))
+        else:
+            answer = self.listener.answer(Request(environ))
+        if isinstance(answer, Response):
+            return answer(environ, start_response)
+        if answer.disconnect:
+            raise ConnectionResetError("the connection was closed without an answer, by a fault")
+        length = answer.declared_length or len(answer.body)
+        headers = [
+            ("Content-Type", answer.content_type),
+            ("Content-Length", str(length)),
+            *answer.headers,
+        ]
+        start_response(status_line(answer.status), headers)
+        return [b"" if environ["REQUEST_METHOD"] == "HEAD" else answer.body]

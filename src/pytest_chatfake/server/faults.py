@@ -1,0 +1,63 @@
+"""The API's bad day: what goes wrong with balance queries because the test says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ..domain.instants import SECOND
+from ..occasions import Occasions
+from .replies import Reply, error_reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from ..callsite import Line
+
+__all__ = ["ApiFault", "Damage", "rate_limited"]
+
+#: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None
+#: if the fault is over.
+Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
+
+
+class ApiFault(Occasions):
+    """Something that goes wrong with balance queries, as ``fail`` & co. return it."""
+
+    def __init__(
+        self,
+        name: Literal["fail", "delay", "disconnect", "truncate", "rate_limit"],
+        damage: Damage,
+        *,
+        times: int | None,
+        start: int,
+        line: Line,
+        remove: Callable[[ApiFault], None],
+    ) -> None:
+        super().__init__(times, start, line, remove)
+        self.name = name
+        self.damage = damage
+
+    def __repr__(self) -> str:
+        return f"<ApiFault {self.description}, fired {self.fired} times>"
+
+    @property
+    def description(self) -> str:
+        """What it is, as a test would write it."""
+        return f"api.{self.name}()"
+
+
+def rate_limited(length: int) -> Damage:
+    """Return the damage of a rate limit: 429 until ``length`` has passed on the fake's clock."""
+    over: int | None = None
+
+    def damage(_: Reply, now: int) -> Reply | None:
+        nonlocal over
+        over = now + length if over is None else over
+        if now >= over:
+            return None
+        seconds = -((now - over) // SECOND)
+        reply = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
+        return reply._replace(headers=(("Retry-After", str(seconds)),))
+
+    return damage

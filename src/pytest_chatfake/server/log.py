@@ -1,0 +1,50 @@
+"""What was asked of the API, as it was recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..domain.instants import instant
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["ApiRequest", "tail"]
+
+
+class ApiRequest(NamedTuple):
+    """One request that the fake answered.
+
+    Attributes:
+        method: For example ``GET``.
+        path: The path, without the query string.
+        key: The key it came with, by its last four characters; empty without one.
+        accepted: Whether it was this fake's key.
+        status: The status of the answer; None if there was none.
+        moment: When it was answered, in nanoseconds since the epoch.
+    """
+
+    method: str
+    path: str
+    key: str
+    accepted: bool
+    status: int | None
+    moment: int
+
+    @property
+    def at(self) -> datetime:
+        """When it was answered: aware, UTC, to the microsecond."""
+        return instant(self.moment)
+
+    def __str__(self) -> str:
+        key = f"key {self.key}" if self.key else "no key"
+        verdict = "accepted" if self.accepted else "not accepted"
+        status = "no answer" if self.status is None else self.status
+        return f"{self.method} {self.path} with {key} ({verdict}): {status}"
+
+
+def tail(key: str | None) -> str:
+    """Return what may be shown of a key: its last four characters."""
+    if not key:
+        return ""
+    return "..." + key[-4:] if len(key) > 8 else "..."

@@ -1,0 +1,58 @@
+"""Read-only views: what happened so far, without a copy of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Generic, TypeVar, overload
+
+__all__ = ["View"]
+
+_T = TypeVar("_T")
+
+
+class View(Sequence[_T], Generic[_T]):
+    """A read-only sequence over a list that goes on growing.
+
+    Args:
+        items: The list.
+        make: Makes what is shown of what is stored.
+    """
+
+    __slots__ = ("_items", "_make")
+
+    def __init__(self, items: list[Any], make: Callable[[Any], _T] | None = None) -> None:
+        self._items = items
+        self._make = make or _same
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, islice(self, 20)))
+        return f"[{shown}{', ...' if len(self) > 20 else ''}]"
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[_T]:
+        return map(self._make, self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> _T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[_T, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> _T | tuple[_T, ...]:
+        if isinstance(index, slice):
+            return tuple(map(self._make, self._items[index]))
+        return self._make(self._items[index])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (View, list, tuple)):
+            return list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment] - it goes on growing
+
+
+def _same(item: _T) -> _T:
+    return item

@@ -1,0 +1,73 @@
+"""An endpoint: where attempts go, which events it gets, and how its attempts are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ..config import Signer
+    from .targets import Target
+
+__all__ = ["Endpoint"]
+
+
+class Endpoint:
+    """Where attempts go, as ``connect`` returned it.
+
+    Attributes:
+        name: What it is, in a few words: its URL, or the app or function.
+        target: How an attempt gets there.
+        headers: What every attempt carries beside a signature.
+        events: The event types that it listens for (§4.2).
+        raise_exceptions: Whether an exception of an in-process app comes back in the test.
+        retry_after: When attempts that failed are made again, in nanoseconds after the failure.
+        signer: Signs its attempts.
+        scripted: Whether its answers are written by the test: then a failed attempt is no news.
+        connected: Whether it still gets events.
+    """
+
+    __slots__ = (
+        "_disconnect",
+        "connected",
+        "events",
+        "headers",
+        "name",
+        "raise_exceptions",
+        "retry_after",
+        "scripted",
+        "signer",
+        "target",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        target: Target,
+        *,
+        headers: Mapping[str, str],
+        events: frozenset[str],
+        raise_exceptions: bool,
+        retry_after: tuple[int, ...],
+        signer: Signer | None,
+        scripted: bool,
+        disconnect: Callable[[Endpoint], None],
+    ) -> None:
+        self.name = name
+        self.target = target
+        self.headers = headers
+        self.events = events
+        self.raise_exceptions = raise_exceptions
+        self.retry_after = retry_after
+        self.signer = signer
+        self.scripted = scripted
+        self.connected = True
+        self._disconnect = disconnect
+
+    def __repr__(self) -> str:
+        return f"<Endpoint {self.name}{'' if self.connected else ' (disconnected)'}>"
+
+    def disconnect(self) -> None:
+        """Stop attempts to this endpoint, planned retries included. Twice does no harm."""
+        self._disconnect(self)

@@ -1,0 +1,117 @@
+"""Faults: what goes wrong on the way to an endpoint because the test says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ..occasions import Occasions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from ..callsite import Line
+    from ..config import Signer
+    from ..domain.messages import MessageState
+    from .endpoints import Endpoint
+    from .events import Event
+    from .outbox import Dispatch
+
+__all__ = ["Fault", "FaultKind", "shaped"]
+
+FaultKind: TypeAlias = Literal["duplicate", "drop", "delay", "tamper", "sign"]
+
+
+class Fault(Occasions):
+    """Something that goes wrong with the events that match it, as ``duplicate`` & co. return it.
+
+    Only an event's first attempt is concerned, never a retry.
+
+    Attributes:
+        kind: What goes wrong.
+    """
+
+    def __init__(
+        self,
+        kind: FaultKind,
+        *,
+        times: int | None,
+        start: int,
+        message: MessageState | None,
+        status: str | None,
+        endpoint: Endpoint | None,
+        line: Line,
+        remove: Callable[[Fault], None],
+        delay: int = 0,
+        change: Callable[[bytes], bytes] | None = None,
+        signer: Signer | None = None,
+    ) -> None:
+        super().__init__(times, start, line, remove)
+        self.kind: FaultKind = kind
+        self.delay = delay
+        self.change = change
+        self.signer = signer
+        self._message = message
+        self._status = status
+        self._endpoint = endpoint
+
+    def __repr__(self) -> str:
+        return f"<Fault {self.description}, fired {self.fired} times>"
+
+    @property
+    def description(self) -> str:
+        """What it is, as a test would write it."""
+        limits = {
+            "message": self._message and (self._message.id or "a message"),
+            "status": self._status,
+            "endpoint": self._endpoint and self._endpoint.name,
+            "start": self._start if self._start != 1 else None,
+        }
+        arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
+        return f"{self.kind}({', '.join(arguments)})"
+
+    def fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+        """Count an event if it matches; return the endpoints for which it goes wrong."""
+        concerned = tuple(one for one in endpoints if self._endpoint in (None, one))
+        if (
+            not concerned
+            or self._status not in (None, event.status)
+            or (self._message is not None and self._message.id != event.message_id)
+        ):
+            return ()
+        return concerned if self.meet() else ()
+
+    def apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
+        """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
+        if dispatch.dropped:
+            yield dispatch
+            return
+        rest = tuple(one for one in dispatch.endpoints if one not in concerned)
+        if rest:
+            yield dispatch.part(rest)
+        hit = tuple(one for one in dispatch.endpoints if one in concerned)
+        if not hit:
+            return
+        shaped = dispatch.part(hit)
+        if self.kind == "duplicate":
+            yield shaped
+            shaped = dispatch.part(hit)
+        shaped.fault = self.kind
+        if self.kind == "drop":
+            shaped.dropped = True
+        elif self.kind == "delay":
+            shaped.delay += self.delay
+        elif self.kind == "tamper":
+            shaped.change = self.change
+        elif self.kind == "sign":
+            shaped.signer = self.signer
+        yield shaped
+
+
+def shaped(dispatch: Dispatch, faults: list[Fault]) -> list[Dispatch]:
+    """Send a dispatch past the faults, in the order in which they were set up."""
+    parts = [dispatch]
+    for fault in list(faults):
+        if concerned := fault.fires(dispatch.event, dispatch.endpoints):
+            parts = [after for part in parts for after in fault.apply(part, concerned)]
+    return parts

@@ -1,0 +1,193 @@
+"""``fake.webhooks``: who gets the events, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..arguments import text
+from ..callsite import calling_line
+from ..config import check_signer, retry_delays
+from ..domain.instants import duration
+from .endpoints import Endpoint
+from .faults import Fault
+from .receiver import Receiver
+from .targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import timedelta
+
+    from ..config import Signer
+    from ..engine import Engine
+    from ..scenario import Message
+    from .asgi import Lifespan
+    from .events import Attempt, Event
+    from .faults import FaultKind
+    from .portal import Portal
+    from .targets import Target
+
+__all__ = ["Webhooks"]
+
+
+class Webhooks:
+    """The webhooks of a fake: endpoints, attempts, and faults on the way (§4.2, §6)."""
+
+    def __init__(self, engine: Engine, portal: Portal) -> None:
+        self._engine = engine
+        self._portal = portal
+        self._outbox = engine.outbox
+        self.seen = 0
+        self.past_faults: list[Fault] = []
+
+    # Endpoints
+
+    def connect(
+        self,
+        url: str | None = None,
+        /,
+        *,
+        wsgi: Callable[..., Any] | None = None,
+        asgi: Callable[..., Any] | None = None,
+        handler: Callable[..., Any] | None = None,
+        path: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        events: Iterable[str] | None = None,
+        raise_exceptions: bool = True,
+        retry_after: Iterable[timedelta | float] | None = None,
+        signer: Signer | None = None,
+    ) -> Endpoint:
+        """Attempt events at an endpoint from now on: a URL, an app in process, or a function.
+
+        Args:
+            url: Where to post, for a server that listens.
+            wsgi: A WSGI app, called in process.
+            asgi: An ASGI app, called in process.
+            handler: A function that takes a :class:`~pytest_chatfake.WebhookRequest` and returns
+                None (200), a status, or a response.
+            path: Where the app takes webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            headers: Headers that every attempt carries.
+            events: The event types to listen for (§4.2); by default the service's one type.
+            raise_exceptions: Whether an exception that leaves an app or a function comes back in
+                the test. If not, it is recorded, as a 500 would be.
+            retry_after: When failed attempts are made again, instead of the configuration's.
+            signer: Signs attempts, instead of the configuration's.
+
+        Returns:
+            The endpoint; ``endpoint.disconnect()`` ends it.
+
+        Raises:
+            TypeError: Not exactly one target is given, or an argument is of the wrong kind.
+            ValueError: The URL or the path is not one.
+            ClosedError: The fake is closed.
+        """
+        self._engine.refuse_closed()
+        config = self._engine.config
+        given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
+        targets = [name for name, value in given.items() if value is not None]
+        if len(targets) != 1:
+            raise TypeError(
+                f"connect() takes exactly one target: a URL, wsgi=app, asgi=app or "
+                f"handler=function; it got {' and '.join(targets) or 'none'}"
+            )
+        if path is not None and (url is not None or handler is not None):
+            raise TypeError(f"path= goes with wsgi= or asgi= only, not with {targets[0]}")
+        if not isinstance(raise_exceptions, bool):
+            raise TypeError(f"raise_exceptions must be True or False, not {raise_exceptions!r}")
+        types = frozenset([config.naming.event_type] if events is None else _types(events))
+        delays = retry_delays(config.retry_after if retry_after is None else retry_after)
+        check_signer(signer)
+        name, target = self._target(url, wsgi, asgi, handler, "/" if path is None else path)
+        endpoint = Endpoint(
+            name,
+            target,
+            headers=_headers(headers),
+            events=types,
+            raise_exceptions=raise_exceptions,
+            retry_after=delays,
+            signer=signer or config.signer,
+            scripted=handler is not None,
+            disconnect=self._outbox.disconnect,
+        )
+        self._outbox.connect(endpoint)
+        return endpoint
+
+    def _target(
+        self,
+        url: str | None,
+        wsgi: Callable[..., Any] | None,
+        asgi: Callable[..., Any] | None,
+        handler: Callable[..., Any] | None,
+        path: str,
+    ) -> tuple[str, Target]:
+        for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
+            if app is not None and not callable(app):
+                raise TypeError(f"{what}= must be callable, and {app!r} is not")
+        if wsgi is not None:
+            return f"{_name(wsgi)} (WSGI) {path}", WsgiTarget(wsgi, path=path)
+        if asgi is not None:
+            return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=self._portal)
+        if handler is not None:
+            return f"{_name(handler)}()", HandlerTarget(handler, portal=self._portal)
+        timeout = duration(self._engine.config.timeout, "timeout") / 1e9
+        return text(url, "the URL"), UrlTarget(text(url, "the URL"), timeout=timeout)
+
+    def receiver(self) -> Receiver:
+        """Connect a receiver that records what it gets, for tests without an app."""
+        receiver = Receiver(self._engine)
+        receiver.endpoint = self.connect(handler=receiver)
+        return receiver
+
+    def disconnect(self) -> None:
+        """Disconnect all endpoints."""
+        for endpoint in self._outbox.endpoints:
+            endpoint.disconnect()
+
+    def lifespan(self, app: Callable[..., Any]) -> Lifespan:
+        """Run an ASGI app's start-up and shutdown around a block.
+
+        ``with`` in sync mode, ``async with`` in async mode (in the test's own loop).
+
+        Args:
+            app: The app, as it is connected.
+        """
+        from .asgi import Lifespan  # noqa: PLC0415 - only ASGI users pay for it
+
+        return Lifespan(app, portal=self._portal)
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """The attempts so far, in order. Who looks at them needs no warning about failed ones.
+
+        Raises:
+            NotAwaited: Async mode: steps are pending.
+        """
+        self._engine.look()
+        attempts = tuple(self._outbox.attempts)
+        self.seen = len(attempts)
+        return attempts
+
+
+def _types(events: object) -> list[str]:
+    if isinstance(events, str) or not hasattr(events, "__iter__"):
+        raise TypeError(f'events must be a list of event types such as ["..."], not {events!r}')
+    return [text(event, "an event type") for event in events]  # type: ignore[attr-defined]
+
+
+def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
+    result = {"Content-Type": "application/json"}
+    for name, value in (headers or {}).items():
+        text(name, "a header's name")
+        if not isinstance(value, str):
+            raise TypeError(f"header {name} must be text, not {value!r}")
+        if any(character in name + value for character in "\r\n\0"):
+            raise ValueError(f"header {name!r} must not contain line breaks")
+        if name.lower() == "content-type":
+            del result["Content-Type"]
+        result[name] = value
+    return result
+
+
+def _name(thing: object) -> str:
+    return (
+        getattr(thing, "__qualname__", None) or getattr(thing, "name", None) or type(thing).__name__
+    )

@@ -1,0 +1,317 @@
+"""The outbox: what is emitted, queued for attempts, attempted, and recorded.
+
+Events are attempted in the order in which they were emitted, by one drainer at a time. Whoever
+emits while attempts are being made (a receiver that calls back, a thread of the app) only adds to
+the queue. The queue's logic is one generator, :meth:`Outbox._drain`; it hands out what to attempt
+and takes back the outcome, so that sync and async mode differ only in who waits for the answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from contextlib import ExitStack
+from contextvars import ContextVar
+from copy import copy
+from typing import TYPE_CHECKING, Final
+
+from ..domain.instants import SECOND
+from ..exceptions import UndeliveredWebhooks
+from ..wire import EventWriter
+from .events import Attempt, Event
+from .faults import shaped
+from .requests import Answer, WebhookRequest
+from .signing import sign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+    from typing import TypeAlias
+
+    from ..callsite import Line
+    from ..config import Signer
+    from ..domain.facts import Fact
+    from ..domain.ids import Ids
+    from ..engine import Engine
+    from .endpoints import Endpoint
+    from .faults import Fault
+
+__all__ = ["Dispatch", "Outbox"]
+
+Outcome: TypeAlias = "Answer | BaseException"
+
+#: How far events may cause each other, attempt by attempt, before that counts as endless.
+_MAX_DEPTH: Final = 1_000
+
+#: The outboxes whose attempts the running code is part of.
+_attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attempting", default=())
+
+
+class Dispatch:
+    """An event on its way to some endpoints.
+
+    Attributes:
+        event: The event.
+        endpoints: Where it goes.
+        depth: How many attempts led to it, each causing the next event.
+        number: Which attempt this will be.
+        due: When it was due, in nanoseconds; None: at once.
+        fault: The fault that shaped it, if any; the next four are what it did.
+        dropped: It never arrives.
+        delay: It starts that much later, in nanoseconds.
+        change: It changes the body after it was signed.
+        signer: It signs in place of the endpoint's own.
+    """
+
+    __slots__ = (
+        "change",
+        "delay",
+        "depth",
+        "dropped",
+        "due",
+        "endpoints",
+        "event",
+        "fault",
+        "number",
+        "signer",
+    )
+
+    def __init__(
+        self, event: Event, endpoints: tuple[Endpoint, ...], depth: int, number: int = 1
+    ) -> None:
+        self.event = event
+        self.endpoints = endpoints
+        self.depth = depth
+        self.number = number
+        self.due: int | None = None
+        self.fault: str | None = None
+        self.dropped = False
+        self.delay = 0
+        self.change: Callable[[bytes], bytes] | None = None
+        self.signer: Signer | None = None
+
+    def part(self, endpoints: tuple[Endpoint, ...]) -> Dispatch:
+        """Return the same for these endpoints only."""
+        part = copy(self)
+        part.endpoints = endpoints
+        return part
+
+
+class Outbox:
+    """The events of a fake, and the attempts at them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._writer = EventWriter(engine.config)
+        self._type = engine.config.naming.event_type
+        self._per_message = engine.config.event_ids == "per-message"
+        self._busy = threading.Lock()
+        self._depth = 0
+        self.endpoints: tuple[Endpoint, ...] = ()
+        self._ever: list[Endpoint] = []
+        self._listening: tuple[Endpoint, ...] = ()
+        self.in_flight = False
+
+    def begin(self, ids: Ids) -> None:
+        """Forget what was emitted and attempted; endpoints stay."""
+        self._ids = ids
+        self.events: list[Event] = []
+        self._by_message: dict[str, list[Event]] = {}
+        self.attempts: list[Attempt] = []
+        self.queue: deque[Dispatch] = deque()
+        self.paused: deque[Dispatch] | None = None
+        self.faults: list[Fault] = []
+
+    def events_of(self, message_id: str) -> Sequence[Event]:
+        """Return the events of a message, in order."""
+        return self._by_message.get(message_id, ())
+
+    def close(self) -> None:
+        """Close what leads to the endpoints."""
+        with ExitStack() as stack:
+            for endpoint in self._ever:
+                stack.callback(endpoint.target.close)
+
+    def connect(self, endpoint: Endpoint) -> None:
+        """Add an endpoint; it gets what is emitted from now on."""
+        self._ever.append(endpoint)
+        self._set_endpoints((*self.endpoints, endpoint))
+
+    def disconnect(self, endpoint: Endpoint) -> None:
+        """Remove an endpoint; what is queued for it is not attempted any more."""
+        endpoint.connected = False
+        self._set_endpoints(tuple(one for one in self.endpoints if one is not endpoint))
+
+    def _set_endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
+        self.endpoints = endpoints
+        self._listening = self._listeners(self._type)
+
+    def _listeners(self, type_: str) -> tuple[Endpoint, ...]:
+        return tuple(one for one in self.endpoints if type_ in one.events)
+
+    # Emitting; the engine's lock is held
+
+    def emit(self, fact: Fact, line: Line | None) -> None:
+        """Emit the event of a fact; a fact that has no event passes by."""
+        message = fact.message
+        number = message.number if self._per_message else len(self.events) + 1
+        id_ = self._ids.event(number)
+        body = self._writer.write(id_, fact)
+        event = Event(id_, self._type, fact.what, message.id, fact.at, body, line)
+        self.events.append(event)
+        self._by_message.setdefault(message.id, []).append(event)
+        if self._listening:
+            self.dispatch(event, self._listening)
+
+    def dispatch(self, event: Event, endpoints: tuple[Endpoint, ...]) -> None:
+        """Send an event on its way, past the faults, if there are any."""
+        dispatch = Dispatch(event, endpoints, self._depth)
+        if not self.faults:
+            self._enqueue(dispatch)
+            return
+        for part in shaped(dispatch, self.faults):
+            if part.dropped:
+                for endpoint in part.endpoints:
+                    self._record(part, endpoint, event.moment, Answer(None))
+            elif part.delay:
+                self._plan(part, event.moment + part.delay)
+            else:
+                self._enqueue(part)
+
+    def _enqueue(self, dispatch: Dispatch) -> None:
+        (self.queue if self.paused is None else self.paused).append(dispatch)
+
+    def _plan(self, dispatch: Dispatch, due: int) -> None:
+        dispatch.due = due
+        self._engine.schedule.add(due, lambda _: self._enqueue(dispatch))
+
+    # Attempting; no lock is held
+
+    def attempt(self) -> None:
+        """Attempt what is queued, in order; nothing, if somebody is at it already."""
+        # Whoever emits while somebody else drains relies on him: so look again after letting go.
+        while self.queue and self._busy.acquire(blocking=False):
+            try:
+                self.in_flight = True
+                drain = self._drain()
+                item = next(drain, None)
+                while item is not None:
+                    endpoint, request = item
+                    try:
+                        outcome: Outcome = endpoint.target.attempt(request)
+                    except Exception as error:  # noqa: BLE001 - recorded, then raised by _drain
+                        outcome = error
+                    except BaseException as error:
+                        drain.throw(error)
+                    item = _resume(drain, outcome)
+            finally:
+                self._let_go()
+
+    async def attempt_async(self) -> None:
+        """The same, awaiting each attempt in the test's own loop."""
+        while self.queue and self._busy.acquire(blocking=False):
+            token = _attempting.set((*_attempting.get(), self))
+            try:
+                self.in_flight = True
+                drain = self._drain()
+                item = next(drain, None)
+                while item is not None:
+                    endpoint, request = item
+                    try:
+                        outcome: Outcome = await endpoint.target.attempt_async(request)
+                    except Exception as error:  # noqa: BLE001 - recorded, then raised by _drain
+                        outcome = error
+                    except BaseException as error:
+                        drain.throw(error)
+                    item = _resume(drain, outcome)
+            finally:
+                self._let_go()
+                _attempting.reset(token)
+
+    def in_attempt(self) -> bool:
+        """Whether the running code is part of an attempt: a receiver that calls back."""
+        return self in _attempting.get()
+
+    def _let_go(self) -> None:
+        self._depth = 0
+        self.in_flight = False
+        self._busy.release()
+
+    def _drain(self) -> Generator[tuple[Endpoint, WebhookRequest], Outcome, None]:
+        """Hand out what to attempt, and record the outcomes.
+
+        Raises:
+            Exception: What a receiver raised, after the event's other endpoints had it. The rest
+                of the queue stays.
+        """
+        while self.queue:
+            dispatch = self.queue.popleft()
+            self._refuse_endless(dispatch)
+            self._depth = dispatch.depth + 1
+            raised = None
+            for endpoint in dispatch.endpoints:
+                if not endpoint.connected:
+                    continue
+                now = self._engine.time.read()
+                moment = now if dispatch.due is None else dispatch.due
+                try:
+                    outcome = yield endpoint, self._request(dispatch, endpoint, now)
+                except BaseException as error:  # a cancellation, an interrupt, a bad signer
+                    self._record(dispatch, endpoint, moment, error)
+                    raise
+                raised = self._record(dispatch, endpoint, moment, outcome) or raised
+            if raised is not None:
+                raise raised
+
+    def _request(self, dispatch: Dispatch, endpoint: Endpoint, now: int) -> WebhookRequest:
+        event = dispatch.event
+        request = WebhookRequest(
+            event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
+        )
+        signer = dispatch.signer or endpoint.signer
+        if signer is not None:
+            request.headers = {**endpoint.headers, **sign(signer, request)}
+        if dispatch.change is not None:
+            request.body = dispatch.change(request.body)
+        return request
+
+    def _record(
+        self, dispatch: Dispatch, endpoint: Endpoint, moment: int, outcome: Outcome
+    ) -> BaseException | None:
+        """Record an attempt, plan its retry if it failed; return what must come back in the test."""
+        raised = None
+        if isinstance(outcome, BaseException):
+            raised, outcome = outcome, Answer(None, b"", outcome)
+        status, body, error = outcome
+        attempt = Attempt(
+            dispatch.event, dispatch.number, endpoint, status, body, error, dispatch.fault, moment
+        )
+        self.attempts.append(attempt)
+        if attempt.ok or dispatch.dropped:
+            return None
+        if dispatch.number <= len(endpoint.retry_after):
+            retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
+            self._plan(retry, moment + endpoint.retry_after[dispatch.number - 1])
+        if raised is None or not endpoint.raise_exceptions or endpoint.retry_after:
+            return None
+        raised.add_note(
+            f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
+            f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
+        )
+        return raised
+
+    def _refuse_endless(self, dispatch: Dispatch) -> None:
+        if dispatch.depth > _MAX_DEPTH:
+            self.queue.clear()
+            raise UndeliveredWebhooks(
+                f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
+                f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
+            )
+
+
+def _resume(
+    drain: Generator[tuple[Endpoint, WebhookRequest], Outcome, None], outcome: Outcome
+) -> tuple[Endpoint, WebhookRequest] | None:
+    try:
+        return drain.send(outcome)
+    except StopIteration:
+        return None
