@@ -16,6 +16,7 @@ import requests
 import time_machine
 from werkzeug import Response
 
+from pytest_chatfake.server import connection
 from pytest_chatfake.server.replies import Reply
 
 from .listener_support import (
@@ -419,3 +420,43 @@ def test_a_client_that_never_reads_does_not_hold_up_a_stop(
         listener.stop()
 
         assert 1 > time.monotonic() - begin
+
+
+def test_an_error_after_the_answer_comes_back_as_well(
+    listener: Listener, client: RawClient, api: FakeApi
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("on close")
+
+    response = Response("hello")
+    response.call_on_close(broken)
+    api.answers["/answer"] = response
+
+    assert b"hello" == client.ask(GET).body
+    assert client.hung_up()
+    with pytest.raises(ZeroDivisionError, match="on close"):
+        listener.check()
+
+
+def test_a_refused_client_that_goes_on_sending_is_not_listened_to_for_ever(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LINGER_READS", 3)
+    client.send(b"garbage\r\n")
+    assert 400 == client.receive().status
+
+    with pytest.raises(ConnectionError):
+        for _ in range(1000):
+            client.send(b"more" * 1000)
+            time.sleep(0.001)
+    assert eventually(lambda: 0 == listener.open_connections)
+
+
+def test_a_refused_client_that_never_hangs_up_is_waited_for_in_vain(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LINGER_SECONDS", 0.01)
+    client.send(b"garbage\r\n")
+    assert 400 == client.receive().status
+
+    assert eventually(lambda: 0 == listener.open_connections)
