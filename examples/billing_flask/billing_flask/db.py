@@ -74,7 +74,7 @@ def init_app(app: Flask) -> None:
     with closing(_open(app.config["DATABASE"])) as connection:
         # Readers go on while a webhook is being stored.
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(SCHEMA)
+        connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
     app.teardown_appcontext(_close)
 
 

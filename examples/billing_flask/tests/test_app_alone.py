@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from decimal import Decimal
 from typing import Any
@@ -16,12 +17,14 @@ from time_machine import TimeMachineFixture
 
 AppFactory = Callable[..., Flask]
 
+MOMENT = "2026-01-01T12:00:00.000Z"
+
 # What the service posts for a message that was just sent.
 SENT: dict[str, Any] = {
     "id": "evt_1",
     "type": "chat.message.updated",
     "apiVersion": "v2",
-    "createTime": "2026-01-01T12:00:00.000Z",
+    "createTime": MOMENT,
     "chatMessage": {
         "id": "msg_1",
         "chatMessageId": "wamid.1",
@@ -33,8 +36,8 @@ SENT: dict[str, Any] = {
         },
         "totalPrice": 0.05,
         "currency": "USD",
-        "createTime": "2026-01-01T12:00:00.000Z",
-        "sendTime": "2026-01-01T12:00:00.000Z",
+        "createTime": MOMENT,
+        "sendTime": MOMENT,
         "bizType": "chat",
         "type": "text",
         "text": {"body": "Hello"},
@@ -230,3 +233,21 @@ def test_what_does_not_exist_is_not_found(client: FlaskClient, path: str) -> Non
 def test_a_message_needs_a_campaign_that_exists(client: FlaskClient) -> None:
     response = client.post("/campaigns/1/messages", json={"to": "+49", "body": "Hello"})
     assert response.status_code == 404
+
+
+def test_events_that_arrive_at_the_same_moment_are_all_kept(make_app: AppFactory) -> None:
+    app = make_app()
+    bodies = [
+        changed(id=f"msg_{number}", status=status, deliverTime=MOMENT, readTime=MOMENT)
+        for number in range(8)
+        for status in ("read", "delivered", "sent")
+    ]
+
+    def post(body: bytes) -> int:
+        return app.test_client().post("/hooks/chat", data=body).status_code
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        assert list(pool.map(post, bodies * 2, timeout=30)) == [204] * 48
+
+    statuses = [Billing(app).message(f"msg_{number}")["status"] for number in range(8)]
+    assert statuses == ["read"] * 8
