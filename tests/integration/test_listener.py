@@ -1,4 +1,4 @@
-"""The listener: its life, its threads and sockets, and pytest-httpserver's handlers on it."""
+"""The listener: its life, its threads, its sockets and its clients."""
 
 # Asserts read `expected == actual`.
 # ruff: noqa: SIM300
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import http.client
-import json
 import os
 import socket
 import sys
@@ -20,9 +19,7 @@ import requests
 import time_machine
 from pytest_httpserver import HTTPServerError
 from werkzeug import Request, Response
-from werkzeug.exceptions import ImATeapot
 from werkzeug.serving import WSGIRequestHandler
-from werkzeug.test import Client
 
 from pytest_chatfake.server import listener as module
 from pytest_chatfake.server.listener import Listener
@@ -328,163 +325,3 @@ def test_closing_idle_connections_of_a_stopped_listener_is_nothing(listener: Lis
     listener.close_idle_connections()
 
     assert 0 == listener.open_connections
-
-
-# What a test adds to it
-
-
-def test_a_handler_answers_what_the_api_leaves_to_it(
-    listener: Listener, client: RawClient, api: FakeApi
-) -> None:
-    listener.expect_request("/handled", method="POST", json={"a": 1}).respond_with_json({"b": 2})
-    answer = client.ask(b"POST /handled HTTP/1.1\r\nContent-Length: 7\r\n\r\n" + b'{"a":1}')
-
-    assert (200, {"b": 2}) == (answer.status, json.loads(answer.body))
-    assert BALANCE == client.ask(QUERY).body
-
-
-def test_the_api_comes_first(listener: Listener, client: RawClient, api: FakeApi) -> None:
-    listener.expect_request("/handled").respond_with_data("by the handler")
-    listener.expect_request("/v2/balance").respond_with_data("by the handler")
-    api.answers["/handled"] = Reply(200, b"by the API")
-
-    assert [b"by the API", BALANCE] == [client.ask(GET).body, client.ask(QUERY).body]
-
-
-def test_an_unmatched_request_is_answered_by_the_api_and_no_failed_assertion(
-    listener: Listener, client: RawClient
-) -> None:
-    listener.expect_request("/other").respond_with_data("x")
-    listener.expect_oneshot_request("/another").respond_with_data("x")
-    answer = client.ask(GET)
-
-    assert (404, "NOT_FOUND") == (answer.status, json.loads(answer.body)["error"]["code"])
-    assert [] == listener.log
-    listener.check()
-
-
-def test_a_oneshot_handler_answers_once(listener: Listener, client: RawClient) -> None:
-    listener.expect_oneshot_request("/handled").respond_with_data("once")
-
-    assert [200, 404] == [client.ask(GET).status, client.ask(GET).status]
-    listener.check()
-
-
-def test_ordered_handlers_keep_their_order(listener: Listener, client: RawClient) -> None:
-    listener.expect_ordered_request("/handled").respond_with_data("first")
-    listener.expect_ordered_request("/handled").respond_with_data("second")
-
-    assert [b"first", BALANCE, b"second"] == [client.ask(it).body for it in (GET, QUERY, GET)]
-    listener.check()
-
-
-def test_another_request_than_the_ordered_one_is_a_failed_assertion(
-    listener: Listener, client: RawClient
-) -> None:
-    listener.expect_ordered_request("/first").respond_with_data("first")
-    answer = client.ask(GET)
-
-    assert 500 == answer.status
-    with pytest.raises(AssertionError, match="No handler found"):
-        listener.check()
-    listener.clear()
-    assert 404 == client.ask(GET).status
-    listener.check()
-
-
-def test_the_log_holds_only_what_reached_a_handler(
-    listener: Listener, client: RawClient, api: FakeApi
-) -> None:
-    listener.expect_request("/handled").respond_with_data("x")
-    api.answers["/routed"] = Reply(200, b"")
-    for request in (QUERY, GET, GET.replace(b"handled", b"routed"), GET.replace(b"h", b"x")):
-        client.ask(request)
-
-    assert [("/handled", 200)] == [(asked.path, said.status_code) for asked, said in listener.log]
-    listener.assert_request_made(listener.create_matcher("/handled"))
-
-
-def test_the_log_still_knows_the_body(listener: Listener, client: RawClient) -> None:
-    def reads_without_caching(request: Request) -> Response:
-        return Response(request.get_data(cache=False))
-
-    listener.expect_request("/handled").respond_with_handler(reads_without_caching)
-    client.ask(b"POST /handled HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")
-
-    assert b"hi" == listener.log[0][0].get_data()
-
-
-def test_waiting_for_handlers_works(listener: Listener, client: RawClient) -> None:
-    listener.expect_oneshot_request("/handled").respond_with_data("x")
-    with listener.wait(timeout=SECONDS) as waiting:
-        client.ask(GET.replace(b"handled", b"unmatched"))
-        client.ask(GET)
-
-    assert waiting.result
-
-
-@pytest.mark.parametrize(
-    "error",
-    [ZeroDivisionError("by zero"), AssertionError("by zero"), pytest.fail.Exception("by zero")],
-    ids=lambda error: type(error).__name__,
-)
-@pytest.mark.parametrize("by", ["a handler", "the API"])
-def test_an_error_is_a_500_and_comes_back_once(
-    listener: Listener, client: RawClient, api: FakeApi, error: BaseException, by: str
-) -> None:
-    def broken(_: Request) -> Response:
-        raise error
-
-    if by == "the API":
-        api.answers["/handled"] = broken
-    else:
-        listener.expect_request("/handled").respond_with_handler(broken)
-    assert 500 == client.ask(GET).status
-
-    with pytest.raises(type(error), match="by zero"):
-        listener.check()
-    listener.check()
-    assert BALANCE == client.ask(QUERY).body  # the connection goes on
-
-
-def test_an_http_exception_is_an_answer(client: RawClient, api: FakeApi) -> None:
-    def teapot(_: Request) -> Response:
-        raise ImATeapot
-
-    api.answers["/handled"] = teapot
-
-    assert 418 == client.ask(GET).status
-
-
-def test_a_handler_without_a_response_comes_back_as_an_error(
-    listener: Listener, client: RawClient
-) -> None:
-    listener.expect_request("/handled")
-
-    assert 500 == client.ask(GET).status
-    with pytest.raises(HTTPServerError.__bases__[0], match="no response defined"):
-        listener.check()
-
-
-def test_the_api_is_told_what_was_answered(
-    listener: Listener, client: RawClient, api: FakeApi
-) -> None:
-    listener.expect_request("/handled").respond_with_data("x", status=201)
-    api.answers["/routed"] = Response("", 202)
-    for path in (b"handled", b"routed", b"nowhere"):
-        client.ask(GET.replace(b"handled", path))
-
-    assert [("/handled", 201), ("/routed", 202), ("/nowhere", 404)] == api.statuses
-
-
-def test_the_same_api_answers_without_a_socket(listener: Listener, api: FakeApi) -> None:
-    listener.stop()
-    listener.expect_request("/handled").respond_with_data("x", status=201)
-    api.answers["/routed"] = Reply(429, b"slow", (("Retry-After", "3"),), content_type="text/x")
-    client = Client(Request.application(listener.application))
-
-    routed = client.get("/routed")
-    assert (429, b"slow", "3") == (routed.status_code, routed.data, routed.headers["Retry-After"])
-    assert "text/x" == routed.content_type
-    assert [201, 404] == [client.post("/handled").status_code, client.get("/x").status_code]
-    assert [BALANCE] == [client.get("/v2/balance").data]
