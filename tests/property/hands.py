@@ -60,7 +60,7 @@ class Hands:
                 return made
             case "accept" | "reject":
                 made = getattr(self.submissions[call.message], call.verb)(**arguments)
-                self.handles.setdefault(call.message, made)
+                self.handles[call.message] = made
                 return made
             case "deliver" | "read" | "fail":
                 return getattr(self.handles[call.message], call.verb)(**arguments)

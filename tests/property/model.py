@@ -167,6 +167,7 @@ class Model:
         message.status, message.sent, message.conversation = "sent", self.now, found
         message.own_price, message.total, message.sent_into_running = price, estimate, running
         self._sent_order.append(message.label)
+        found.used = len(self._sent_order)
         self.met["submitted -accept-> sent"] += 1
         if estimate > 0:
             message.held = estimate
@@ -206,7 +207,7 @@ class Model:
         ]
         if len(matching) > 1:
             self.met["grouping: several to choose from"] += 1
-        return matching[-1] if matching else None
+        return max(matching, key=lambda c: c.used, default=None)  # the one used last (assumed)
 
     def _new_conversation(self, message: Message) -> Conversation:
         origin = message.asked_origin or self.knobs.origin

@@ -89,6 +89,7 @@ class Conversation:
     origin: str
     started: int | None = None
     expires: int | None = None
+    used: int = 0
 
     def over(self, now: int) -> bool:
         """The session is [start, start + 24 h): over at the instant itself (§8; assumed)."""

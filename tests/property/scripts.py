@@ -252,6 +252,13 @@ side_by_side = st.builds(
     moves,
     st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
 )
+# A submission is decided twice, with something in between.
+decided_twice = st.builds(
+    lambda send, between, again: (send, Verb("accept", 0), between, again),
+    st.builds(Send, to=st.integers(0, 4), submit=st.just(True)),
+    st.one_of(st.builds(Verb, st.sampled_from(["deliver", "read", "fail"]), st.just(0)), moves),
+    st.builds(Verb, st.sampled_from(["accept", "reject"]), st.just(0)),
+)
 # Several fall due, at moments of their own, in one long move.
 burst = st.tuples(sends, st.builds(Advance, st.sampled_from([1, 999, MINUTE])), sends, moves)
 
@@ -263,7 +270,7 @@ def one(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Step, ...]]
 blocks = st.one_of(
     st.just(()),  # the simplest block is none at all, so that a long script shrinks to a short one
     one(sends), one(verbs), one(verbs), exchange, at_the_drop, at_the_expiry,
-    side_by_side, burst, one(moves), one(money), one(st.one_of(rates, bad)),
+    side_by_side, decided_twice, burst, one(moves), one(money), one(st.one_of(rates, bad)),
 )  # fmt: skip
 configs = st.one_of(
     st.just(Config()),

@@ -17,7 +17,7 @@ import time_machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_chatfake import ChatFake, IllegalTransition
+from pytest_chatfake import ChatFake, ClockError, IllegalTransition
 
 from .calls import Call, Resolver, model_call
 from .hands import Hands
@@ -28,7 +28,7 @@ from .scripts import START, Script, scripts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-REFUSALS = (IllegalTransition, TypeError, ValueError)
+REFUSALS = (IllegalTransition, ClockError, TypeError, ValueError)
 
 
 @dataclass
@@ -174,7 +174,7 @@ def test_sync_and_async_mode_tell_the_same_story(
 
     with asyncio.Runner() as runner:
 
-        @profile(60)
+        @profile(250)
         @given(scripts(), st.booleans())
         def play(script: Script, reacts: bool) -> None:
             cut = pieces(script)

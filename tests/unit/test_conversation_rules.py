@@ -1,4 +1,4 @@
-"""Grouping, the 24-hour session and its expiry (§1, §2.4, §8), recipients and their devices."""
+"""Grouping, the 24-hour session and its expiry (§1, §2.4, §8)."""
 
 # Asserts read `expected == actual`.
 # ruff: noqa: SIM300
@@ -88,6 +88,16 @@ def test_a_pending_conversation_does_not_expire(fake: ChatFake) -> None:
     assert together(first, fake.send_text())
 
 
+def test_a_pending_conversation_is_found_again_after_a_named_one_beside_it_expired(
+    fake: ChatFake,
+) -> None:
+    waiting = fake.send_text()
+    fake.send_text(conversation="c0ffee").deliver()
+    fake.clock.advance(DAY)
+
+    assert together(waiting, fake.send_text())
+
+
 def test_a_pending_conversation_whose_messages_all_failed_is_used_again(fake: ChatFake) -> None:
     first = fake.send_text()
     first.fail()
@@ -138,6 +148,16 @@ def test_a_conversation_may_be_named_by_itself_and_used_for_another_recipient(
     first = fake.send_text(to=ALICE)
 
     assert together(first, fake.send_text(to=BOB, conversation=first.conversation))
+
+
+def test_nobody_in_particular_stays_nobody_in_a_conversation_with_somebody(
+    fake: ChatFake,
+) -> None:
+    first = fake.send_text(to=fake.recipient(ALICE, devices=3))
+
+    second = fake.send_text(conversation=first.conversation).deliver()
+
+    assert ["sent", "delivered"] == [event.status for event in second.events]
 
 
 def test_a_named_conversation_separates_what_would_be_grouped(fake: ChatFake) -> None:
@@ -293,67 +313,3 @@ def test_the_length_of_a_session_is_a_knob(length: Any) -> None:
         fake.clock.advance(MILLISECOND)
         assert not together(first, fake.send_text())
         assert ["2026-01-01T12:10:00.000Z"] * 2 == expiries(first)
-
-
-# -- recipients and their devices ------------------------------------------------------------------
-
-
-def test_a_delivery_reaches_all_devices_of_the_recipient(fake: ChatFake) -> None:
-    message = fake.send_text(to=fake.recipient(ALICE, devices=3)).deliver()
-
-    assert ["sent", *["delivered"] * 3] == [event.status for event in message.events]
-
-
-def test_a_delivery_reaches_only_the_devices_that_lack_the_message(fake: ChatFake) -> None:
-    message = fake.send_text(to=fake.recipient(ALICE, devices=3)).deliver(devices=1)
-
-    message.deliver()
-
-    assert ["sent", *["delivered"] * 3] == [event.status for event in message.events]
-
-
-def test_a_delivery_when_every_device_has_the_message_reaches_one_more(fake: ChatFake) -> None:
-    message = fake.send_text(to=fake.recipient(ALICE, devices=2)).deliver().deliver()
-
-    assert ["sent", *["delivered"] * 3] == [event.status for event in message.events]
-
-
-def test_a_second_device_repeats_the_first_delivery_time(fake: ChatFake) -> None:
-    message = fake.send_text().deliver()
-    fake.clock.advance(hours=1)
-    message.deliver()
-
-    bodies = [json.loads(event.body) for event in message.events[1:]]
-    assert ["2026-01-01T12:00:00.000Z"] * 2 == [b["chatMessage"]["deliverTime"] for b in bodies]
-    assert ["2026-01-01T12:00:00.000Z", "2026-01-01T13:00:00.000Z"] == [
-        body["createTime"] for body in bodies
-    ]
-
-
-def test_a_recipient_without_receipts_is_never_seen_to_read(fake: ChatFake) -> None:
-    private = fake.recipient(ALICE, read_receipts=False)
-
-    message = fake.send_text(to=private).deliver().read().read()
-
-    assert "delivered" == message.status
-    assert ["sent", "delivered"] == [event.status for event in message.events]
-
-
-def test_reading_at_once_without_receipts_is_a_delivery(fake: ChatFake) -> None:
-    private = fake.recipient(ALICE, devices=2, read_receipts=False)
-
-    message = fake.send_text(to=private).read()
-
-    assert ["sent", "delivered"] == [event.status for event in message.events]
-    assert Decimal("0.05") == message.charged
-
-
-@pytest.mark.parametrize(("knob", "distinct"), [("unique", 3), ("per-message", 1)])
-def test_whether_events_of_a_message_share_an_id_is_a_knob(knob: str, distinct: int) -> None:
-    with frozen_fake(event_ids=knob) as fake:
-        message = fake.send_text().deliver().read()
-        other = fake.send_text()
-
-        ids = {event.id for event in message.events}
-        assert distinct == len(ids)
-        assert not ids & {event.id for event in other.events}

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pydantic
 import pytest
-from pytest_chatfake.schema import event_model
 
 from pytest_chatfake import ChatFake, Naming
+from pytest_chatfake.schema import event_model
 
 from .presence import (
     CONVERSATION_FIELDS,
@@ -228,6 +228,16 @@ def test_times_are_cut_off_to_milliseconds_never_rounded_up(fake: ChatFake) -> N
     assert "2026-01-02T12:00:02.233Z" == body["chatMessage"]["conversation"]["expireTime"]
 
 
+def test_a_message_is_created_when_submitted_and_sent_when_accepted(fake: ChatFake) -> None:
+    submission = fake.submit_text()
+    fake.clock.advance(seconds=1)
+    submission.accept()
+
+    message = json.loads(fake.events[-1].body)["chatMessage"]
+    assert "2026-01-01T12:00:01.234Z" == message["createTime"]
+    assert "2026-01-01T12:00:02.234Z" == message["sendTime"]
+
+
 def test_a_message_read_at_once_was_delivered_and_read_in_the_same_instant(fake: ChatFake) -> None:
     message = emitted(fake, KINDS["read at once"])["chatMessage"]
 
@@ -305,3 +315,14 @@ def test_a_teams_own_naming_replaces_the_neutral_word_everywhere() -> None:
     assert "wtrace_id" in message["waveApiError"]
     assert not [path for path, _ in walk(body) if "chat" in path.lower()]
     assert body.keys() == (ENVELOPE - {"chatMessage"}) | {"waveMessage"}
+
+
+@pytest.mark.parametrize(("knob", "distinct"), [("unique", 3), ("per-message", 1)])
+def test_whether_events_of_a_message_share_an_id_is_a_knob(knob: str, distinct: int) -> None:
+    with frozen_fake(event_ids=knob) as fake:
+        message = fake.send_text().deliver().read()
+        other = fake.send_text()
+
+        ids = {event.id for event in message.events}
+        assert distinct == len(ids)
+        assert not ids & {event.id for event in other.events}

@@ -38,9 +38,8 @@ def what_follows(case: Case) -> list[bytes]:
     fake.clock.advance(seconds=1)
     if case.state == "submitted":
         case.submission.accept()
-    for verb in sorted(legal_verbs(case.state) - {"accept", "reject"}):
-        if case.message.status in {"sent", "delivered"}:
-            case.perform(verb)
+    if case.message.status in {"sent", "delivered"} and not case.message.dropped:
+        case.message.deliver().read()
     fake.send_text("The next one").deliver()
     fake.submit_text("And another", to="+4915100001").reject()
     return [event.body for event in fake.events]
@@ -50,7 +49,7 @@ def test_the_table_covers_every_state_with_every_verb() -> None:
     assert len(STATES) * len(VERBS) == len(LEGAL) + len(ILLEGAL)
 
 
-@pytest.mark.parametrize(("state", "verb"), LEGAL, ids="-".join)
+@pytest.mark.parametrize(("state", "verb"), LEGAL, ids=map("-".join, LEGAL))
 def test_a_legal_verb_leads_where_the_table_says(state: str, verb: str) -> None:
     with frozen_fake() as fake:
         case = Case(fake, state)
@@ -65,7 +64,7 @@ def test_a_legal_verb_leads_where_the_table_says(state: str, verb: str) -> None:
         assert not message.dropped
 
 
-@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids="-".join)
+@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids=map("-".join, ILLEGAL))
 def test_an_illegal_verb_is_refused_and_changes_nothing(state: str, verb: str) -> None:
     with frozen_fake() as fake:
         case = Case(fake, state)
@@ -77,7 +76,7 @@ def test_an_illegal_verb_is_refused_and_changes_nothing(state: str, verb: str) -
         assert before == everything(fake)
 
 
-@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids="-".join)
+@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids=map("-".join, ILLEGAL))
 def test_an_illegal_verb_consumes_no_id_and_leaves_no_stamp(state: str, verb: str) -> None:
     with frozen_fake() as fake:
         untouched = what_follows(Case(fake, state))
@@ -90,7 +89,7 @@ def test_an_illegal_verb_consumes_no_id_and_leaves_no_stamp(state: str, verb: st
         assert untouched == what_follows(case)
 
 
-@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids="-".join)
+@pytest.mark.parametrize(("state", "verb"), ILLEGAL, ids=map("-".join, ILLEGAL))
 def test_the_refusal_names_the_message_its_status_the_verb_and_what_would_be_legal(
     state: str, verb: str
 ) -> None:
@@ -101,12 +100,11 @@ def test_the_refusal_names_the_message_its_status_the_verb_and_what_would_be_leg
             case.perform(verb)
 
         text = str(refusal.value)
-        words = set(re.findall(r"\w+", text))
         if state != "submitted":  # which has no id to name before it is accepted
             assert case.message.id in text
-        assert {state, verb} <= words
-        named = {word for word in VERBS if word in words} - {state, verb}
-        assert legal_verbs(state) - {state, verb} == named
+        assert {state, verb} <= set(re.findall(r"\w+", text))
+        verbs = {word for word in re.findall(r"(\w+)\(\)", text) if word in VERBS}
+        assert legal_verbs(state) == verbs - {verb}
 
 
 def test_a_dropped_message_keeps_its_status_sent() -> None:
