@@ -197,14 +197,40 @@ def test_a_sum_never_passes_through_float() -> None:
     assert values.total([Decimal("1e18"), Decimal("1e-40")]) == Decimal(f"1{'0' * 18}.{'0' * 39}1")
 
 
-def test_prices_in_two_currencies_are_not_added_up(make_app: AppFactory) -> None:
-    app = make_app()
-    billing = Billing(app)
-    campaign_id = billing.new_campaign("Two accounts")
-    for message_id, currency in (("msg_1", "USD"), ("msg_2", "EUR")):
-        app.test_client().post("/hooks/chat", data=changed(id=message_id, currency=currency))
+def campaign_with(app: Flask, *bodies: bytes) -> int:
+    """Post events, and return a campaign to which all their messages belong."""
+    for body in bodies:
+        assert app.test_client().post("/hooks/chat", data=body).status_code == 204
+    campaign_id = Billing(app).new_campaign("Spring sale")
     with closing(sqlite3.connect(app.config["DATABASE"])) as connection, connection:
         connection.execute("UPDATE messages SET campaign_id = ?", (campaign_id,))
+    return campaign_id
+
+
+def test_a_conversation_is_charged_once_even_if_each_message_names_a_price(
+    make_app: AppFactory,
+) -> None:
+    app = make_app()
+    earlier, later = "2026-01-01T12:00:00.000Z", "2026-01-01T12:00:00.001Z"
+    campaign_id = campaign_with(
+        app,
+        changed(id="msg_2", status="delivered", deliverTime=later, totalPrice=0.07),
+        changed(id="msg_1", status="delivered", deliverTime=earlier, totalPrice=0.05),
+    )
+    assert Billing(app).spend(campaign_id)["charged"] == "0.05"
+
+
+def test_a_failed_message_has_no_price_whatever_its_event_says(client: FlaskClient) -> None:
+    failed = changed(status="failed", errorCode="131026", errorMessage="Undeliverable")
+    assert client.post("/hooks/chat", data=failed).status_code == 204
+    assert client.get("/messages/msg_1").get_json()["price"] == "0"
+
+
+def test_prices_in_two_currencies_are_not_added_up(make_app: AppFactory) -> None:
+    app = make_app()
+    campaign_id = campaign_with(
+        app, changed(id="msg_1", currency="USD"), changed(id="msg_2", currency="EUR")
+    )
 
     response = app.test_client().get(f"/campaigns/{campaign_id}/spend")
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from billing_flask.testing import Campaign
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, Clock
 
 ANNA, BEN, CARLA = "+4915550001", "+4915550002", "+4915550003"
 
@@ -72,6 +72,15 @@ def test_of_two_messages_under_way_only_the_first_delivered_is_charged(
     first.deliver()
     assert campaign.charged == "0.05"
     assert campaign.reserved == "0"
+
+
+def test_two_deliveries_at_the_same_moment_are_charged_once(
+    campaign: Campaign, chat_clock: Clock
+) -> None:
+    first, second = campaign.send(to=ANNA), campaign.send(to=ANNA)
+    second.deliver()  # charged
+    first.deliver()  # free, and time stands still
+    assert campaign.charged == "0.05"
 
 
 def test_the_campaign_that_opens_a_conversation_pays_for_both(

@@ -79,6 +79,7 @@ def test_an_undeliverable_message_fails_after_it_was_sent(
     assert known["status"] == "failed"
     assert known["error"]["code"] == "131026"
     assert known["price"] == "0"
+    assert known["sentAt"] is not None
 
 
 def test_a_message_that_was_never_sent_is_known_as_failed(
