@@ -208,6 +208,7 @@ REFUSED = {
     "garbage": (b"hello\r\n", 400, "BAD_REQUEST"),
     "HTTP/0.9": (b"GET /v2/balance\r\n", 400, "BAD_REQUEST"),
     "binary": (b"\x01\x02\xff\r\n", 400, "BAD_REQUEST"),
+    "TLS": (b"\x16\x03\x01\x02", 400, "BAD_REQUEST"),
     "two spaces": (b"GET  /v2/balance HTTP/1.1\r\n", 400, "BAD_REQUEST"),
     "a space in the target": (b"GET /v2/balance x HTTP/1.1\r\n", 400, "BAD_REQUEST"),
     "a bad version": (b"GET /v2/balance HTTP/one\r\n", 400, "BAD_REQUEST"),

@@ -96,6 +96,15 @@ def test_a_streamed_response_arrives_in_chunks_as_they_come(
     assert BALANCE == client.ask(QUERY).body
 
 
+def test_small_parts_do_not_wait_for_each_other(client: RawClient, api: FakeApi) -> None:
+    api.answers["/answer"] = lambda _: Response(iter([b"one", b"two", b"three"]))
+    begin = time.monotonic()
+    for _ in range(50):
+        assert b"onetwothree" == client.ask(GET).body
+
+    assert 1 > time.monotonic() - begin  # with Nagle's algorithm, each would take 0.04 s
+
+
 def test_a_streamed_response_with_a_length_needs_no_chunks(client: RawClient, api: FakeApi) -> None:
     api.answers["/answer"] = Response(iter([b"hel", b"lo"]), headers={"Content-Length": "5"})
     answer = client.ask(GET)

@@ -88,8 +88,6 @@ class Connection(WSGIRequestHandler):
         site: Where answers come from.
     """
 
-    # Of our own, so that werkzeug does not set it on the class that the whole process shares.
-    protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def __init__(
@@ -189,7 +187,6 @@ class Connection(WSGIRequestHandler):
             Refusal: It is no proper request.
             ClientGone: It never was complete.
         """
-        self.close_connection = True
         self.command, self.path, self.request_version = read_request_line(self._reader)
         self.headers = read_headers(self._reader)
         length = body_length(self.headers)
@@ -201,9 +198,7 @@ class Connection(WSGIRequestHandler):
             environ = self.make_environ()
         except ValueError as error:
             raise Refusal(400, "BAD_REQUEST", f"not a request target: {error}") from None
-        # The body is here already; werkzeug need not know how it came.
-        environ["wsgi.input"] = BytesIO(body)
-        environ["wsgi.input_terminated"] = True
+        environ["wsgi.input"] = BytesIO(body)  # all of it, however it came
         options = connection_options(self.headers)
         if self.request_version == "HTTP/1.0":
             self.close_connection = "keep-alive" not in options
