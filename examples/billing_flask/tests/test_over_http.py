@@ -6,6 +6,7 @@ webhook before it answers would never answer; a server with one thread shows it 
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from threading import Thread
 from typing import Any
@@ -14,9 +15,10 @@ from urllib.parse import urlsplit
 import pytest
 from billing_flask.testing import Billing
 from flask import Flask
+from werkzeug import Request
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, Clock
 
 
 class QuietHandler(WSGIRequestHandler):
@@ -26,17 +28,25 @@ class QuietHandler(WSGIRequestHandler):
         pass
 
 
-@pytest.fixture(params=[True, False], ids=["threaded", "one thread"])
-def url(request: pytest.FixtureRequest, app: Flask) -> Iterator[str]:
-    """The address of the app on a development server."""
-    server = make_server("127.0.0.1", 0, app, threaded=request.param, request_handler=QuietHandler)
+@contextmanager
+def served(app: Flask, *, threaded: bool) -> Iterator[str]:
+    """Serve the app on a development server of its own, and yield its address."""
+    server = make_server("127.0.0.1", 0, app, threaded=threaded, request_handler=QuietHandler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    server.server_close()
-    thread.join(timeout=5)
-    assert not thread.is_alive()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(timeout=5)
+        assert not thread.is_alive()
+
+
+@pytest.fixture(params=[True, False], ids=["threaded", "one thread"])
+def url(request: pytest.FixtureRequest, app: Flask) -> Iterator[str]:
+    with served(app, threaded=request.param) as address:
+        yield address
 
 
 def post(url: str, payload: object) -> Any:
@@ -92,3 +102,22 @@ def test_events_arrive_in_the_order_in_which_they_happened(
     attempted = [attempt.event.id for attempt in chat_fake.webhooks.attempts]
     assert attempted == [event.id for event in chat_fake.events]
     assert all(attempt.ok for attempt in chat_fake.webhooks.attempts)
+
+
+@pytest.mark.chat_fake(timeout=0.2, retry_after=[10])
+def test_an_app_with_one_thread_misses_the_webhook_while_it_sends_and_gets_it_again(
+    chat_fake: ChatFake, chat_clock: Clock, app: Flask
+) -> None:
+    @chat_fake.route("/v2/messages", webhooks_first=True)
+    def send(request: Request) -> dict[str, str]:
+        return {"id": chat_fake.send_text(to=request.get_json()["to"]).id}
+
+    with served(app, threaded=False) as url:
+        chat_fake.webhooks.connect(f"{url}/hooks/chat")
+        campaign = post(f"{url}/campaigns", {"name": "Spring sale"})
+        order = {"to": "+4915550001", "body": "Sale ends today"}
+        sent = post(f"{url}/campaigns/{campaign['id']}/messages", order)
+        chat_clock.advance(seconds=10)
+
+        assert [attempt.ok for attempt in chat_fake.webhooks.attempts] == [False, True]
+        assert Billing(app).message(sent["id"])["status"] == "sent"

@@ -48,25 +48,6 @@ def test_a_message_is_accepted_until_its_first_event(
     assert billing.message(message_id)["status"] == "accepted"
 
 
-def test_the_webhook_may_be_faster_than_the_answer_to_the_send_call(
-    chat_fake: ChatFake, app: Flask, billing: Billing
-) -> None:
-    @chat_fake.route("/v2/messages")
-    def send(request: Request) -> dict[str, str]:
-        message = chat_fake.send_text(request.get_json()["text"]["body"])
-        app.test_client().post("/hooks/chat", data=message.events[0].body)
-        return {"id": message.id}
-
-    campaign_id = billing.new_campaign("Spring sale")
-    message_id = billing.send(campaign_id, "Sale ends today", to=ORDER["to"])
-
-    chat_fake.settle()  # the webhook as such: the same event again
-
-    known = billing.message(message_id)
-    assert known["status"] == "sent"
-    assert known["campaign"] == campaign_id
-
-
 def test_a_key_that_is_not_accepted_sends_nothing(
     chat_fake: ChatFake, app: Flask, path: str, send_endpoint: None
 ) -> None:
