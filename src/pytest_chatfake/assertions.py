@@ -80,8 +80,7 @@ def charge_failure(
     currency = engine.config.currency
     return "\n".join(
         [
-            f"charged in the block: expected {number(expected)} {currency}, "
-            f"found {number(found)} {currency}",
+            f"charged in the block: expected {number(expected)} {currency}, found {number(found)}",
             "Posted in the block:",
             ledger_table(entries),
         ]

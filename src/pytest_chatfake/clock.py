@@ -30,9 +30,13 @@ _NEUTRAL = timezone(timedelta(hours=1))
 class Traveller(Protocol):
     """Who moves the time of the process."""
 
-    def shift(self, delta: timedelta) -> None: ...
+    def shift(self, delta: timedelta) -> None:
+        """Move time by so much."""
+        ...
 
-    def move_to(self, destination: datetime, tick: bool | None = None) -> None: ...
+    def move_to(self, destination: datetime, tick: bool | None = None) -> None:
+        """Move time to a moment."""
+        ...
 
 
 class ProcessTime:
@@ -194,7 +198,6 @@ class Clock:
 
         Raises:
             NotAwaited: Async mode: steps are pending.
-            ClosedError: The fake is closed.
         """
         self._engine.look()
         due = self._engine.schedule.next_due

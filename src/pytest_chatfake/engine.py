@@ -17,11 +17,12 @@ from .callsite import Line, calling_line
 from .clock import ProcessTime
 from .domain.account import Account
 from .domain.ids import Ids
-from .domain.instants import stamp
+from .domain.instants import SECOND, duration, stamp
 from .domain.money import amount
 from .domain.schedule import Schedule
 from .exceptions import ClockError, ClosedError
 from .plan import Performing, Plan, Step
+from .webhooks.handover import Handover, handover
 from .webhooks.loops import LoopEvent, new_event
 from .webhooks.outbox import Outbox
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from .config import ChatFakeConfig, Mode
     from .domain.facts import Fact
+    from .domain.messages import MessageState
+    from .scenario import Message
 
 __all__ = ["Engine"]
 
@@ -59,7 +62,9 @@ class Engine:
         self.plan = Plan()
         self.closed = False
         self.errors: list[BaseException] = []
+        self._changes = False
         self._performing = False
+        self._handover: Handover | None = None
         self._waiting: list[LoopEvent] = []
         self.outbox = Outbox(self)
         self.begin()
@@ -77,12 +82,14 @@ class Engine:
     def look(self) -> None:
         """Make sure that results can be read: nothing is pending, and time is caught up with.
 
+        Of a fake that is closed, the results stand as they were.
+
         Raises:
             NotAwaited: Async mode: steps are pending.
-            ClosedError: The fake is closed.
         """
-        self.refuse_closed()
-        if not self._at_once:
+        if self.closed:
+            return
+        if not (self._at_once or self._changes):
             self.plan.refuse_reading()
         if self._is_due():
             if self.mode == "sync" and not self._inside:
@@ -129,13 +136,24 @@ class Engine:
             self._change(verb, line)
             self._attempt()
 
+    def created(self, message: MessageState) -> None:
+        """Note when a message was submitted: now, or after the pending steps."""
+        if self.plan and not self._at_once:
+            self.plan.lay(Step(partial(self._creating, message), "submit_text()", calling_line()))
+        else:
+            message.created_at = self.time.read()
+
+    def _creating(self, message: MessageState) -> Iterator[None]:
+        message.created_at = self.time.read()
+        yield from ()
+
     def move_time(self, *, by: int | None = None, to: int | None = None) -> Performing:
         """Move time, or lay it as a step: ``by`` a length or ``to`` a moment, in nanoseconds."""
-        return self._step("advance()" if to is None else "move_to()", lambda: self._moving(by, to))
+        return self.step("advance()" if to is None else "move_to()", lambda: self._moving(by, to))
 
     def settle(self) -> Performing:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        return self._step("settle()", self._settled)
+        return self.step("settle()", self._settled)
 
     def reset(self, forget: Callable[[], None]) -> Performing:
         """Begin as new, or lay that as a step; ``forget`` clears what others keep."""
@@ -147,9 +165,15 @@ class Engine:
                 self.begin()
             yield
 
-        return self._step("reset()", run)
+        return self.step("reset()", run)
 
-    def _step(self, what: str, step: Callable[[], Iterator[None]]) -> Performing:
+    def step(self, what: str, step: Callable[[], Iterator[None]]) -> Performing:
+        """Perform a step, or lay it.
+
+        Args:
+            what: What the test wrote, for messages.
+            step: Changes state up to each ``yield``, where attempts are made.
+        """
         self.refuse_closed()
         if self.mode == "sync" or self._inside:
             self._run(step())
@@ -161,6 +185,17 @@ class Engine:
         for _ in step:
             self._attempt()
         self.raise_errors()
+
+    def attempt_now(self) -> None:
+        """Attempt what is queued from the thread of a request, before its answer leaves.
+
+        In async mode the test's own loop makes the attempts, once it is known: from the first use
+        of the fake inside it.
+        """
+        if self.mode == "sync":
+            self.outbox.attempt()
+        elif self._handover is not None:
+            self._handover(self.outbox.attempt_async)
 
     def _attempt(self) -> None:
         if self.mode == "sync" and self.outbox.queue and not _answering.get():
@@ -175,8 +210,12 @@ class Engine:
 
     def _change(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> None:
         with self.lock:
-            for fact in verb(self.time.read()):
-                self.outbox.emit(fact, line)
+            self._changes = True
+            try:
+                for fact in verb(self.time.read()):
+                    self.outbox.emit(fact, line)
+            finally:
+                self._changes = False
 
     def _settling(self) -> Iterator[None]:
         """Run what is due now, one thing after another."""
@@ -237,12 +276,38 @@ class Engine:
                 f"a message whenever an attempt is made again?"
             )
 
+    def own(self, message: Message) -> MessageState:
+        """Return what is known of a message of this fake; it may not have been sent yet.
+
+        Raises:
+            TypeError: It is no message.
+            ValueError: It belongs to another fake.
+        """
+        from .scenario import Message  # noqa: PLC0415 - scenario stands above the engine
+
+        if not isinstance(message, Message):
+            raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
+        if message._engine is not self:
+            raise ValueError(f"{message!r} belongs to another fake")
+        return message._message
+
+    def refuse_mode(self, mode: Mode, wanted: str, written: str) -> None:
+        """Refuse a block that is written for the other mode.
+
+        Raises:
+            TypeError: It is.
+        """
+        if self.mode != mode:
+            raise TypeError(f"this fake is in {self.mode} mode: write `{written}`, not `{wanted}`")
+
     def refuse_closed(self) -> None:
         """Refuse to work for a test that is over.
 
         Raises:
             ClosedError: It is.
         """
+        if self.mode == "async" and self._handover is None:
+            self._handover = handover(duration(self.config.timeout, "timeout") / SECOND)
         if self.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."

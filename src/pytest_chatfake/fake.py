@@ -19,6 +19,7 @@ from .domain.money import EXACT, signed
 from .domain.money import amount as exact
 from .engine import Engine
 from .leftovers import complain
+from .plan import Performing
 from .scenario import Conversation, Message, Recipient, Submission
 from .server.api import AccountApi, Service
 from .server.routes import Route
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from .domain.conversations import Conversation as ConversationRecord
     from .domain.facts import Fact
     from .domain.money import Money
-    from .plan import Performing
     from .server.listener import Listener
     from .webhooks.events import Event
 
@@ -187,13 +187,14 @@ class ChatFake:
         if not isinstance(body, str):
             raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
         known = self._known_conversation(conversation)
-        person = self._person(to, known)
+        person = self._person(to)
         if origin_type is not None:
             text(origin_type, "origin_type")
         message = MessageState(
             body, person.address, person.devices, person.read_receipts, self._extra(extra)
         )
         charge = self._price(self.config.price if price is None else price)
+        self._engine.created(message)
         return Submission(self._engine, message, Draft(known, origin_type, charge))
 
     def _known_conversation(
@@ -215,14 +216,11 @@ class ChatFake:
             )
         return self._engine.account.conversations.get(conversation, conversation)
 
-    def _person(
-        self, to: str | Recipient | None, conversation: ConversationRecord | str | None
-    ) -> Recipient:
+    def _person(self, to: str | Recipient | None) -> Recipient:
         if isinstance(to, Recipient):
             return to
         if to is None:
-            known = conversation is not None and not isinstance(conversation, str)
-            to = conversation.recipient if known else DEFAULT_RECIPIENT
+            to = DEFAULT_RECIPIENT
         person = self._recipients.get(text(to, "to"))
         if person is None:
             person = self._recipients[to] = Recipient(to)
@@ -472,10 +470,7 @@ class ChatFake:
         return timeline.message_story(self._engine, self._own(message))
 
     def _own(self, message: Message) -> MessageState:
-        if not isinstance(message, Message):
-            raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
-        if message._engine is not self._engine:
-            raise ValueError(f"{message!r} belongs to another fake")
+        self._engine.own(message)
         return message._look()
 
     # The end

@@ -9,7 +9,7 @@ from .exceptions import NotAwaited, WebhookWarning
 from .timeline import fake_story
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from .fake import ChatFake
     from .webhooks.events import Attempt
@@ -89,14 +89,14 @@ def _overlooked(attempts: list[Attempt], seen: int) -> Iterator[Attempt]:
         if (
             not one.ok
             and one.fault is None
-            and not one.endpoint.scripted
+            and not (one.endpoint.scripted or one.event.forged)
             and not retried
             and (id(one.event), id(one.endpoint)) not in made_good
         ):
             yield one
 
 
-def _s(things: list[object] | list[Attempt]) -> str:
+def _s(things: Sequence[object]) -> str:
     return "" if len(things) == 1 else "s"
 
 

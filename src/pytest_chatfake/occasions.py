@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
 
 from .arguments import whole
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Occasions"]
 
 
-class Occasions:
+class Occasions(ABC):
     """Something that goes wrong on some occasions, until it is removed.
 
     Usable as a context manager, which removes it at the end.
@@ -36,7 +37,7 @@ class Occasions:
         times: int | None,
         start: int,
         line: Line,
-        remove: Callable[[Self], None],
+        remove: Callable[[Any], None],
     ) -> None:
         self.fired = 0
         self.line = line
@@ -44,6 +45,11 @@ class Occasions:
         self._times = None if times is None else whole(times, "times", 1)
         self._start = whole(start, "start", 1)
         self._remove = remove
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What it is, as a test would write it."""
 
     def __enter__(self) -> Self:
         return self

@@ -183,7 +183,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
         _finish(fake, passed=item.stash.get(_passed_key, False))
     except BaseException as error:
         yield
-        raise error
+        raise error  # noqa: TRY201 - another one may have been handled since
     yield
 
 

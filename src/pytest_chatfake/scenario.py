@@ -257,8 +257,7 @@ class Message:
     @property
     def conversation(self) -> Conversation | None:
         """Its conversation; None if it failed before it was sent."""
-        record = self._message.conversation if self._message.state == "submitted" else None
-        record = record or self._look().conversation
+        record = self._look().conversation
         return None if record is None else Conversation(self._engine, record)
 
     @property

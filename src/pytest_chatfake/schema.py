@@ -6,17 +6,14 @@ times faster; the tests hold every kind of event against these models.
 
 from __future__ import annotations
 
-from datetime import datetime
-from decimal import Decimal
+from datetime import datetime  # noqa: TC003 - pydantic reads the annotations
+from decimal import Decimal  # noqa: TC003 - likewise
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from .config import Naming
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 __all__ = [
     "ChatApiError",
@@ -143,17 +140,18 @@ def event_model(naming: Naming | None = None) -> type[ChatMessageUpdated]:
         chat_message_id=Annotated[str, AfterValidator(_beginning_with(naming.id_prefix))],
         chat_api_error=error | None,
     )
-    return _renamed(
+    event: type[ChatMessageUpdated] = _renamed(
         ChatMessageUpdated,
         {"chat_message": naming.message_key},
         {"type": naming.event_type},
         chat_message=message,
     )
+    return event
 
 
 def _renamed(model: Any, aliases: dict[str, str], values: dict[str, str], **types: Any) -> Any:
     """Derive a model with other aliases, with fixed values, and with other types."""
-    fields: dict[str, tuple[Any, FieldInfo]] = {}
+    fields: dict[str, Any] = {}
     for name, info in model.model_fields.items():
         if name in aliases or name in values or name in types:
             alias = aliases.get(name, info.alias)

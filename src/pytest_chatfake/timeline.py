@@ -9,6 +9,7 @@ from .wire import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from decimal import Decimal
 
     from .domain.ledger import LedgerEntry
     from .domain.messages import MessageState
@@ -73,8 +74,7 @@ def message_story(engine: Engine, message: MessageState) -> str:
     return "\n".join(
         [
             f"message {message.id} to {message.recipient}: {status}",
-            f"  price {number(message.total_price)}, held {number(message.held)}, "
-            f"charged {number(message.charged)}",
+            "  " + _amounts("price", message.total_price, message.held, message.charged),
             f"  {_conversation(message)}",
             table((stamp(row.moment), row.what, row.details) for row in rows),
         ]
@@ -96,11 +96,14 @@ def fake_story(engine: Engine) -> str:
     rows.sort(key=lambda row: row[:2])
     return "\n".join(
         [
-            f"available {number(ledger.available)}, held {number(ledger.held)}, "
-            f"charged {number(ledger.charged)} {engine.config.currency}",
+            _amounts("available", ledger.available, ledger.held, ledger.charged),
             table((stamp(moment), *texts) for moment, _, *texts in rows),
         ]
     )
+
+
+def _amounts(what: str, amount: Decimal, held: Decimal, charged: Decimal) -> str:
+    return f"{what} {number(amount)}, held {number(held)}, charged {number(charged)}"
 
 
 def _conversation(message: MessageState) -> str:

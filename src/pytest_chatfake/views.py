@@ -51,7 +51,7 @@ class View(Sequence[_T], Generic[_T]):
             return list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment] - it goes on growing
+    __hash__ = None  # type: ignore[assignment]  # it goes on growing
 
 
 def _same(item: _T) -> _T:

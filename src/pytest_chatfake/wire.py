@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .config import ChatFakeConfig
     from .domain.conversations import Conversation
-    from .domain.facts import Fact, Failure
+    from .domain.facts import Failure
     from .domain.messages import MessageState
 
 __all__ = ["EventWriter", "balance_body", "encode", "members", "number"]
@@ -103,13 +103,21 @@ class EventWriter:
         self._currency = f'"currency":{quoted(config.currency)}'
         self._body = f'"bizType":{quoted(naming.biz_type)},"type":"text","text":{{"body":'
 
-    def write(self, event_id: str, fact: Fact) -> bytes:
-        """Write the event of ``fact``: the envelope (§2.2) around the message resource (§2.3).
+    def write(
+        self, event_id: str, what: str, message: MessageState, at: int, expires_at: int | None
+    ) -> bytes:
+        """Write an event: the envelope (§2.2) around the message resource (§2.3).
 
         Which field is present in which status is §2.3, §2.4 and §6 to the letter; a field that is
         not listed is absent, never null.
+
+        Args:
+            event_id: The event's id.
+            what: The status to show.
+            message: The message, as it stands now.
+            at: When the event is emitted, in nanoseconds.
+            expires_at: The ``expireTime`` to show, in nanoseconds.
         """
-        what, message, at, _, expires_at, _ = fact
         conversation = times = failure = ""
         if message.conversation is not None and what != "failed":
             conversation = self._conversation(what, message.conversation, expires_at)
@@ -152,10 +160,10 @@ class EventWriter:
 
 
 def _times(what: str, message: MessageState) -> str:
-    """Write the times that an event shows: created and sent in one moment, then what follows."""
+    """Write the times that an event shows."""
+    assert message.created_at is not None
     assert message.sent_at is not None
-    sent = stamp(message.sent_at)
-    text = f',"createTime":"{sent}","sendTime":"{sent}"'
+    text = f',"createTime":"{stamp(message.created_at)}","sendTime":"{stamp(message.sent_at)}"'
     if what != "sent" and message.delivered_at is not None:
         text += f',"deliverTime":"{stamp(message.delivered_at)}"'
         if what == "read" and message.read_at is not None:

@@ -6,6 +6,7 @@ returns the facts. It never does half of its work: whatever can be refused is re
 
 from __future__ import annotations
 
+from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -87,7 +88,8 @@ class Account:
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
-        self._current: dict[tuple[str, str], Conversation] = {}
+        # With whom and of which origin type; the one that was used last is last.
+        self._latest: defaultdict[tuple[str, str], list[Conversation]] = defaultdict(list)
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def owns(self, message: MessageState) -> bool:
@@ -99,24 +101,23 @@ class Account:
     def accept(self, message: MessageState, draft: Draft, now: int) -> Fact:
         """Take the message and send it; or fail it, if the balance is too low and must not be."""
         state = next_state(message, "accept")
-        conversation = message.conversation = self._conversation(message, draft, now)
-        price = draft.price(message) if callable(draft.price) else draft.price
+        conversation = self._conversation(message, draft, now)
+        price = self._price(message, draft, conversation)
         estimate = price if conversation.started_at is None else ZERO
         if (
             self._rules.on_insufficient_balance == "fail"
             and EXACT.compare(estimate, self.ledger.available) > 0
         ):
-            message.conversation = None
             return self.reject(message, self._rules.insufficient_balance, now)
 
         self._register(message)
         message.state = state
+        message.conversation = conversation
         message.price = price
         message.total_price = message.held = estimate
         message.sent_at = now
         message.drop = self._schedule.add(now + self._rules.drop_after, partial(self.drop, message))
-        self.conversations[conversation.id] = conversation
-        self._current[conversation.recipient, conversation.origin_type] = conversation
+        self._use(conversation, now)
         entries = (self._entry("hold", estimate, message, now),) if estimate else ()
         expires_at = conversation.expires_at or now + self._rules.conversation_length
         return self._record(Fact("sent", message, now, entries, expires_at))
@@ -130,24 +131,39 @@ class Account:
         return Fact("failed", message, now)
 
     def _register(self, message: MessageState) -> None:
+        self._name(message)
         self.messages.append(message)
-        message.number = number = len(self.messages)
+        self.by_id[message.id] = message
+
+    def _name(self, message: MessageState) -> None:
+        message.number = number = len(self.messages) + 1
         message.id = self._ids.message(number)
         message.chat_message_id = self._ids.original(number)
-        self.by_id[message.id] = message
+
+    def _price(self, message: MessageState, draft: Draft, conversation: Conversation) -> Decimal:
+        if not callable(draft.price):
+            return draft.price
+        # The function sees the message as it will be; if it raises, nothing has happened yet.
+        self._name(message)
+        message.conversation = conversation
+        try:
+            return draft.price(message)
+        finally:
+            message.number, message.id, message.chat_message_id = 0, "", ""
+            message.conversation = None
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> Conversation:
         """Find the conversation of a message, or make one that is not registered yet.
 
         Messages to the same recipient with the same origin type share a conversation while it is
-        pending or open (assumed).
+        pending or open; of several, the one that was used last (assumed).
         """
         wanted = draft.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
-            current = self._current.get((message.recipient, origin_type))
-            if current is not None and current.state(now) != "expired":
-                return current
+            for known in reversed(self._latest[message.recipient, origin_type]):
+                if known.state(now) != "expired":
+                    return known
             wanted = self._ids.conversation(len(self.conversations) + 1)
         found = self.conversations.get(wanted) if isinstance(wanted, str) else wanted
         if found is None:
@@ -166,6 +182,15 @@ class Account:
                 f"a new id. Nothing was changed."
             )
         return found
+
+    def _use(self, conversation: Conversation, now: int) -> None:
+        self.conversations[conversation.id] = conversation
+        latest = self._latest[conversation.recipient, conversation.origin_type]
+        if not latest or latest[-1] is not conversation:
+            latest[:] = [
+                one for one in latest if one is not conversation and one.state(now) != "expired"
+            ]
+            latest.append(conversation)
 
     # What happens on the handset: §3
 
@@ -272,8 +297,8 @@ class Account:
         message: MessageState,
         now: int,
     ) -> LedgerEntry:
-        conversation = message.conversation
-        return LedgerEntry(kind, amount, now, message.id, conversation and conversation.id)
+        assert message.conversation is not None
+        return LedgerEntry(kind, amount, now, message.id, message.conversation.id)
 
     def _cancel_drop(self, message: MessageState) -> None:
         assert message.drop is not None

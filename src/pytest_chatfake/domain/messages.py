@@ -63,7 +63,8 @@ class MessageState:
         held: What is held for it now.
         charged: What was charged for it.
         delivered_devices: On how many devices it arrived.
-        sent_at: When it was created and sent, in nanoseconds since the epoch; the next three alike.
+        created_at: When it was submitted, in nanoseconds since the epoch; the next four alike.
+        sent_at: When it was accepted and sent.
         drop: The key of its planned drop in the schedule, while there is one.
         failure: Why it failed, if it did.
     """
@@ -73,6 +74,7 @@ class MessageState:
         "charged",
         "chat_message_id",
         "conversation",
+        "created_at",
         "delivered_at",
         "delivered_devices",
         "devices",
@@ -111,6 +113,7 @@ class MessageState:
         self.held: Decimal = ZERO
         self.charged: Decimal = ZERO
         self.delivered_devices = 0
+        self.created_at: int | None = None
         self.sent_at: int | None = None
         self.delivered_at: int | None = None
         self.read_at: int | None = None

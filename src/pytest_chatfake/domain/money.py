@@ -38,9 +38,7 @@ def amount(value: object, what: str) -> Decimal:
             f"{what} must be exact, and the float {value!r} is not: write {str(value)!r} as text, "
             f"or Decimal({str(value)!r})"
         )
-    elif isinstance(value, int):
-        result = Decimal(value)
-    elif isinstance(value, Decimal):
+    elif isinstance(value, (int, Decimal)):
         result = Decimal(value)
     elif isinstance(value, str):
         result = _parse(value, what)

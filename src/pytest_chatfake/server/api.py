@@ -120,7 +120,7 @@ class AccountApi:
         try:
             with self._engine.answering():
                 response = route.answer(request, variables)
-        except Exception as error:  # noqa: BLE001 - raised in the test's thread
+        except Exception as error:
             self._engine.errors.append(error)
             return server_error(error)
         if route.webhooks_first:

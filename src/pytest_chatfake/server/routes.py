@@ -45,20 +45,22 @@ class Route:
             TypeError: It returned something else than a response, a dict, or a dict and a status.
         """
         result: object = self.view(request, **variables)
-        status: object = 200
-        if isinstance(result, Response):
-            return result
         match result:
-            case (dict(), int() as status) if not isinstance(status, bool):
-                result = result[0]
+            case Response():
+                return result
             case dict():
-                pass
+                return _json(result, 200)
+            case (dict() as body, int() as status) if not isinstance(status, bool):
+                return _json(body, status)
             case _:
                 raise TypeError(
                     f"the route {self.path} must return a werkzeug Response, a dict, or a dict "
                     f"and a status, and it returned {result!r}"
                 )
-        return Response(encode(result), status, content_type="application/json")
+
+
+def _json(body: object, status: int) -> Response:
+    return Response(encode(body), status, content_type="application/json")
 
 
 class Routes:

@@ -28,9 +28,10 @@ class Event:
         body: The exact bytes that every attempt at it sends.
         moment: When it was emitted, in nanoseconds since the epoch.
         line: The line of the test that caused it.
+        forged: Whether ``emit`` made it, and the service would not have.
     """
 
-    __slots__ = ("body", "id", "line", "message_id", "moment", "status", "type")
+    __slots__ = ("body", "forged", "id", "line", "message_id", "moment", "status", "type")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class Event:
         moment: int,
         body: bytes,
         line: Line | None,
+        forged: bool = False,
     ) -> None:
         self.id = id
         self.type = type
@@ -49,6 +51,7 @@ class Event:
         self.moment = moment
         self.body = body
         self.line = line
+        self.forged = forged
 
     def __repr__(self) -> str:
         return f"<Event {self.id} {self.status} of message {self.message_id}>"

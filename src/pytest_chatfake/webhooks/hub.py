@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import text
-from ..callsite import calling_line
 from ..config import check_signer, retry_delays
-from ..domain.instants import duration
+from ..domain.instants import SECOND
+from ..domain.instants import duration as nanoseconds_of
+from .bad_day import BadDay
 from .endpoints import Endpoint
-from .faults import Fault
 from .receiver import Receiver
 from .targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
 
@@ -19,25 +19,21 @@ if TYPE_CHECKING:
 
     from ..config import Signer
     from ..engine import Engine
-    from ..scenario import Message
     from .asgi import Lifespan
-    from .events import Attempt, Event
-    from .faults import FaultKind
+    from .events import Attempt
     from .portal import Portal
     from .targets import Target
 
 __all__ = ["Webhooks"]
 
 
-class Webhooks:
+class Webhooks(BadDay):
     """The webhooks of a fake: endpoints, attempts, and faults on the way (§4.2, §6)."""
 
     def __init__(self, engine: Engine, portal: Portal) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._portal = portal
-        self._outbox = engine.outbox
         self.seen = 0
-        self.past_faults: list[Fault] = []
 
     # Endpoints
 
@@ -128,7 +124,7 @@ class Webhooks:
             return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=self._portal)
         if handler is not None:
             return f"{_name(handler)}()", HandlerTarget(handler, portal=self._portal)
-        timeout = duration(self._engine.config.timeout, "timeout") / 1e9
+        timeout = nanoseconds_of(self._engine.config.timeout, "timeout") / SECOND
         return text(url, "the URL"), UrlTarget(text(url, "the URL"), timeout=timeout)
 
     def receiver(self) -> Receiver:
@@ -167,10 +163,10 @@ class Webhooks:
         return attempts
 
 
-def _types(events: object) -> list[str]:
-    if isinstance(events, str) or not hasattr(events, "__iter__"):
+def _types(events: Iterable[str]) -> list[str]:
+    if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
         raise TypeError(f'events must be a list of event types such as ["..."], not {events!r}')
-    return [text(event, "an event type") for event in events]  # type: ignore[attr-defined]
+    return [text(event, "an event type") for event in events]
 
 
 def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from ..config import Signer
     from ..domain.facts import Fact
     from ..domain.ids import Ids
+    from ..domain.messages import MessageState
     from ..engine import Engine
     from .endpoints import Endpoint
     from .faults import Fault
+    from .forging import Edit
 
 __all__ = ["Dispatch", "Outbox"]
 
@@ -118,7 +120,7 @@ class Outbox:
         self._by_message: dict[str, list[Event]] = {}
         self.attempts: list[Attempt] = []
         self.queue: deque[Dispatch] = deque()
-        self.paused: deque[Dispatch] | None = None
+        self.paused: list[Dispatch] | None = None
         self.faults: list[Fault] = []
 
     def events_of(self, message_id: str) -> Sequence[Event]:
@@ -151,18 +153,34 @@ class Outbox:
     # Emitting; the engine's lock is held
 
     def emit(self, fact: Fact, line: Line | None) -> None:
-        """Emit the event of a fact; a fact that has no event passes by."""
-        message = fact.message
-        number = message.number if self._per_message else len(self.events) + 1
-        id_ = self._ids.event(number)
-        body = self._writer.write(id_, fact)
-        event = Event(id_, self._type, fact.what, message.id, fact.at, body, line)
-        self.events.append(event)
-        self._by_message.setdefault(message.id, []).append(event)
-        if self._listening:
-            self.dispatch(event, self._listening)
+        """Emit the event of a fact."""
+        what, message, at, _, expires_at, _ = fact
+        id_ = self._event_id(message)
+        body = self._writer.write(id_, what, message, at, expires_at)
+        self._add(Event(id_, self._type, what, message.id, at, body, line))
 
-    def dispatch(self, event: Event, endpoints: tuple[Endpoint, ...]) -> None:
+    def forge(self, message: MessageState, status: str, edit: Edit, now: int, line: Line) -> None:
+        """Emit an event that the service would not: an honest body, edited."""
+        id_ = self._event_id(message)
+        conversation = message.conversation
+        expires_at = None if conversation is None else conversation.expires_at
+        body = self._writer.write(id_, status, message, now, expires_at)
+        self._add(Event(id_, self._type, status, message.id, now, edit(body), line, forged=True))
+
+    def send_again(self, event: Event) -> None:
+        """Queue a past event again."""
+        self._dispatch(event, self._listeners(event.type))
+
+    def _event_id(self, message: MessageState) -> str:
+        return self._ids.event(message.number if self._per_message else len(self.events) + 1)
+
+    def _add(self, event: Event) -> None:
+        self.events.append(event)
+        self._by_message.setdefault(event.message_id, []).append(event)
+        if self._listening:
+            self._dispatch(event, self._listening)
+
+    def _dispatch(self, event: Event, endpoints: tuple[Endpoint, ...]) -> None:
         """Send an event on its way, past the faults, if there are any."""
         dispatch = Dispatch(event, endpoints, self._depth)
         if not self.faults:
@@ -198,7 +216,7 @@ class Outbox:
                     endpoint, request = item
                     try:
                         outcome: Outcome = endpoint.target.attempt(request)
-                    except Exception as error:  # noqa: BLE001 - recorded, then raised by _drain
+                    except Exception as error:
                         outcome = error
                     except BaseException as error:
                         drain.throw(error)
@@ -218,7 +236,7 @@ class Outbox:
                     endpoint, request = item
                     try:
                         outcome: Outcome = await endpoint.target.attempt_async(request)
-                    except Exception as error:  # noqa: BLE001 - recorded, then raised by _drain
+                    except Exception as error:
                         outcome = error
                     except BaseException as error:
                         drain.throw(error)
@@ -277,7 +295,7 @@ class Outbox:
     def _record(
         self, dispatch: Dispatch, endpoint: Endpoint, moment: int, outcome: Outcome
     ) -> BaseException | None:
-        """Record an attempt, plan its retry if it failed; return what must come back in the test."""
+        """Record an attempt and plan its retry; return what must come back in the test."""
         raised = None
         if isinstance(outcome, BaseException):
             raised, outcome = outcome, Answer(None, b"", outcome)

@@ -15,19 +15,18 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import quote
 
 from .asgi import AsgiApp, AsgiDriver
+from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .http_client import HttpClient
 from .requests import Answer
 from .worker import Worker
 from .wsgi import WsgiDriver
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Awaitable, Callable
 
     from _typeshed.wsgi import WSGIApplication
 
@@ -102,11 +101,15 @@ class WsgiTarget:
 
     def attempt(self, request: WebhookRequest) -> Answer:
         """Call the app here."""
-        return self._driver.post(request.body, request.headers)
+        with connections_kept():
+            return self._post(request)
 
     async def attempt_async(self, request: WebhookRequest) -> Answer:
         """Call the app in a thread, for it may block."""
-        return await self._worker.call_async(self.attempt, request)
+        return await self._worker.call_async(self._post, request)
+
+    def _post(self, request: WebhookRequest) -> Answer:
+        return self._driver.post(request.body, request.headers)
 
     def close(self) -> None:
         """End the thread."""
@@ -137,12 +140,10 @@ class AsgiTarget:
 
     def attempt(self, request: WebhookRequest) -> Answer:
         """Run the app to the end of its background work."""
-        if not _is_django(self._app):
+        if not is_asgi_handler(self._app):
             return self._portal.run(self.attempt_async(request))
-        from asgiref.sync import async_to_sync  # noqa: PLC0415 - Django brings it
-
-        with _no_running_loop():
-            return async_to_sync(self.attempt_async)(request)
+        with connections_kept():
+            return run_bridged(self.attempt_async, request)
 
     async def attempt_async(self, request: WebhookRequest) -> Answer:
         """Await the app to the end of its background work."""
@@ -245,25 +246,3 @@ def _checked_path(path: str) -> str:
         quoted = quote(path, safe="/?:@!$&'()*+,;=%")
         raise ValueError(f"path={path!r} is written as in a URL: {quoted!r}")
     return path
-
-
-def _is_django(app: object) -> bool:
-    django = sys.modules.get("django.core.handlers.asgi")
-    return django is not None and isinstance(app, django.ASGIHandler)
-
-
-@contextmanager
-def _no_running_loop() -> Generator[None]:
-    """Hide the loop that runs in this thread, if one does, while plain code waits for another.
-
-    asgiref and Django refuse to work where a loop runs. Here that is right only in name: this
-    thread's loop stands still until the plain code inside it returns (Playwright's sync API).
-    """
-    import asyncio  # noqa: PLC0415 - whoever needs this has it
-
-    loop: Any = asyncio._get_running_loop()
-    asyncio._set_running_loop(None)
-    try:
-        yield
-    finally:
-        asyncio._set_running_loop(loop)

@@ -88,6 +88,8 @@ class Worker:
 
         await asyncio.sleep(0)
         loop = asyncio.get_running_loop()
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        handled = task.cancelling()
         ended = asyncio.Event()
         call = self._begin(function, args, lambda: loop.call_soon_threadsafe(ended.set))
         cancelled: asyncio.CancelledError | None = None
@@ -103,7 +105,7 @@ class Worker:
         if cancelled is not None:
             if not call.made:
                 raise cancelled
-            _cancel_again(cancelled)
+            loop.call_soon(_cancel_again, task, cancelled, handled)
         return call.outcome()
 
     async def _call_from_trio(self, function: Callable[..., T], args: tuple[object, ...]) -> T:
@@ -159,13 +161,12 @@ class _Call(Generic[T]):
         return cast("T", self._result)
 
 
-def _cancel_again(cancelled: asyncio.CancelledError) -> None:
-    """Let the running task meet a cancellation again that was caught to finish something.
+def _cancel_again(task: asyncio.Task[Any], cancelled: asyncio.CancelledError, handled: int) -> None:
+    """Deliver a cancellation that was caught, now that the task waits for something else.
 
-    It is still the same one, so it is taken back first: `asyncio.timeout` counts them.
+    Whoever asked for it (`asyncio.timeout`, say) may be content meanwhile, and has then taken it
+    back from the count of cancellations that are to be handled.
     """
-    import asyncio  # noqa: PLC0415 - it runs, so it is there
-
-    task = cast("asyncio.Task[Any]", asyncio.current_task())
-    task.uncancel()
-    task.cancel(*cancelled.args)
+    if task.cancelling() > handled:
+        task.uncancel()  # it is still the same one, and is counted once
+        task.cancel(*cancelled.args)

@@ -1,0 +1,157 @@
+"""Events held back, to be released in any order."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from ..engine import Engine
+    from ..plan import Performing
+    from .events import Event
+    from .outbox import Dispatch
+
+__all__ = ["Paused"]
+
+_ORDERS = ("emitted", "reversed", "shuffled")
+
+
+class Paused:
+    """The queue of a ``with fake.webhooks.paused() as queue:`` block.
+
+    Its events, in the order in which they were emitted; ``len(queue)``, ``queue[0]`` and iteration
+    work as for a list. A duplicated event is there twice.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._held: list[Dispatch] = []
+
+    def __repr__(self) -> str:
+        return f"<Paused with {len(self._held)} events>"
+
+    # As a sequence
+
+    def __len__(self) -> int:
+        self._engine.look()
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Event]:
+        self._engine.look()
+        return iter([dispatch.event for dispatch in self._held])
+
+    def __getitem__(self, index: int) -> Event:
+        self._engine.look()
+        return self._held[index].event
+
+    # Releasing
+
+    def release(
+        self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
+    ) -> Performing:
+        """Attempt what is held back. Events that follow are held back again.
+
+        Args:
+            order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: those
+                events are attempted in that order, and the others stay.
+            seed: What ``"shuffled"`` shuffles by; None: the fake's own seed. The same seed and
+                the same number of events always give the same order.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            TypeError: The order is of the wrong kind.
+            ValueError: There is no such order, or an index is there twice.
+            IndexError: There is no event of that index.
+        """
+        self._check(order)
+
+        def run() -> Iterator[None]:
+            with self._engine.lock:
+                self._let_out(self._indices(order, seed))
+            yield
+
+        return self._engine.step("release()", run)
+
+    def _check(self, order: object) -> None:
+        if isinstance(order, str):
+            if order not in _ORDERS:
+                choices = ", ".join(map(repr, _ORDERS))
+                raise ValueError(
+                    f"order must be one of {choices} or a list of indices, not {order!r}"
+                )
+            return
+        try:
+            indices = list(order)  # type: ignore[call-overload]
+        except TypeError:
+            raise TypeError(f"order must be text or a list of indices, not {order!r}") from None
+        if not all(isinstance(i, int) and not isinstance(i, bool) for i in indices):
+            raise TypeError(f"order must be a list of whole numbers, not {order!r}")
+        if len(set(indices)) != len(indices):
+            raise ValueError(f"order has an index twice: {order!r}")
+
+    def _indices(self, order: str | Sequence[int], seed: int | str | None) -> list[int]:
+        everything = list(range(len(self._held)))
+        if order == "reversed":
+            everything.reverse()
+        elif order == "shuffled":
+            random.Random(self._engine.seed if seed is None else seed).shuffle(everything)  # noqa: S311 - repeatable, not secret
+        elif not isinstance(order, str):
+            wrong = [index for index in order if index not in everything]
+            if wrong:
+                raise IndexError(
+                    f"there is no event {wrong[0]} in the queue: it holds {len(everything)}, "
+                    f"counted from 0"
+                )
+            return list(order)
+        return everything
+
+    def _let_out(self, indices: list[int]) -> None:
+        self._engine.outbox.queue.extend(self._held[index] for index in indices)
+        left = [self._held[i] for i in range(len(self._held)) if i not in set(indices)]
+        self._held[:] = left
+
+    # The block
+
+    def _begin(self) -> Iterator[None]:
+        outbox = self._engine.outbox
+        yield  # what was queued before is attempted before
+        if outbox.paused is not None:
+            raise RuntimeError("webhooks are paused already: release that queue first")
+        outbox.paused = self._held
+
+    def _end(self) -> Iterator[None]:
+        with self._engine.lock:
+            self._engine.outbox.paused = None
+            self._let_out(list(range(len(self._held))))
+        yield
+
+    def __enter__(self) -> Self:
+        self._engine.refuse_mode("sync", "with", "async with")
+        self._engine.step("paused()", self._begin)
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._engine.step("release()", self._end)
+
+    async def __aenter__(self) -> Self:
+        self._engine.refuse_mode("async", "async with", "with")
+        await self._engine.step("paused()", self._begin)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._engine.step("release()", self._end)
