@@ -1,0 +1,153 @@
+"""A Django project in one file, run in a process of its own: settings are for a whole process.
+
+Prints, as JSON, what the attempts of `test_django_targets.py` found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from types import SimpleNamespace
+
+import django
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connection, transaction
+from django.http import HttpResponse, JsonResponse
+from django.urls import path
+
+from pytest_chatfake.webhooks.asgi import Lifespan
+from pytest_chatfake.webhooks.portal import Portal
+from pytest_chatfake.webhooks.targets import AsgiTarget, WsgiTarget
+
+threads = []
+connections = []
+
+
+def rows():
+    with connection.cursor() as cursor:
+        return cursor.execute("SELECT id FROM event ORDER BY id").fetchall()
+
+
+def record(request):
+    threads.append(threading.get_ident())
+    connections.append(connection._connections[connection._alias])
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO event VALUES (%s)", [json.loads(request.body)["id"]])
+    transaction.on_commit(lambda: None)
+    return JsonResponse({"in_atomic_block": connection.in_atomic_block, "rows": len(rows())})
+
+
+async def record_async(request):
+    from asgiref.sync import sync_to_async
+
+    await asyncio.sleep(0)
+    return await sync_to_async(record)(request)
+
+
+def fail(request):
+    raise LookupError("no such message")
+
+
+def length(request):
+    return HttpResponse(str(len(request.body)))
+
+
+urlpatterns = [
+    path("record", record),
+    path("record-async", record_async),
+    path("length", length),
+    path("fail", fail),
+]
+
+
+def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False):
+    """Two attempts inside a transaction that is rolled back; what they answered and left."""
+    threads.clear()
+    if wsgi:
+        from django.core.wsgi import get_wsgi_application
+
+        target = WsgiTarget(get_wsgi_application(), path=target_path)
+    else:
+        target = AsgiTarget(get_asgi_application(), path=target_path, portal=portal)
+
+    def make():
+        return [
+            target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
+            for number in range(2)
+        ]
+
+    async def main():
+        return make()
+
+    with transaction.atomic():
+        answers = asyncio.run(main()) if inside_a_loop else make()
+        inside = len(rows())
+        transaction.set_rollback(True)
+    target.close()
+    return {
+        "answers": [[answer.status, answer.body.decode()] for answer in answers],
+        "rows inside": inside,
+        "rows after": len(rows()),
+        "in this thread": set(threads) <= {threading.get_ident()},
+    }
+
+
+def attempt_in_asyncio():
+    """One attempt from a coroutine, outside any transaction: Django has a thread to itself."""
+    from django.core.wsgi import get_wsgi_application
+
+    target = WsgiTarget(get_wsgi_application(), path="/record")
+    request = SimpleNamespace(body=b'{"id": 7}', headers={})
+    answer = asyncio.run(target.attempt_async(request))
+    target.close()
+    return {
+        "answer": answer.body.decode(),
+        "rows after": len(rows()),
+        "connection closed": connections[-1].connection is None,
+    }
+
+
+def main():
+    settings.configure(
+        ALLOWED_HOSTS=["testserver"],
+        DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": sys.argv[1]}},
+        DEBUG_PROPAGATE_EXCEPTIONS=True,
+        ROOT_URLCONF=sys.modules["__main__"],
+        SECRET_KEY="test",
+    )
+    django.setup()
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE event (id INTEGER PRIMARY KEY)")
+    portal = Portal()
+    found = {
+        "wsgi": attempts("/record", portal=portal, wsgi=True),
+        "sync view": attempts("/record", portal=portal),
+        "async view": attempts("/record-async", portal=portal),
+        "inside a loop": attempts("/record-async", portal=portal, inside_a_loop=True),
+        "length": attempts("/length", portal=portal)["answers"],
+    }
+    try:
+        attempts("/fail", portal=portal, wsgi=True)
+    except LookupError as error:
+        found["error"] = str(error)
+    found["asyncio"] = attempt_in_asyncio()
+    found["signals"] = [
+        signal.disconnect(close_old_connections) for signal in (request_started, request_finished)
+    ]
+    with Lifespan(get_asgi_application(), portal=portal):
+        found["lifespan"] = "left alone"
+    portal.close()
+    connection.close()
+    # asgiref's threads end by themselves, a moment after their request.
+    for thread in set(threading.enumerate()) - {threading.current_thread()}:
+        thread.join(10)
+    found["threads"] = [thread.name for thread in threading.enumerate()]
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
