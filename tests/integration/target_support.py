@@ -1,0 +1,65 @@
+"""One request into a target, from plain code, in asyncio and in trio; what must not be left."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+
+from pytest_chatfake.webhooks.loops import running_framework
+from pytest_chatfake.webhooks.worker import Worker
+
+from ..unit.both_frameworks import in_asyncio, in_trio
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+EVENT = SimpleNamespace(body=b'{"id":"evt_1"}', headers={"Content-Type": "application/json"})
+
+
+def in_plain_code(target, request=EVENT):
+    return target.attempt(request)
+
+
+def awaited_in_asyncio(target, request=EVENT):
+    return in_asyncio(lambda: target.attempt_async(request))
+
+
+def awaited_in_trio(target, request=EVENT):
+    return in_trio(lambda: target.attempt_async(request))
+
+
+THREE = pytest.mark.parametrize(
+    "attempt",
+    [in_plain_code, awaited_in_asyncio, awaited_in_trio],
+    ids=["plain", "asyncio", "trio"],
+)
+
+
+def sleep(seconds):
+    return trio.sleep(seconds) if running_framework() == "trio" else asyncio.sleep(seconds)
+
+
+@contextmanager
+def closed_at_the_end(*things) -> Generator[list]:
+    """Close what is put into the list, twice, and see that no thread of ours is left."""
+    opened = list(things)
+    try:
+        yield opened
+    finally:
+        for thing in opened:
+            thing.close()
+            thing.close()
+    # Threads that anyio or trio lends to an app are theirs, and end by themselves.
+    assert not [thread for thread in threading.enumerate() if "chatfake" in thread.name]
+
+
+@contextmanager
+def working() -> Generator[Worker]:
+    with closed_at_the_end(Worker("chatfake-test")) as opened:
+        yield opened[0]

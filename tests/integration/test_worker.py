@@ -1,0 +1,191 @@
+"""A thread for calls that block, awaited in asyncio and in trio: nothing is lost or left behind."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+import time
+import traceback
+
+import anyio
+import pytest
+import sniffio
+
+from pytest_chatfake.exceptions import ClosedError
+from pytest_chatfake.webhooks import worker as worker_module
+from pytest_chatfake.webhooks.worker import Worker
+
+from ..unit.both_frameworks import BOTH, SECONDS, in_trio
+from .target_support import sleep, working
+
+
+@pytest.fixture
+def worker():
+    with working() as worker:
+        yield worker
+
+
+# Calls
+
+
+@BOTH
+def test_a_call_returns_what_the_function_returns(run, worker):
+    assert 5 == run(lambda: worker.call_async(sum, (2, 3)))
+
+
+@BOTH
+def test_a_call_raises_what_the_function_raises_with_its_traceback(run, worker):
+    def deep_in_the_function():
+        raise LookupError("no such message")
+
+    with pytest.raises(LookupError) as raised:
+        run(lambda: worker.call_async(deep_in_the_function))
+    assert "deep_in_the_function" == traceback.extract_tb(raised.value.__traceback__)[-1].name
+
+
+@BOTH
+def test_a_failure_that_pytest_raises_comes_through(run, worker):
+    with pytest.raises(pytest.fail.Exception, match="not this one"):
+        run(lambda: worker.call_async(pytest.fail, "not this one"))
+
+
+@BOTH
+def test_all_calls_are_made_in_one_other_thread(run, worker):
+    async def main():
+        return {await worker.call_async(threading.get_ident) for _ in range(5)}
+
+    idents = run(main)
+    assert 1 == len(idents)
+    assert threading.get_ident() not in idents
+
+
+@BOTH
+def test_the_loop_goes_on_while_a_call_blocks(run, worker):
+    reached = threading.Event()
+
+    async def main():
+        async with anyio.create_task_group() as group:
+            group.start_soon(from_the_loop)
+            return await worker.call_async(reached.wait, SECONDS)
+
+    async def from_the_loop():
+        await sleep(0.01)
+        reached.set()
+
+    assert run(main)
+
+
+@BOTH
+def test_a_call_sees_the_context_of_its_caller_but_not_the_loop(run, worker):
+    tenant = contextvars.ContextVar("tenant")
+
+    def look():
+        with pytest.raises(sniffio.AsyncLibraryNotFoundError):
+            sniffio.current_async_library()
+        return tenant.get()
+
+    async def main():
+        tenant.set("ada")
+        sniffio.current_async_library_cvar.set("trio" if run is in_trio else "asyncio")
+        return await worker.call_async(look)
+
+    assert "ada" == run(main)
+
+
+def test_plain_code_can_wait_for_a_call_too(worker):
+    assert 5 == worker.call(sum, (2, 3))
+    with pytest.raises(ZeroDivisionError):
+        worker.call(divmod, 1, 0)
+
+
+@BOTH
+def test_many_calls_at_once_are_made_one_after_another(run, worker):
+    busy = threading.Lock()
+    made = []
+
+    def call(number):
+        assert busy.acquire(blocking=False)
+        time.sleep(0.001)
+        made.append(number)
+        busy.release()
+
+    async def main():
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(worker.call_async, call, number)
+
+    run(main)
+    assert list(range(20)) == sorted(made)
+
+
+# The end
+
+
+def test_a_worker_that_was_never_used_has_no_thread():
+    before = threading.active_count()
+    Worker("chatfake-test").close()
+    assert before == threading.active_count()
+
+
+def test_closing_twice_is_fine_and_later_calls_are_refused(worker):
+    worker.call(int)
+    worker.close()
+    worker.close()
+
+    with pytest.raises(ClosedError, match="chatfake-test is closed"):
+        worker.call(int)
+
+
+def test_a_call_that_never_returns_is_said_when_the_worker_is_closed(monkeypatch):
+    monkeypatch.setattr(worker_module, "PATIENCE", 0.05)
+    release = threading.Event()
+    worker = Worker("chatfake-test")
+    waiting = threading.Thread(target=worker.call, args=(release.wait, SECONDS))
+    waiting.start()
+    time.sleep(0.01)
+
+    with pytest.raises(RuntimeError, match="chatfake-test: a call did not return within"):
+        worker.close()
+    release.set()
+    waiting.join(SECONDS)
+
+
+@pytest.mark.parametrize("abandon", ["loop.stop", "gave up"])
+def test_a_loop_that_ends_before_its_call_wakes_nobody(worker, abandon, monkeypatch):
+    monkeypatch.setattr(worker_module, "PATIENCE", 0.02)
+    release = threading.Event()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(worker.call_async(release.wait, SECONDS))
+    loop.call_later(0.01, loop.stop)
+    loop.run_forever()
+    if abandon == "gave up":
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            loop.run_until_complete(task)
+    loop.close()
+    release.set()
+    monkeypatch.undo()
+
+    assert 0 == worker.call(int)
+    task._log_destroy_pending = False
+
+
+def test_nothing_of_a_call_lives_on_in_the_waiting_thread(worker):
+    import gc
+    import weakref
+
+    class Event:
+        pass
+
+    event = Event()
+    gone = weakref.ref(event)
+    worker.call(id, event)
+    worker.call(int)
+    del event
+    gc.collect()
+
+    assert None is gone()

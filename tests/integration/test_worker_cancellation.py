@@ -1,0 +1,204 @@
+"""A call that has begun is finished, whatever is cancelled; the cancellation is not forgotten."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import anyio
+import pytest
+import trio
+
+from pytest_chatfake.webhooks import worker as worker_module
+
+from ..unit.both_frameworks import BOTH, SECONDS, in_asyncio, in_trio
+from .target_support import sleep, working
+
+
+@pytest.fixture
+def worker():
+    with working() as worker:
+        yield worker
+
+
+def test_in_asyncio_a_cancellation_that_came_before_stops_the_call_from_beginning(worker):
+    made = []
+
+    async def main():
+        asyncio.current_task().cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await worker.call_async(made.append, 1)
+        asyncio.current_task().uncancel()
+
+    in_asyncio(main)
+    assert [] == made
+
+
+def test_in_trio_a_cancellation_that_came_before_stops_the_call_from_beginning(worker):
+    made = []
+
+    async def main():
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await worker.call_async(made.append, 1)
+        return scope.cancelled_caught
+
+    assert in_trio(main)
+    assert [] == made
+
+
+def test_in_asyncio_a_call_that_began_is_finished_and_then_the_cancellation_counts(worker):
+    log = []
+
+    async def main():
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                log.append(await worker.call_async(slowly, "answer"))
+                log.append("before the next await")
+                await asyncio.sleep(0)
+                log.append("never reached")
+        assert 0 == asyncio.current_task().cancelling()
+        await asyncio.sleep(0)
+        log.append("after")
+
+    in_asyncio(main)
+    assert ["answer", "before the next await", "after"] == log
+
+
+def test_in_trio_a_call_that_began_is_finished_and_then_the_cancellation_counts(worker):
+    log = []
+
+    async def main():
+        with trio.move_on_after(0.01) as scope:
+            log.append(await worker.call_async(slowly, "answer"))
+            log.append("before the next await")
+            await trio.lowlevel.checkpoint()
+            log.append("never reached")
+        assert scope.cancelled_caught
+        log.append("after")
+
+    in_trio(main)
+    assert ["answer", "before the next await", "after"] == log
+
+
+@BOTH
+def test_a_scope_of_anyio_cancels_in_the_same_way(run, worker):
+    log = []
+
+    async def main():
+        with anyio.move_on_after(0.01) as scope:
+            log.append(await worker.call_async(slowly, "answer"))
+            await anyio.lowlevel.checkpoint()
+            log.append("never reached")
+        assert scope.cancelled_caught
+        await anyio.lowlevel.checkpoint()
+        log.append("after")
+
+    run(main)
+    assert ["answer", "after"] == log
+
+
+@BOTH
+def test_a_cancellation_does_not_outlive_the_block_that_asked_for_it(run, worker):
+    async def main():
+        with anyio.move_on_after(0.01):
+            assert "answer" == await worker.call_async(slowly, "answer")
+        await sleep(0.01)
+        return "after"
+
+    assert "after" == run(main)
+
+
+def test_a_timeout_of_asyncio_that_is_over_with_the_call_does_not_strike_later(worker):
+    async def main():
+        async with asyncio.timeout(0.01):
+            assert "answer" == await worker.call_async(slowly, "answer")
+        await asyncio.sleep(0.01)
+        assert 0 == asyncio.current_task().cancelling()
+
+    in_asyncio(main)
+
+
+def test_a_timeout_around_one_that_is_over_strikes_still(worker):
+    log = []
+
+    async def main():
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                async with asyncio.timeout(0.01):
+                    await worker.call_async(slowly, "answer")
+                log.append("between")
+                await asyncio.sleep(SECONDS)
+        assert 0 == asyncio.current_task().cancelling()
+
+    in_asyncio(main)
+    assert ["between"] == log
+
+
+def test_a_task_that_has_nothing_to_wait_for_after_the_call_ends_with_its_answer(worker):
+    async def main():
+        task = asyncio.create_task(worker.call_async(slowly, "answer"))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        return await task
+
+    assert "answer" == in_asyncio(main)
+
+
+def test_a_task_that_is_cancelled_while_it_calls_is_cancelled_where_it_waits_next(worker):
+    async def calls_twice():
+        await worker.call_async(slowly, "answer")
+        await worker.call_async(made.append, 1)
+
+    async def main():
+        task = asyncio.create_task(calls_twice())
+        await asyncio.sleep(0.01)
+        task.cancel("enough")
+        with pytest.raises(asyncio.CancelledError, match="enough"):
+            await task
+        assert task.cancelled()
+
+    made = []
+    in_asyncio(main)
+    assert [] == made
+
+
+@BOTH
+def test_an_error_of_a_call_that_was_cancelled_meanwhile_is_not_lost(run, worker):
+    def fails():
+        time.sleep(0.03)
+        raise LookupError("no such message")
+
+    async def main():
+        with anyio.move_on_after(0.01):
+            with pytest.raises(LookupError):
+                await worker.call_async(fails)
+            return "seen"
+
+    assert "seen" == run(main)
+
+
+@BOTH
+def test_a_call_that_hangs_holds_a_cancellation_for_a_while_only(run, worker, monkeypatch):
+    monkeypatch.setattr(worker_module, "PATIENCE", 0.05)
+    release = threading.Event()
+
+    async def main():
+        with anyio.move_on_after(0.01) as scope:
+            await worker.call_async(release.wait, SECONDS)
+        return scope.cancelled_caught
+
+    try:
+        assert run(main)
+    finally:
+        release.set()
+        monkeypatch.undo()
+
+
+def slowly(value):
+    time.sleep(0.05)
+    return value
