@@ -1,0 +1,141 @@
+"""A server that says exactly which bytes it sends, and counts what it received. No test hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import ssl
+
+SECONDS = 10.0
+"""Before a test gives up on a socket or a thread."""
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Post(NamedTuple):
+    """One request as it came in."""
+
+    head: bytes
+    body: bytes
+
+
+class Conversation:
+    """One connection, from the server's side."""
+
+    def __init__(self, server: RawServer, sock: socket.socket) -> None:
+        self._server = server
+        self._socket = sock
+        self._buffer = b""
+
+    def read(self) -> Post | None:
+        """The next whole request, counted, or None if the client is gone."""
+        while b"\r\n\r\n" not in self._buffer:
+            if not self._more():
+                return None
+        head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+        while len(self._buffer) < length:
+            if not self._more():
+                return None
+        post = Post(head, self._buffer[:length])
+        self._buffer = self._buffer[length:]
+        self._server.posts.append(post)
+        return post
+
+    def _more(self) -> bool:
+        received = self._socket.recv(1 << 20)
+        self._buffer += received
+        return bool(received)
+
+    def send(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def reset(self) -> None:
+        """Break the connection off, as a server does that dies."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+Script = Callable[[Conversation], object]
+
+
+class RawServer:
+    """Runs a script for each connection, in a thread of its own."""
+
+    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
+        self.posts: list[Post] = []
+        self.connections: list[Conversation] = []
+        self._script = script
+        self._tls = tls
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}/hooks/chat"
+        self._threads = [threading.Thread(target=self._accept)]
+        self._sockets: list[socket.socket] = []
+        self._threads[0].start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            sock.settimeout(SECONDS)
+            self._sockets.append(sock)
+            thread = threading.Thread(target=self._serve, args=(sock,))
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        # The client may hang up at any time; that is what some tests are about.
+        with sock, contextlib.suppress(OSError):
+            if self._tls is not None:
+                sock = self._tls.wrap_socket(sock, server_side=True)
+            with sock:
+                conversation = Conversation(self, sock)
+                self.connections.append(conversation)
+                self._script(conversation)
+
+    def close(self) -> None:
+        for sock in (self._listener, *self._sockets):
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for thread in self._threads:
+            thread.join(SECONDS)
+            assert not thread.is_alive()
+
+
+@contextmanager
+def serving(script: Script, tls: ssl.SSLContext | None = None) -> Generator[RawServer]:
+    server = RawServer(script, tls)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def keeps_alive(conversation: Conversation) -> None:
+    """Answer every request on a connection."""
+    while conversation.read():
+        conversation.send(OK)
+
+
+def answers(data: bytes) -> Script:
+    """Answer one request with these bytes, and close."""
+
+    def script(conversation: Conversation) -> None:
+        conversation.read()
+        conversation.send(data)
+
+    return script

@@ -1,0 +1,278 @@
+"""One connection per endpoint is kept, and no event is posted twice because of it."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+import time
+from http.client import RemoteDisconnected
+
+import pytest
+
+from pytest_chatfake.webhooks.http_client import HttpClient
+from pytest_chatfake.webhooks.requests import Answer
+
+from .raw_server import OK, SECONDS, keeps_alive, serving
+
+OKAY = Answer(200, b"ok")
+
+
+@pytest.fixture
+def client_of():
+    clients = []
+
+    def make(server, timeout=SECONDS):
+        clients.append(HttpClient(server.url, timeout=timeout))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+def bodies(server):
+    return [post.body for post in server.posts]
+
+
+def numbered(count):
+    return [b"%d" % number for number in range(count)]
+
+
+def test_a_server_that_keeps_connections_alive_sees_one(client_of):
+    with serving(keeps_alive) as server:
+        client = client_of(server)
+        assert [OKAY] * 50 == [client.post(body, {}) for body in numbered(50)]
+
+        assert numbered(50) == bodies(server)
+        assert 1 == len(server.connections)
+
+
+def test_nothing_waits_for_the_other_side_s_acknowledgement(client_of):
+    with serving(keeps_alive) as server:
+        client = client_of(server)
+        client.post(b"", {})
+        assert 0 != client._kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+        started = time.monotonic()
+        for _ in range(20):
+            client.post(b"x" * 100_000, {})
+        assert 20 * 0.04 > time.monotonic() - started
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.0 200 OK\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\n\r\nok",
+    ],
+)
+def test_a_server_that_says_that_it_closes_gets_a_new_connection_each_time(client_of, answer):
+    def closes(conversation):
+        conversation.read()
+        conversation.send(answer)
+
+    with serving(closes) as server:
+        client = client_of(server)
+        assert [OKAY] * 20 == [client.post(body, {}) for body in numbered(20)]
+
+        assert numbered(20) == bodies(server)
+        assert 20 == len(server.connections)
+
+
+@pytest.mark.parametrize("delay", [0, 0.001])
+def test_a_server_that_closes_after_every_answer_without_saying_so_gets_each_event_once(
+    client_of, delay
+):
+    def closes(conversation):
+        conversation.read()
+        conversation.send(OK)
+        time.sleep(delay)
+
+    with serving(closes) as server:
+        client = client_of(server)
+        assert [OKAY] * 100 == [client.post(body, {}) for body in numbered(100)]
+
+        assert numbered(100) == bodies(server)
+        assert 100 == len(server.connections)
+
+
+def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_of):
+    idle_over = threading.Event()
+    closed = threading.Semaphore(0)
+
+    def closes_when_idle(conversation):
+        for _ in range(3):
+            if conversation.read() is None:
+                return
+            conversation.send(OK)
+        idle_over.wait(SECONDS)
+        conversation.close()
+        closed.release()
+
+    with serving(closes_when_idle) as server:
+        client = client_of(server)
+        assert [OKAY] * 3 == [client.post(body, {}) for body in numbered(3)]
+        assert 1 == len(server.connections)
+
+        idle_over.set()
+        assert closed.acquire(timeout=SECONDS)
+        assert OKAY == client.post(b"3", {})
+
+        assert numbered(4) == bodies(server)
+        assert 2 == len(server.connections)
+
+
+def test_a_server_that_closed_in_silence_is_not_trusted_with_a_kept_connection_again(client_of):
+    def closes(conversation):
+        conversation.read()
+        conversation.send(OK)
+
+    with serving(closes) as server:
+        client = client_of(server)
+        client.post(b"", {})
+        client.post(b"", {})
+
+        assert None is client._kept
+
+
+def test_a_server_that_takes_a_request_on_a_kept_connection_and_closes_is_not_asked_again(
+    client_of,
+):
+    def takes_the_second(conversation):
+        conversation.read()
+        conversation.send(OK)
+        conversation.read()
+
+    with serving(takes_the_second) as server:
+        client = client_of(server)
+        assert OKAY == client.post(b"0", {})
+
+        failed = client.post(b"1", {})
+        assert (None, b"") == failed[:2]
+        assert isinstance(failed.error, RemoteDisconnected)
+        assert numbered(2) == bodies(server)
+
+        assert OKAY == client.post(b"2", {})
+        assert numbered(3) == bodies(server)
+
+
+def test_a_connection_that_is_reset_under_a_request_is_a_failed_attempt(client_of):
+    def resets_the_second(conversation):
+        conversation.read()
+        conversation.send(OK)
+        conversation.read()
+        conversation.reset()
+
+    with serving(resets_the_second) as server:
+        client = client_of(server)
+        client.post(b"0", {})
+
+        assert isinstance(client.post(b"1", {}).error, ConnectionResetError)
+        assert numbered(2) == bodies(server)
+
+
+def test_a_kept_connection_that_was_reset_while_idle_is_replaced(client_of):
+    was_reset = threading.Event()
+
+    def resets(conversation):
+        while conversation.read():
+            conversation.send(OK)
+            if len(server.posts) == 1:
+                time.sleep(0.02)
+                conversation.reset()
+                was_reset.set()
+                return
+
+    with serving(resets) as server:
+        client = client_of(server)
+        assert OKAY == client.post(b"0", {})
+        assert was_reset.wait(SECONDS)
+        assert OKAY == client.post(b"1", {})
+
+        assert numbered(2) == bodies(server)
+
+
+def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of):
+    def babbles(conversation):
+        number = len(server.connections)
+        conversation.read()
+        conversation.send(OK)
+        conversation.send(b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n")
+        if number == 1:
+            conversation.read()
+
+    with serving(babbles) as server:
+        client = client_of(server)
+        assert [OKAY] * 5 == [client.post(body, {}) for body in numbered(5)]
+
+        assert numbered(5) == bodies(server)
+
+
+def test_a_failed_attempt_leaves_nothing_that_the_next_one_could_meet(client_of):
+    def answers_late(conversation):
+        while post := conversation.read():
+            if post.body == b"0":
+                time.sleep(0.2)
+                conversation.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate")
+            else:
+                conversation.send(OK)
+
+    with serving(answers_late) as server:
+        client = client_of(server, timeout=0.1)
+        assert isinstance(client.post(b"0", {}).error, TimeoutError)
+        time.sleep(0.15)
+        assert OKAY == client.post(b"1", {})
+
+        assert numbered(2) == bodies(server)
+
+
+class Interrupted(BaseException):
+    """Comes from outside, as Ctrl+C does."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
+def test_an_interrupted_attempt_leaves_no_connection(client_of):
+    def answers_the_second(conversation):
+        while post := conversation.read():
+            if post.body != b"0":
+                conversation.send(OK)
+
+    def interrupt(*_):
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with serving(answers_the_second) as server:
+            client = client_of(server)
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(Interrupted):
+                client.post(b"0", {})
+
+            assert None is client._kept
+            assert OKAY == client.post(b"1", {})
+            assert numbered(2) == bodies(server)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_closing_twice_is_fine_and_tells_the_server(client_of):
+    gone = threading.Event()
+
+    def waits(conversation):
+        keeps_alive(conversation)
+        gone.set()
+
+    with serving(waits) as server:
+        client = client_of(server)
+        client.post(b"", {})
+        client.close()
+        client.close()
+
+        assert gone.wait(SECONDS)

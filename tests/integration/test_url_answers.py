@@ -1,0 +1,337 @@
+"""What is posted to a URL, and what comes back: answers of every kind, and none at all."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisconnected
+
+import pytest
+import time_machine
+
+from pytest_chatfake.webhooks.http_client import HttpClient
+from pytest_chatfake.webhooks.requests import Answer
+
+from .raw_server import OK, SECONDS, answers, keeps_alive, serving
+
+SOON = 0.2
+"""A timeout that a test waits for."""
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def post_to(url, body=b"{}", headers=None, *, timeout=SECONDS, times=1):
+    client = HttpClient(url, timeout=timeout)
+    try:
+        for _ in range(times):
+            answer = client.post(body, headers or {})
+        return answer
+    finally:
+        client.close()
+
+
+def answer_to(data, **options):
+    with serving(answers(data)) as server:
+        return post_to(server.url, **options)
+
+
+# What is posted
+
+
+def test_the_request_is_what_was_given_and_nothing_else():
+    with serving(keeps_alive) as server:
+        post_to(server.url + "?a=1", b'{"id":1}', {"Content-Type": "application/json", "X-B": "é"})
+
+        assert (
+            b"POST /hooks/chat?a=1 HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
+            b"Content-Type: application/json\r\nX-B: \xe9\r\nContent-Length: 8" % server.port,
+            b'{"id":1}',
+        ) == server.posts[0]
+
+
+def test_a_host_among_the_headers_replaces_ours():
+    with serving(keeps_alive) as server:
+        post_to(server.url, b"", {"host": "shop.example"})
+
+        assert b"POST /hooks/chat HTTP/1.1\r\nhost: shop.example\r\nContent-Length: 0" == (
+            server.posts[0].head
+        )
+
+
+def test_a_big_body_arrives_whole():
+    body = bytes(range(256)) * 20_000
+    with serving(keeps_alive) as server:
+        assert 200 == post_to(server.url, body).status
+
+        assert body == server.posts[0].body
+
+
+def test_a_header_that_http_does_not_allow_is_the_test_s_error_and_nothing_is_posted():
+    with serving(keeps_alive) as server:
+        with pytest.raises(ValueError, match="line break"):
+            post_to(server.url, b"", {"X-Note": "a\r\nb: c"})
+
+        assert [] == server.connections
+
+
+def test_a_proxy_of_the_environment_is_not_asked(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    with serving(keeps_alive) as server:
+        assert 200 == post_to(server.url).status
+
+
+def test_localhost_is_found_on_whichever_address_the_server_listens():
+    with serving(keeps_alive) as server:
+        assert 200 == post_to(f"http://localhost:{server.port}/").status
+
+
+# Answers
+
+
+@pytest.mark.parametrize(
+    ("data", "answer"),
+    [
+        (b"HTTP/1.1 204 No Content\r\n\r\n", Answer(204)),
+        (b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", Answer(200)),
+        (b"HTTP/1.0 200 OK\r\n\r\nto the end", Answer(200, b"to the end")),
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 5\r\n\r\nsorry", Answer(500, b"sorry")),
+        (
+            b"HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
+            Answer(302),
+        ),
+        (
+            CHUNKED + b"3;ext=1\r\none\r\n8\r\n and two\r\n0\r\nX-Trailer: 1\r\n\r\n",
+            Answer(200, b"one and two"),
+        ),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, Answer(200, b"ok")),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + OK, Answer(200, b"ok")),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Wait\r\n\r\n" * 3 + OK, Answer(200, b"ok")),
+        (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", Answer(101)),
+    ],
+)
+def test_an_answer_comes_back_whole(data, answer):
+    assert answer == answer_to(data)
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 20000000", b"Connection: close"])
+def test_a_huge_answer_comes_back_whole(length):
+    body = bytes(range(200)) * 100_000
+
+    answer = answer_to(b"HTTP/1.1 200 OK\r\n" + length + b"\r\n\r\n" + body)
+
+    assert body == answer.body
+
+
+def test_answers_in_chunks_and_announced_ones_leave_the_connection_in_order():
+    kinds = [
+        b"HTTP/1.1 100 Continue\r\n\r\n" + OK,
+        CHUNKED + b"2\r\nok\r\n0\r\n\r\n",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        OK,
+    ]
+
+    def script(conversation):
+        while conversation.read():
+            conversation.send(kinds[len(server.posts) - 1])
+
+    with serving(script) as server:
+        client = HttpClient(server.url, timeout=SECONDS)
+        statuses = [client.post(b"", {}).status for _ in kinds]
+        client.close()
+
+        assert [200, 200, 204, 200] == statuses
+        assert 1 == len(server.connections)
+
+
+def test_a_server_may_answer_before_it_has_read_everything():
+    def refuses(conversation):
+        conversation._more()
+        conversation.send(b"HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno")
+
+    with serving(refuses) as server:
+        assert Answer(413, b"no") == post_to(server.url, b"x" * 10_000_000)
+
+
+# No answers
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"", RemoteDisconnected),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", IncompleteRead),
+        (CHUNKED + b"5\r\nhal", IncompleteRead),
+        (CHUNKED + b"zz\r\n", IncompleteRead),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", RemoteDisconnected),
+        (b"SSH-2.0-OpenSSH\r\n", BadStatusLine),
+        (b"HTTP/1.1 okay\r\n\r\n", BadStatusLine),
+        (b"HTTP/3 200 OK\r\n\r\n", HTTPException),
+        (b"HTTP/1.1 200 " + b"x" * 100_000, HTTPException),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 1000, HTTPException),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n", OverflowError),
+    ],
+)
+def test_an_answer_that_is_cut_off_or_none_at_all_is_a_failed_attempt(data, error):
+    answer = answer_to(data)
+
+    assert (None, b"") == answer[:2]
+    assert isinstance(answer.error, error)
+
+
+def test_a_refused_connection_is_a_failed_attempt():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+    answer = post_to(f"http://127.0.0.1:{port}/")
+
+    assert isinstance(answer.error, ConnectionRefusedError)
+
+
+def test_a_host_without_an_address_is_a_failed_attempt(monkeypatch):
+    def unknown(*_, **__):
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+
+    assert isinstance(post_to("http://nowhere.invalid/").error, socket.gaierror)
+
+
+# Time
+
+
+def dribbles(data):
+    def script(conversation):
+        conversation.read()
+        while True:
+            for byte in data:
+                conversation.send(bytes([byte]))
+                time.sleep(0.02)
+
+    return script
+
+
+def says_nothing(conversation):
+    conversation.read()
+    conversation.read()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        says_nothing,
+        dribbles(b"HTTP/1.1 200 OK\r\nX-Endless: " + b"x" * 1000),
+        dribbles(b"HTTP/1.1 100 Continue\r\n\r\n"),
+        dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000),
+        dribbles(CHUNKED + b"1\r\nx\r\n" * 500),
+    ],
+    ids=["silent", "head", "announcements", "body", "chunks"],
+)
+def test_the_timeout_is_for_the_whole_answer_however_it_dribbles(script):
+    with serving(script) as server:
+        started = time.monotonic()
+        answer = post_to(server.url, timeout=SOON)
+        took = time.monotonic() - started
+
+    assert isinstance(answer.error, TimeoutError)
+    assert "no complete answer within 0.2 s" == str(answer.error)
+    assert SOON <= took < SOON + 1
+
+
+def test_a_server_that_stops_reading_does_not_hold_a_big_body_for_ever():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        started = time.monotonic()
+        answer = post_to(f"http://127.0.0.1:{port}/", b"x" * 50_000_000, timeout=SOON)
+        took = time.monotonic() - started
+
+    assert isinstance(answer.error, TimeoutError)
+    assert SOON <= took < SOON + 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse instead of waiting")
+def test_a_server_that_does_not_take_the_connection_does_not_hold_it_for_ever():
+    waiting = []
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        for _ in range(3):  # as many as the system keeps waiting, and one more
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(("127.0.0.1", port))
+        started = time.monotonic()
+        answer = post_to(f"http://127.0.0.1:{port}/", timeout=SOON)
+        took = time.monotonic() - started
+    for sock in waiting:
+        sock.close()
+
+    assert isinstance(answer.error, TimeoutError)
+    assert SOON <= took < SOON + 1
+
+
+def test_the_timeout_is_real_time_while_the_test_s_time_stands_still():
+    with serving(says_nothing) as server, time_machine.travel(0, tick=False):
+        assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate that signed itself, with its key."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("needs openssl to make a certificate")
+    path = tmp_path_factory.mktemp("tls") / "certificate.pem"
+    command = [openssl, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    command += ["-nodes", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-days", "2", "-keyout", str(path), "-out", f"{path}.crt"]
+    subprocess.run(command, check=True, capture_output=True, timeout=SECONDS)
+    path.write_text(path.read_text() + path.with_name(f"{path.name}.crt").read_text())
+    return path
+
+
+@pytest.fixture
+def tls(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def test_a_certificate_that_nobody_trusts_is_a_failed_attempt(tls):
+    with serving(keeps_alive, tls) as server:
+        assert isinstance(post_to(server.url).error, ssl.SSLCertVerificationError)
+
+        assert [] == server.posts
+
+
+def test_a_trusted_server_is_posted_to_over_one_kept_connection(tls, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with serving(keeps_alive, tls) as server:
+        assert Answer(200, b"ok") == post_to(server.url, times=5)
+
+        assert 5 == len(server.posts)
+        assert 1 == len(server.connections)
+
+
+def test_a_tls_server_that_closes_in_silence_gets_each_event_once(tls, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with serving(answers(OK), tls) as server:
+        assert Answer(200, b"ok") == post_to(server.url, times=5)
+
+        assert 5 == len(server.posts)
+
+
+def test_a_tls_server_that_dribbles_does_not_hold_an_attempt_for_ever(
+    tls, certificate, monkeypatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    script = dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000)
+    with serving(script, tls) as server:
+        assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)
