@@ -1,8 +1,5 @@
 """What a handler function's result means as an answer."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 from http import HTTPStatus

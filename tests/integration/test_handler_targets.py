@@ -1,0 +1,106 @@
+"""A function of the test as a target, in every form that Python has for one."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import contextvars
+import functools
+
+import pytest
+
+from pytest_chatfake.webhooks.portal import Portal
+from pytest_chatfake.webhooks.requests import Answer
+from pytest_chatfake.webhooks.targets import HandlerTarget
+
+from .target_support import EVENT, THREE, closed_at_the_end, sleep
+
+
+@pytest.fixture
+def closing():
+    with closed_at_the_end() as opened:
+        yield lambda target: opened.append(target) or target
+
+
+@pytest.fixture
+def portal():
+    with closed_at_the_end(Portal()) as opened:
+        yield opened[0]
+
+
+@THREE
+def test_a_function_gets_the_request_and_its_result_is_the_answer(attempt, closing, portal):
+    seen = []
+    target = closing(HandlerTarget(seen.append, portal=portal))
+
+    assert Answer(200) == attempt(target)
+    assert [EVENT] == seen
+
+
+async def answers_201(request):
+    await sleep(0)
+    return 201, request.body
+
+
+class Callable:
+    async def __call__(self, request):
+        return await answers_201(request)
+
+    async def method(self, request):
+        return await answers_201(request)
+
+
+async def with_more(status, request):
+    return status, request.body
+
+
+@THREE
+@pytest.mark.parametrize(
+    "function",
+    [
+        answers_201,
+        Callable(),
+        Callable().method,
+        functools.partial(with_more, 201),
+        lambda request: with_more(201, request),
+    ],
+    ids=["function", "object", "method", "partial", "lambda"],
+)
+def test_an_async_function_in_any_form_is_awaited(attempt, function, closing, portal):
+    target = closing(HandlerTarget(function, portal=portal))
+
+    assert Answer(201, EVENT.body) == attempt(target)
+
+
+@THREE
+def test_an_error_of_a_function_surfaces(attempt, closing, portal):
+    def plain(request):
+        raise LookupError("plain")
+
+    async def awaited(request):
+        raise LookupError("awaited")
+
+    for function in (plain, awaited):
+        with pytest.raises(LookupError, match=function.__name__):
+            attempt(closing(HandlerTarget(function, portal=portal)))
+
+
+@THREE
+def test_a_result_that_means_nothing_is_refused(attempt, closing, portal):
+    with pytest.raises(TypeError, match="a handler function returns None"):
+        attempt(closing(HandlerTarget(lambda request: True, portal=portal)))
+
+
+@THREE
+def test_a_function_sees_the_test_s_context(attempt, closing, portal):
+    tenant = contextvars.ContextVar("tenant")
+    tenant.set("ada")
+    seen = []
+
+    async def look(request):
+        seen.append(tenant.get())
+
+    attempt(closing(HandlerTarget(look, portal=portal)))
+    attempt(closing(HandlerTarget(lambda request: seen.append(tenant.get()), portal=portal)))
+    assert ["ada", "ada"] == seen

@@ -1,0 +1,298 @@
+"""Each kind of target, from plain code, in asyncio and in trio: one request, one answer."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import socket
+import threading
+from types import SimpleNamespace
+
+import flask
+import pytest
+import trio
+import uvicorn
+from fastapi import BackgroundTasks, FastAPI, Request
+
+from pytest_chatfake.webhooks.portal import Portal
+from pytest_chatfake.webhooks.requests import Answer
+from pytest_chatfake.webhooks.targets import AsgiTarget, UrlTarget, WsgiTarget
+
+from ..unit.both_frameworks import BOTH, SECONDS, in_asyncio, in_trio
+from .raw_server import keeps_alive, serving
+from .target_support import EVENT, THREE, closed_at_the_end, in_plain_code
+
+
+@pytest.fixture
+def closing():
+    with closed_at_the_end() as opened:
+        yield lambda target: opened.append(target) or target
+
+
+@pytest.fixture
+def portal():
+    with closed_at_the_end(Portal()) as opened:
+        yield opened[0]
+
+
+# Real apps
+
+
+@pytest.fixture
+def flask_app():
+    app = flask.Flask(__name__)
+    app.thread = None
+
+    @app.post("/hooks/chat")
+    def hook():
+        app.thread = threading.get_ident()
+        event = flask.request.get_json()
+        if flask.request.args.get("fail"):
+            raise LookupError(event["id"])
+        return event["id"], 202
+
+    app.testing = True
+    return app
+
+
+@THREE
+def test_a_flask_app_answers(attempt, closing, flask_app):
+    target = closing(WsgiTarget(flask_app, path="/hooks/chat"))
+
+    assert [Answer(202, b"evt_1")] * 3 == [attempt(target) for _ in range(3)]
+    here = attempt is in_plain_code
+    assert here == (threading.get_ident() == flask_app.thread)
+
+
+@THREE
+def test_an_error_of_a_flask_app_surfaces(attempt, closing, flask_app):
+    target = closing(WsgiTarget(flask_app, path="/hooks/chat?fail=1"))
+
+    with pytest.raises(LookupError, match="evt_1"):
+        attempt(target)
+
+
+@pytest.fixture
+def fastapi_app():
+    app = FastAPI()
+    app.done = []
+
+    @app.post("/hooks/chat")
+    async def hook(request: Request, background: BackgroundTasks):
+        event = await request.json()
+        background.add_task(app.done.append, event["id"])
+        if request.query_params.get("fail"):
+            raise LookupError(event["id"])
+        return event["id"]
+
+    @app.post("/hooks/sync")
+    def sync_hook(event: dict):
+        return event["id"]
+
+    return app
+
+
+@THREE
+def test_a_fastapi_app_answers_and_its_background_work_is_done(
+    attempt, closing, fastapi_app, portal
+):
+    target = closing(AsgiTarget(fastapi_app, path="/hooks/chat", portal=portal))
+
+    assert [Answer(200, b'"evt_1"')] * 3 == [attempt(target) for _ in range(3)]
+    assert ["evt_1"] * 3 == fastapi_app.done
+
+
+@THREE
+def test_a_plain_function_of_fastapi_answers_from_its_thread(attempt, closing, fastapi_app, portal):
+    target = closing(AsgiTarget(fastapi_app, path="/hooks/sync", portal=portal))
+
+    assert Answer(200, b'"evt_1"') == attempt(target)
+
+
+@THREE
+def test_an_error_of_a_fastapi_app_surfaces(attempt, closing, fastapi_app, portal):
+    target = closing(AsgiTarget(fastapi_app, path="/hooks/chat?fail=1", portal=portal))
+
+    with pytest.raises(LookupError, match="evt_1"):
+        attempt(target)
+
+
+@BOTH
+def test_sync_mode_inside_a_coroutine_reaches_the_app_too(run, closing, fastapi_app, portal):
+    target = closing(AsgiTarget(fastapi_app, path="/hooks/chat", portal=portal))
+
+    async def main():
+        return target.attempt(EVENT)
+
+    assert Answer(200, b'"evt_1"') == run(main)
+
+
+def test_in_plain_code_an_app_keeps_its_state_from_one_attempt_to_the_next(closing, portal):
+    loops = []
+
+    async def app(scope, receive, send):
+        loops.append(asyncio.get_running_loop())
+        if not hasattr(app, "lock"):
+            app.lock = asyncio.Lock()
+            await app.lock.acquire()
+        else:
+            app.lock.release()
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body"})
+
+    first = closing(AsgiTarget(app, path="/", portal=portal))
+    second = closing(AsgiTarget(app, path="/", portal=portal))
+    first.attempt(EVENT)
+    second.attempt(EVENT)
+
+    assert loops[0] is loops[1]
+    assert not app.lock.locked()
+
+
+def test_in_a_coroutine_an_app_runs_in_the_test_s_own_loop_and_task(closing, portal):
+    async def app(scope, receive, send):
+        seen.append((asyncio.get_running_loop(), asyncio.current_task()))
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body"})
+
+    async def main():
+        await closing(AsgiTarget(app, path="/", portal=portal)).attempt_async(EVENT)
+        return asyncio.get_running_loop(), asyncio.current_task()
+
+    seen = []
+    assert [in_asyncio(main)] == seen
+
+
+# URLs
+
+
+@THREE
+def test_a_url_answers(attempt, closing):
+    with serving(keeps_alive) as server:
+        target = closing(UrlTarget(server.url, timeout=SECONDS))
+
+        assert [Answer(200, b"ok")] * 3 == [attempt(target) for _ in range(3)]
+        assert [EVENT.body] * 3 == [post.body for post in server.posts]
+        assert 1 == len(server.connections)
+        target.close()
+
+
+@THREE
+def test_a_server_that_is_not_there_is_an_answer_with_an_error(attempt, closing):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    target = closing(UrlTarget(f"http://127.0.0.1:{port}/", timeout=SECONDS))
+
+    assert isinstance(attempt(target).error, ConnectionRefusedError)
+
+
+def test_a_server_in_the_test_s_own_loop_can_answer(closing, fastapi_app):
+    async def main():
+        config = uvicorn.Config(fastapi_app, lifespan="off", log_level="critical")
+        server = uvicorn.Server(config)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+            task = asyncio.create_task(server.serve([listener]))
+            target = closing(UrlTarget(f"http://127.0.0.1:{port}/hooks/chat", timeout=SECONDS))
+            answers = [await target.attempt_async(EVENT) for _ in range(3)]
+            target.close()
+            server.should_exit = True
+            await task
+        return answers
+
+    assert [Answer(200, b'"evt_1"')] * 3 == in_asyncio(main)
+
+
+def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):
+    async def serve(stream):
+        async with stream:
+            while await stream.receive_some():
+                await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async def main():
+        async with trio.open_nursery() as nursery:
+            listeners = await nursery.start(
+                functools.partial(trio.serve_tcp, serve, 0, host="127.0.0.1")
+            )
+            port = listeners[0].socket.getsockname()[1]
+            target = closing(UrlTarget(f"http://127.0.0.1:{port}/", timeout=SECONDS))
+            answer = await target.attempt_async(EVENT)
+            nursery.cancel_scope.cancel()
+        return answer
+
+    assert Answer(200) == in_trio(main)
+
+
+def test_a_cancelled_attempt_at_a_url_is_finished_and_posted_once(closing):
+    reached, go_on = threading.Event(), threading.Event()
+
+    def script(conversation):
+        while conversation.read():
+            reached.set()
+            go_on.wait(SECONDS)
+            conversation.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async def chain(target, answers):
+        answers.append(await target.attempt_async(EVENT))
+        answers.append(await target.attempt_async(EVENT))
+
+    async def main():
+        answers = []
+        task = asyncio.create_task(chain(target, answers))
+        while not reached.is_set():
+            await asyncio.sleep(0.001)
+        task.cancel()
+        await asyncio.sleep(0.01)
+        assert not task.done()
+        go_on.set()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        return answers
+
+    with serving(script) as server:
+        target = closing(UrlTarget(server.url, timeout=SECONDS))
+        assert [Answer(200)] == in_asyncio(main)
+        assert 1 == len(server.posts)
+        target.close()
+
+
+# As a real server
+
+
+def test_the_scope_is_the_one_that_uvicorn_gives(closing, portal):
+    scopes = []
+
+    async def app(scope, receive, send):
+        scopes.append(dict(scope))
+        await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+
+    config = uvicorn.Config(app, lifespan="off", log_level="critical", http="h11")
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            host, port = listener.getsockname()
+            url = f"http://{host}:{port}/hooks/caf%C3%A9?a=1"
+            request = SimpleNamespace(body=b"{}", headers={"Host": "testserver", "X-Tag": "A"})
+            over_the_wire = UrlTarget(url, timeout=SECONDS)
+            assert 200 == over_the_wire.attempt(request).status
+            over_the_wire.close()
+        finally:
+            server.should_exit = True
+            thread.join(SECONDS)
+    portal.app_states[id(app)] = {}
+    closing(AsgiTarget(app, path="/hooks/caf%C3%A9?a=1", portal=portal)).attempt(request)
+
+    theirs, ours = scopes
+    where = ("client", "server")
+    assert {key: value for key, value in theirs.items() if key not in where} == {
+        key: value for key, value in ours.items() if key not in where
+    }
+    assert [[str, int]] * 2 == [[type(part) for part in ours[key]] for key in where]
+    assert [[str, int]] * 2 == [[type(part) for part in theirs[key]] for key in where]

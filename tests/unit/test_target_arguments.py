@@ -1,0 +1,49 @@
+"""A target is checked when it is made, and a refusal says what to write."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_chatfake.webhooks.portal import Portal
+from pytest_chatfake.webhooks.targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("", "has to begin with a slash"),
+        ("hooks/chat", "has to begin with a slash"),
+        ("http://testserver/hooks", "has to begin with a slash"),
+        ("/hooks#top", "leave out '#...'"),
+        ("/hooks chat", "is written as in a URL: '/hooks%20chat'"),
+        ("/café?x=ü", "is written as in a URL: '/caf%C3%A9\\?x=%C3%BC'"),
+        ("/hooks\n", "is written as in a URL: '/hooks%0A'"),
+    ],
+)
+def test_a_path_that_is_none_is_refused_with_what_to_write(path, message):
+    with pytest.raises(ValueError, match=message):
+        WsgiTarget(lambda environ, start_response: [], path=path)
+    with pytest.raises(ValueError, match=message):
+        AsgiTarget(print, path=path, portal=Portal())
+
+
+def test_what_is_no_text_is_no_path():
+    with pytest.raises(TypeError, match="path= is a str such as '/hooks/chat'"):
+        WsgiTarget(lambda environ, start_response: [], path=b"/hooks")
+
+
+@pytest.mark.parametrize("app", [None, "app:app", 5])
+def test_what_can_t_be_called_is_no_target(
+    app,
+):
+    with pytest.raises(TypeError, match="wsgi= takes an application"):
+        WsgiTarget(app, path="/")
+    with pytest.raises(TypeError, match="asgi= takes an application"):
+        AsgiTarget(app, path="/", portal=Portal())
+    with pytest.raises(TypeError, match="handler= takes a function"):
+        HandlerTarget(app, portal=Portal())
+
+
+def test_a_url_is_checked_when_the_target_is_made():
+    with pytest.raises(ValueError, match="leave out"):
+        UrlTarget("http://127.0.0.1/#top", timeout=5)
