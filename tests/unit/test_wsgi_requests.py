@@ -1,0 +1,162 @@
+"""What a WSGI app gets: the environ and the body, as a server gives them."""
+
+# Asserts read `expected == actual`.
+# ruff: noqa: SIM300
+
+from __future__ import annotations
+
+from wsgiref.validate import validator
+
+import flask
+import pytest
+
+from pytest_chatfake.webhooks.requests import Answer
+from pytest_chatfake.webhooks.wsgi import WsgiDriver
+
+from .wsgi_apps import JSON, App, post
+
+# What the app gets
+
+
+def test_the_body_arrives_as_it_is_and_the_answer_comes_back_whole():
+    app = App("201 Created", [b"o", b"", b"k"])
+
+    assert Answer(201, b"ok") == post(app, b'{"id":"evt_1"}')
+    assert [b'{"id":"evt_1"}'] == app.bodies
+
+
+def test_an_app_under_the_validator_finds_nothing_to_complain_about():
+    app = App()
+
+    assert Answer(200, b"fine") == post(
+        validator(app), b"x" * 10, {**JSON, "X-Signature": "v1=abc"}, "/a%20b/?q=1"
+    )
+    assert [b"x" * 10] == app.bodies
+
+
+def test_the_environ_is_that_of_a_post_as_a_server_says_it():
+    app = App()
+    post(app, b"12345", {**JSON, "X-Signature": "v1=abc"}, "/hooks/caf%C3%A9%2Fx?a=1&b=%20")
+
+    environ = app.environs[0]
+    assert {
+        "REQUEST_METHOD": "POST",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": "/hooks/cafÃ©/x",
+        "QUERY_STRING": "a=1&b=%20",
+        "SERVER_NAME": "testserver",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "REMOTE_ADDR": "127.0.0.1",
+        "CONTENT_TYPE": "application/json",
+        "CONTENT_LENGTH": "5",
+        "HTTP_HOST": "testserver",
+        "HTTP_X_SIGNATURE": "v1=abc",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    } == {key: value for key, value in environ.items() if key not in ("wsgi.input", "wsgi.errors")}
+
+
+def test_errors_of_the_app_go_where_the_test_looks_at_them(capsys):
+    def app(environ, start_response):
+        environ["wsgi.errors"].write("out of paper\n")
+        start_response("200 OK", [])
+        return []
+
+    post(app)
+
+    assert "out of paper\n" == capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["content-type", "Content-Type", "CONTENT-TYPE"])
+def test_the_content_type_has_its_own_key_whatever_its_case(name):
+    app = App()
+    post(app, headers={name: "text/json"})
+
+    assert "text/json" == app.environs[0]["CONTENT_TYPE"]
+    assert "HTTP_CONTENT_TYPE" not in app.environs[0]
+
+
+def test_a_header_that_is_there_twice_is_one_with_a_comma():
+    app = App()
+    post(app, headers={"X-Tag": "a", "x-tag": "b"})
+
+    assert "a,b" == app.environs[0]["HTTP_X_TAG"]
+
+
+def test_a_host_among_the_headers_is_the_app_s_host():
+    app = App()
+    post(app, headers={"host": "shop.example"})
+
+    assert "shop.example" == app.environs[0]["HTTP_HOST"]
+
+
+def test_what_an_app_writes_into_its_environ_is_not_seen_by_the_next_request():
+    seen = []
+
+    def app(environ, start_response):
+        seen.append("myframework.user" in environ)
+        environ["myframework.user"] = "ada"
+        environ["PATH_INFO"] = "/elsewhere"
+        start_response("200 OK", [])
+        return []
+
+    driver = WsgiDriver(app, "/")
+    driver.post(b"", {})
+    driver.post(b"", {})
+
+    assert [False, False] == seen
+
+
+def test_a_big_body_can_be_read_in_pieces():
+    pieces = []
+
+    def app(environ, start_response):
+        stream = environ["wsgi.input"]
+        while piece := stream.read(65536):
+            pieces.append(piece)
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [str(sum(map(len, pieces))).encode()]
+
+    body = bytes(range(256)) * 20_000
+    assert Answer(200, b"5120000") == post(validator(app), body)
+    assert body == b"".join(pieces)
+
+
+def test_a_body_can_be_read_by_line_and_past_its_end():
+    def app(environ, start_response):
+        stream = environ["wsgi.input"]
+        lines = [stream.readline(), *stream]
+        start_response("200 OK", [])
+        return [b"|".join([*lines, stream.read(), stream.read(5)])]
+
+    assert Answer(200, b"a\n|b\n|c||") == post(app, b"a\nb\nc")
+
+
+def test_an_app_need_not_read_the_body():
+    def app(environ, start_response):
+        start_response("413 Too Much", [("Content-Type", "text/plain")])
+        return [b"no"]
+
+    assert Answer(413, b"no") == post(validator(app), b"x" * 100_000)
+
+
+# Frameworks
+
+
+def test_a_flask_app_gets_json_and_streams_its_answer():
+    app = flask.Flask(__name__)
+    closed = []
+
+    @app.post("/hooks/<channel>")
+    def hook(channel):
+        event = flask.request.get_json()
+        response = flask.Response(iter([channel, ":", event["id"]]), status=202)
+        response.call_on_close(lambda: closed.append(True))
+        return response
+
+    assert Answer(202, b"chat:evt_1") == post(app, b'{"id":"evt_1"}')
+    assert [True] == closed

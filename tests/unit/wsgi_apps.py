@@ -1,0 +1,26 @@
+"""A WSGI app to post into."""
+
+from __future__ import annotations
+
+from pytest_chatfake.webhooks.wsgi import WsgiDriver
+
+JSON = {"Content-Type": "application/json"}
+
+
+def post(app, body=b"{}", headers=JSON, path="/hooks/chat"):
+    return WsgiDriver(app, path).post(body, headers)
+
+
+class App:
+    """Answers, and remembers what it was called with."""
+
+    def __init__(self, status="200 OK", parts=(b"fine",)):
+        self.status, self.parts = status, list(parts)
+        self.environs = []
+        self.bodies = []
+
+    def __call__(self, environ, start_response):
+        self.environs.append(dict(environ))
+        self.bodies.append(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        start_response(self.status, [("Content-Type", "text/plain")])
+        return self.parts
