@@ -232,7 +232,13 @@ money = st.one_of(
     st.builds(Money, st.just("set_balance"), st.sampled_from(["0", "0.04", "3.14", 1000])),
 )
 rates = st.builds(Rate, st.sampled_from(PRICES))
-bad = st.builds(Bad, st.integers(0, len(BAD_CALLS) - 1), targets)
+bad = st.one_of(
+    [
+        st.builds(Bad, st.sampled_from(numbers), targets)
+        for verb in dict(BAD_CALLS)
+        if (numbers := [n for n, call in enumerate(BAD_CALLS) if call[0] == verb])
+    ]
+)
 at_the_drop = st.tuples(
     st.builds(ToDeadline, st.just("drop"), offsets, hows),
     st.builds(
@@ -252,11 +258,32 @@ side_by_side = st.builds(
     moves,
     st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
 )
+# The second is sent into the session that the first has started, and may arrive after its end.
+one_after_the_other = st.builds(
+    lambda send, move, second: (send, Verb("deliver", 0), send, move, second),
+    st.builds(Send, to=st.sampled_from([0, 1, 3])),
+    st.builds(Advance, st.sampled_from([MINUTE, DAY - 1000, DAY, 29 * DAY]), hows),
+    st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
+)
+# Conversations beside each other, with one and the same person.
+parallel = st.builds(
+    lambda to, name, verb, move: (
+        *(Send(to), Send(to, conversation=name), verb, move),
+        *(Send(to), Send(1 - to, conversation=0)),
+    ),
+    st.integers(0, 1),
+    st.sampled_from(HEX_IDS),
+    st.builds(Verb, st.sampled_from(["deliver", "read", "fail"]), st.integers(0, 1)),
+    moves,
+)
 # A submission is decided twice, with something in between.
 decided_twice = st.builds(
     lambda send, between, again: (send, Verb("accept", 0), between, again),
-    st.builds(Send, to=st.integers(0, 4), submit=st.just(True)),
-    st.one_of(st.builds(Verb, st.sampled_from(["deliver", "read", "fail"]), st.just(0)), moves),
+    st.builds(Send, to=st.sampled_from([0, 0, 1, 2, 3]), submit=st.just(True)),
+    st.one_of(
+        st.builds(Verb, st.sampled_from(["read", "deliver", "fail"]), st.just(0)),
+        st.builds(Advance, st.just(31 * DAY + 7), hows),
+    ),
     st.builds(Verb, st.sampled_from(["accept", "reject"]), st.just(0)),
 )
 # Several fall due, at moments of their own, in one long move.
@@ -270,7 +297,7 @@ def one(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Step, ...]]
 blocks = st.one_of(
     st.just(()),  # the simplest block is none at all, so that a long script shrinks to a short one
     one(sends), one(verbs), one(verbs), exchange, at_the_drop, at_the_expiry,
-    side_by_side, decided_twice, burst, one(moves), one(money), one(st.one_of(rates, bad)),
+    side_by_side, one_after_the_other, parallel, decided_twice, burst, one(moves), one(money), one(rates), one(bad),
 )  # fmt: skip
 configs = st.one_of(
     st.just(Config()),
