@@ -232,12 +232,12 @@ money = st.one_of(
     st.builds(Money, st.just("set_balance"), st.sampled_from(["0", "0.04", "3.14", 1000])),
 )
 rates = st.builds(Rate, st.sampled_from(PRICES))
-bad = st.one_of(
-    [
-        st.builds(Bad, st.sampled_from(numbers), targets)
-        for verb in dict(BAD_CALLS)
-        if (numbers := [n for n, call in enumerate(BAD_CALLS) if call[0] == verb])
-    ]
+bad_verbs = [verb for verb, _ in BAD_CALLS]
+bad = st.builds(
+    Bad,
+    # Each verb as often as the others, however many bad arguments it has.
+    st.sampled_from([n for n, v in enumerate(bad_verbs) for _ in range(9 // bad_verbs.count(v))]),
+    targets,
 )
 at_the_drop = st.tuples(
     st.builds(ToDeadline, st.just("drop"), offsets, hows),
@@ -282,7 +282,7 @@ decided_twice = st.builds(
     st.builds(Send, to=st.sampled_from([0, 0, 1, 2, 3]), submit=st.just(True)),
     st.one_of(
         st.builds(Verb, st.sampled_from(["read", "deliver", "fail"]), st.just(0)),
-        st.builds(Advance, st.just(31 * DAY + 7), hows),
+        st.builds(Advance, st.sampled_from([37, 31 * DAY + 7]), hows),
     ),
     st.builds(Verb, st.sampled_from(["accept", "reject"]), st.just(0)),
 )
@@ -294,10 +294,12 @@ def one(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Step, ...]]
     return strategy.map(lambda step: (step,))
 
 
+# Whatever is named twice comes twice as often.
 blocks = st.one_of(
     st.just(()),  # the simplest block is none at all, so that a long script shrinks to a short one
-    one(sends), one(verbs), one(verbs), exchange, at_the_drop, at_the_expiry,
-    side_by_side, one_after_the_other, parallel, decided_twice, burst, one(moves), one(money), one(rates), one(bad),
+    one(sends), one(verbs), exchange, side_by_side, one_after_the_other, parallel, burst,
+    decided_twice, decided_twice, at_the_drop, at_the_drop, at_the_drop,
+    at_the_expiry, at_the_expiry, at_the_expiry, one(moves), one(money), one(rates), one(bad),
 )  # fmt: skip
 configs = st.one_of(
     st.just(Config()),

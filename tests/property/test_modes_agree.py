@@ -1,8 +1,5 @@
 """One script in sync and in async mode: the same bytes, the same ledger, the same money seen."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import asyncio

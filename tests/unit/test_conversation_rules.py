@@ -1,8 +1,5 @@
 """Grouping, the 24-hour session and its expiry (§1, §2.4, §8)."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import json

@@ -1,8 +1,5 @@
 """Topping up, setting the balance, what the query reports (§2.1, §4.1), and bad amounts."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import json

@@ -1,8 +1,5 @@
 """Holds, charges and releases (§1, §2.3, §3 rule 5, §8), and what money accepts."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import json

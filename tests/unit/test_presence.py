@@ -4,9 +4,6 @@ Three opinions that know nothing of each other: a table of fields, a JSON Schema
 and the package's own pydantic models.
 """
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import copy

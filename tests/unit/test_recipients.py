@@ -1,8 +1,5 @@
 """Recipients, their devices and their read receipts (§3 and its rule 3)."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import json

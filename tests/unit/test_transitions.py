@@ -1,8 +1,5 @@
 """Every status with every verb, held against a table of the tests' own (§3)."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import re
