@@ -1,30 +1,123 @@
 """Expectations, and the sentences with which they fail.
 
 A failure says what was expected, what was found, and shows the ledger or the events that make the
-difference. Each function returns None, or the failure's text.
+difference.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal
 
-from .timeline import events_table, ledger_table, table
+from .arguments import whole
+from .domain.messages import STATUSES
+from .domain.money import EXACT, signed
+from .domain.money import amount as exact
+from .timeline import events_table, ledger_table, message_story, table
 from .wire import number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
     from decimal import Decimal
-    from typing import Literal
 
     from .domain.ledger import LedgerEntry
     from .domain.messages import MessageState
+    from .domain.money import Money
     from .engine import Engine
+    from .scenario import Message
+    from .server.api import AccountApi
     from .server.log import ApiRequest
 
-__all__ = ["amount_failure", "charge_failure", "requests_failure", "statuses_failure"]
+__all__ = ["Expectations"]
 
 
-def amount_failure(
+class Expectations:
+    """The part of a fake that expects things of it.
+
+    In sync mode each expectation settles first: what is due runs, what is queued is attempted.
+    """
+
+    _engine: Engine
+    api: AccountApi
+
+    def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
+        """Expect that so much was charged: in all, or for one message (§8)."""
+        __tracebackhide__ = True
+        self._assert_amount("charged", amount, message)
+
+    def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
+        """Expect that so much is held now: in all, or for one message (§3 rule 5)."""
+        __tracebackhide__ = True
+        self._assert_amount("held", amount, message)
+
+    def assert_available(self, amount: Money) -> None:
+        """Expect that so much can be spent now; a text with a minus, if it is below 0."""
+        __tracebackhide__ = True
+        self._assert_amount("available", amount, None)
+
+    def _assert_amount(
+        self,
+        what: Literal["available", "held", "charged"],
+        expected: Money,
+        message: Message | None,
+    ) -> None:
+        __tracebackhide__ = True
+        value = signed(expected, "the expected amount")
+        self._engine.settle_and_look()
+        state = None if message is None else self._own(message)
+        _fail(_amount_failure(self._engine, what, value, state))
+
+    def assert_statuses(self, message: Message, *statuses: str) -> None:
+        """Expect that the message's events had exactly these statuses, in this order (§6).
+
+        Raises:
+            AssertionError: They had not.
+            ValueError: One of them is no status.
+        """
+        __tracebackhide__ = True
+        for status in statuses:
+            if status not in STATUSES:
+                raise ValueError(f"statuses are {', '.join(STATUSES)}, and {status!r} is none")
+        self._engine.settle_and_look()
+        _fail(_statuses_failure(self._engine, self._own(message), statuses))
+
+    def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
+        """Expect that the API was asked for this; ``times=None``: at least once."""
+        __tracebackhide__ = True
+        if times is not None:
+            whole(times, "times", 0)
+        self._engine.settle_and_look()
+        _fail(_requests_failure(self.api.log, method.upper(), path, times))
+
+    @contextmanager
+    def expect_charge(self, amount: Money) -> Generator[None, None, None]:
+        """Expect that the block charges exactly that much."""
+        value = exact(amount, "the expected amount")
+        self._engine.settle_and_look()
+        ledger = self._engine.account.ledger
+        charged, count = ledger.charged, len(ledger.entries)
+        yield
+        self._engine.settle_and_look()
+        found = EXACT.subtract(ledger.charged, charged)
+        _fail(_charge_failure(self._engine, value, found, ledger.entries[count:]))
+
+    def explain(self, message: Message) -> str:
+        """Tell all that is known of a message: status, money, events and attempts, in order."""
+        self._engine.settle_and_look()
+        return message_story(self._engine, self._own(message))
+
+    def _own(self, message: Message) -> MessageState:
+        self._engine.own(message)
+        return message._look()
+
+
+def _fail(text: str | None) -> None:
+    __tracebackhide__ = True  # pytest shows the test's own line
+    if text is not None:
+        raise AssertionError(text)
+
+
+def _amount_failure(
     engine: Engine,
     what: Literal["available", "held", "charged"],
     expected: Decimal,
@@ -71,7 +164,7 @@ def _likely_cause(engine: Engine, what: str, message: MessageState | None) -> li
     return []
 
 
-def charge_failure(
+def _charge_failure(
     engine: Engine, expected: Decimal, found: Decimal, entries: Sequence[LedgerEntry]
 ) -> str | None:
     """Compare what a block charged."""
@@ -87,7 +180,7 @@ def charge_failure(
     )
 
 
-def statuses_failure(engine: Engine, message: MessageState, expected: Sequence[str]) -> str | None:
+def _statuses_failure(engine: Engine, message: MessageState, expected: Sequence[str]) -> str | None:
     """Compare the statuses of a message's events."""
     found = [event.status for event in engine.outbox.events_of(message.id)]
     if found == list(expected):
@@ -114,7 +207,7 @@ def statuses_failure(engine: Engine, message: MessageState, expected: Sequence[s
     )
 
 
-def requests_failure(
+def _requests_failure(
     log: Sequence[ApiRequest], method: str, path: str, times: int | None
 ) -> str | None:
     """Compare how often something was asked of the API."""

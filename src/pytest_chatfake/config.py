@@ -215,7 +215,7 @@ _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
 }
 
 
-def retry_delays(value: object) -> tuple[int, ...]:
+def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
     """Return the delays of retries in nanoseconds.
 
     Raises:
@@ -224,10 +224,7 @@ def retry_delays(value: object) -> tuple[int, ...]:
     """
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise TypeError(f"retry_after must be a list of seconds such as [10, 30], not {value!r}")
-    return tuple(
-        duration(delay, f"retry_after[{index}]")
-        for index, delay in enumerate(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - an Iterable of anything
-    )
+    return tuple(duration(delay, f"retry_after[{index}]") for index, delay in enumerate(value))
 
 
 def check_signer(value: object) -> None:

@@ -27,7 +27,7 @@ from .webhooks.loops import LoopEvent, new_event
 from .webhooks.outbox import Outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from .config import ChatFakeConfig, Mode
     from .domain.facts import Fact
@@ -316,7 +316,7 @@ class Engine:
     # Who is calling
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
+    def answering(self) -> Generator[None, None, None]:
         """While a request to the fake is answered: verbs act at once, and only queue events."""
         token = _answering.set(True)
         try:

@@ -69,7 +69,7 @@ _PRESENT: Final[dict[str, frozenset[str]]] = {
     "read": frozenset({"conversation", "create_time", "send_time", "deliver_time", "read_time"}),
     "failed": frozenset({"error_code", "error_message"}),
 }
-_OPTIONAL: Final = frozenset.union(*_PRESENT.values())
+_OPTIONAL: Final = frozenset[str]().union(*_PRESENT.values())
 
 
 class ChatMessage(_Model):
@@ -97,7 +97,7 @@ class ChatMessage(_Model):
         present = {name for name in _OPTIONAL if getattr(self, name) is not None}
         expected = _PRESENT[self.status]
         if present != expected:
-            wrong = sorted(present ^ expected)
+            wrong = sorted(present.symmetric_difference(expected))
             raise ValueError(f"a {self.status} message is wrong in having or lacking {wrong}")
         if self.chat_api_error is not None and self.status != "failed":
             raise ValueError(f"a {self.status} message has no platform error")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from .domain.instants import stamp
 
@@ -29,7 +29,7 @@ def number(value: Decimal) -> str:
     return format(value, "f")
 
 
-def encode(value: object) -> str:
+def encode(value: Any) -> str:
     """Write a value as JSON text, decimals exactly.
 
     Raises:
@@ -52,22 +52,20 @@ def encode(value: object) -> str:
         case Decimal() | float():
             raise ValueError(f"{value} can't be written as a JSON number")
         case dict():
-            return (
-                "{" + ",".join(f"{_key(key)}:{encode(item)}" for key, item in value.items()) + "}"
-            )
+            return "{" + members(cast("dict[Any, Any]", value))[1:] + "}"
         case list() | tuple():
-            return "[" + ",".join(map(encode, value)) + "]"
+            return "[" + ",".join(map(encode, cast("list[Any]", value))) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {value!r} can't be written as JSON")
 
 
-def _key(key: object) -> str:
+def _key(key: Any) -> str:
     if isinstance(key, str):
         return quoted(key)
     raise TypeError(f"a JSON key must be text, not {type(key).__name__} {key!r}")
 
 
-def members(fields: Mapping[str, object]) -> str:
+def members(fields: Mapping[Any, Any]) -> str:
     """Write fields as the inside of a JSON object, each with a comma before it."""
     return "".join(f",{_key(key)}:{encode(value)}" for key, value in fields.items())
 

@@ -69,7 +69,7 @@ class Routes:
     def __init__(self) -> None:
         self._map = Map(strict_slashes=False, merge_slashes=False)
 
-    def add(self, path: object, methods: object, route: Route) -> None:
+    def add(self, path: str, methods: Iterable[str], route: Route) -> None:
         """Add a route.
 
         Raises:
@@ -107,10 +107,10 @@ class Routes:
         return sorted(methods)
 
 
-def _methods(methods: object) -> set[str]:
+def _methods(methods: Iterable[Any]) -> set[str]:
     if isinstance(methods, (str, bytes)) or not hasattr(methods, "__iter__"):
         raise TypeError(f'methods must be a list such as ["POST"], not {methods!r}')
-    names: Iterable[object] = list(methods)
+    names = list(methods)
     if not all(isinstance(name, str) and name.isalpha() for name in names):
         raise TypeError(f'methods must be a list of names such as ["POST"], not {methods!r}')
     if not names:

@@ -78,7 +78,7 @@ def edits(
 
 def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, Any], str]:
     *parents, key = path.split(".")
-    place: Any = event[resource]
+    place: dict[str, Any] | None = event[resource]
     if parents and parents[0] == "event":
         place, parents = event, parents[1:]
     for name in parents:

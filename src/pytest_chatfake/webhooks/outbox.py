@@ -220,6 +220,7 @@ class Outbox:
                         outcome = error
                     except BaseException as error:
                         drain.throw(error)
+                        raise
                     item = _resume(drain, outcome)
             finally:
                 self._let_go()
@@ -240,6 +241,7 @@ class Outbox:
                         outcome = error
                     except BaseException as error:
                         drain.throw(error)
+                        raise
                     item = _resume(drain, outcome)
             finally:
                 self._let_go()

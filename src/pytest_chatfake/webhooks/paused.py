@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     from ..engine import Engine
@@ -77,7 +77,7 @@ class Paused:
 
         return self._engine.step("release()", run)
 
-    def _check(self, order: object) -> None:
+    def _check(self, order: str | Iterable[Any]) -> None:
         if isinstance(order, str):
             if order not in _ORDERS:
                 choices = ", ".join(map(repr, _ORDERS))
@@ -86,7 +86,7 @@ class Paused:
                 )
             return
         try:
-            indices = list(order)  # type: ignore[call-overload]
+            indices = list(order)
         except TypeError:
             raise TypeError(f"order must be text or a list of indices, not {order!r}") from None
         if not all(isinstance(i, int) and not isinstance(i, bool) for i in indices):

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Mapping
 from datetime import timedelta
 from string import Formatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from ..config import Signer
@@ -27,17 +27,14 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
     Raises:
         TypeError: It returned no mapping of text to text.
     """
-    headers: object = signer(request)
-    if not isinstance(headers, Mapping) or not all(
-        isinstance(part, str)
-        for item in headers.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        for part in item  # pyright: ignore[reportUnknownVariableType]
-    ):
+    headers: Any = signer(request)
+    mapping = cast("Mapping[Any, Any]", headers if isinstance(headers, Mapping) else {0: 0})
+    if not all(isinstance(part, str) for item in mapping.items() for part in item):
         raise TypeError(
             f"the signer {signer!r} must return a mapping of header names to texts, "
             f"and it returned {headers!r}"
         )
-    return dict(headers)  # pyright: ignore[reportUnknownArgumentType]
+    return dict(mapping)
 
 
 class HmacSigner:
