@@ -1,0 +1,47 @@
+"""What the installed wheel must do without anything else: no app, no other plugin."""
+
+import json
+import urllib.request
+from decimal import Decimal
+from importlib import metadata, resources
+
+
+def test_a_message_is_charged_once_and_told_of(chat_fake, chat_clock, chat_receiver):
+    message = chat_fake.send_text("Sale ends today").deliver(devices=2).read()
+
+    assert chat_receiver.statuses(message) == ["sent", "delivered", "delivered", "read"]
+    chat_fake.assert_charged("0.05", message=message)
+    chat_fake.assert_held("0")
+
+
+def test_a_hold_comes_back_after_30_days(chat_fake, chat_clock):
+    chat_fake.send_text()
+
+    chat_clock.advance(days=30)
+
+    chat_fake.assert_available("100")
+
+
+def test_the_balance_is_read_over_http(chat_fake):
+    request = urllib.request.Request(
+        f"{chat_fake.base_url}/v2/balance", headers={"X-API-Key": chat_fake.api_key}
+    )
+
+    with urllib.request.urlopen(request, timeout=5) as response:
+        balance = json.loads(response.read(), parse_float=Decimal)
+
+    assert balance == {"amount": 100, "currency": "USD"}
+
+
+def test_events_fit_the_models(chat_fake, chat_receiver):
+    from pytest_chatfake import ChatMessageUpdated
+
+    chat_fake.send_text().fail()
+
+    for event in chat_receiver.events:
+        assert ChatMessageUpdated.model_validate(event.json()).id == event.id
+
+
+def test_the_wheel_says_that_it_is_typed():
+    assert (resources.files("pytest_chatfake") / "py.typed").is_file()
+    assert metadata.metadata("pytest-chatfake")["License-Expression"] == "MIT"
