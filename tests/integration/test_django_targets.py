@@ -1,8 +1,5 @@
 """Django in sync mode: its code runs in the test's thread and sees the test's transaction."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import json

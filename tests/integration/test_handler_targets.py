@@ -1,8 +1,5 @@
 """A function of the test as a target, in every form that Python has for one."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import contextvars

@@ -1,8 +1,5 @@
 """The fake's own loop: kept between calls, wherever they come from, and closed with all it has."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import asyncio
@@ -27,15 +24,13 @@ from pytest_chatfake.webhooks.loops import new_event, running_framework
 from pytest_chatfake.webhooks.portal import Portal
 
 from ..unit.both_frameworks import BOTH, SECONDS, in_asyncio, in_trio
+from .target_support import closed_at_the_end
 
 
 @pytest.fixture
 def portal():
-    before = set(threading.enumerate())
-    portal = Portal()
-    yield portal
-    portal.close()
-    assert set(threading.enumerate()) <= before
+    with closed_at_the_end(Portal()) as opened:
+        yield opened[0]
 
 
 async def where():

@@ -1,8 +1,5 @@
 """Each kind of target, from plain code, in asyncio and in trio: one request, one answer."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import asyncio

@@ -1,8 +1,5 @@
 """A thread for calls that block, awaited in asyncio and in trio: nothing is lost or left behind."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import asyncio
@@ -144,9 +141,12 @@ def test_a_call_that_never_returns_is_said_when_the_worker_is_closed(monkeypatch
     monkeypatch.setattr(worker_module, "PATIENCE", 0.05)
     release = threading.Event()
     worker = Worker("chatfake-test")
-    waiting = threading.Thread(target=worker.call, args=(release.wait, SECONDS))
+    began = threading.Event()
+    waiting = threading.Thread(
+        target=worker.call, args=(lambda: (began.set(), release.wait(SECONDS)),)
+    )
     waiting.start()
-    time.sleep(0.01)
+    assert began.wait(SECONDS)
 
     with pytest.raises(RuntimeError, match="chatfake-test: a call did not return within"):
         worker.close()

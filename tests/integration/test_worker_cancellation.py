@@ -1,8 +1,5 @@
 """A call that has begun is finished, whatever is cancelled; the cancellation is not forgotten."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import asyncio

@@ -1,8 +1,5 @@
 """What an ASGI app may answer, and what is refused."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import traceback

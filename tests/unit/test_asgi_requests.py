@@ -1,8 +1,5 @@
 """What an ASGI app gets: scope, body, and the moment when nobody listens any more."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import asyncio

@@ -1,8 +1,5 @@
 """The headers of an attempt: what is added, and what is refused."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import pytest

@@ -1,8 +1,5 @@
 """An app's lifespan around a block, in asyncio, in trio, and from plain code."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import asyncio

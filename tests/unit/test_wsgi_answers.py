@@ -1,8 +1,5 @@
 """What a WSGI app may answer, what is refused, and what is closed."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 import sys

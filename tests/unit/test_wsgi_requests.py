@@ -1,8 +1,5 @@
 """What a WSGI app gets: the environ and the body, as a server gives them."""
 
-# Asserts read `expected == actual`.
-# ruff: noqa: SIM300
-
 from __future__ import annotations
 
 from wsgiref.validate import validator

@@ -56,7 +56,7 @@ def parse_url(url: str) -> Address:
         TypeError: The URL is not a ``str``.
         ValueError: Nothing could be posted to it; the message says what to write.
     """
-    if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's
+    if not isinstance(url, str):
         raise TypeError(f"a webhook's URL is a str such as 'http://127.0.0.1:8000/', not {url!r}")
     if re.search(r"[\x00-\x20\x7f]", url):
         raise ValueError(f"the URL {url!r} has a space or a control character: quote it, as in %20")
@@ -179,20 +179,21 @@ class HttpClient:
         sock, self._kept = self._kept, None
         if sock is None:
             return None
-        wait = max(0.0, (self._watched_until or 0.0) - monotonic())
+        silent = False
         try:
-            sock.settimeout(wait)
+            sock.settimeout(max(0.0, (self._watched_until or 0.0) - monotonic()))
             # Below TLS too, a look at the bytes themselves. An idle server sends none: what is
             # there is the end of the connection, or an answer to nothing.
             socket.socket.recv(sock, 1, socket.MSG_PEEK)
         except (BlockingIOError, TimeoutError):
-            return sock
+            silent = True
         except OSError:
             pass
-        except BaseException:
-            sock.close()
-            raise
-        sock.close()
+        finally:
+            if not silent:
+                sock.close()
+        if silent:
+            return sock
         self._keeps = False
         return None
 
@@ -208,12 +209,11 @@ class HttpClient:
                 sock.connect(place)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return self._secured(sock) if self._address.tls else sock
-            except OSError as error:
+            except BaseException as error:
                 sock.close()
+                if not isinstance(error, OSError):
+                    raise
                 failure = error
-            except BaseException:
-                sock.close()
-                raise
         raise failure or OSError(f"{host} has no address")
 
     def _secured(self, sock: socket.socket) -> socket.socket:

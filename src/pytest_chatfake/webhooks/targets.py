@@ -236,7 +236,7 @@ def _check_app(app: object, kind: str) -> None:
 
 
 def _checked_path(path: str) -> str:
-    if not isinstance(path, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a user's
+    if not isinstance(path, str):
         raise TypeError(f"path= is a str such as '/hooks/chat', not {path!r}")
     if not path.startswith("/"):
         raise ValueError(f"path={path!r} has to begin with a slash: write '/hooks/chat'")

@@ -108,7 +108,7 @@ class _Response:
 
     def write(self, part: bytes) -> None:
         """Take one part of the body, yielded or written."""
-        if not isinstance(part, bytes):  # pyright: ignore[reportUnnecessaryIsInstance] - an app's
+        if not isinstance(part, bytes):
             raise TypeError(
                 f"the WSGI app's body has a {type(part).__name__} where bytes belong: {part!r:.80}"
             )
