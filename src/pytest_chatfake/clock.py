@@ -8,7 +8,7 @@ import threading
 import time
 from datetime import datetime, timedelta, timezone
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .domain.instants import duration, instant, nanoseconds
@@ -59,8 +59,10 @@ class ProcessTime:
         # there the test's own thread decides what time it is.
         if type(source) is not BuiltinFunctionType and threading.get_ident() != self._thread:
             return self._seen
-        self._seen = now = source()
-        return now
+        now = source()
+        if now != self._seen:  # where time stands still, all records share one integer
+            self._seen = now
+        return self._seen
 
     def adopt(self, traveller: Traveller | None) -> None:
         """Move time with this traveller from now on; None: find one when time is first moved."""
@@ -86,6 +88,10 @@ class ProcessTime:
         traveller.shift(delta)
         if time.time_ns() - before < missing * 1_000:
             traveller.shift(-delta)
+            if _has_ended(traveller):  # with the block of a test that began it
+                self._stop, self._traveller = [], None
+                self.forward(target)
+                return
             raise ClockError(
                 f"the clock can't move time: {_culprit()} was started after it and hides its "
                 f"moves. Move time with that one (the fake follows), or end it before."
@@ -166,6 +172,13 @@ def _freeze(traveller: Traveller) -> None:
     traveller.move_to(datetime.now(zone), tick=False)
 
 
+def _has_ended(traveller: Traveller) -> bool:
+    import time_machine  # noqa: PLC0415 - as in freeze()
+
+    journey = getattr(traveller, "traveller_obj", traveller)  # the fixture has its own inside
+    return not any(one is journey for one in time_machine.traveller_stack)
+
+
 def _culprit() -> str:
     frozen = type(time.time_ns) is not BuiltinFunctionType and "freezegun" in sys.modules
     return "freezegun" if frozen else "another time_machine.travel()"
@@ -225,9 +238,8 @@ class Clock:
                 "or advance(days=30)"
             )
         length = timedelta(**timedelta_arguments) if delta is None else delta
-        if not isinstance(length, bool) and (
-            length < timedelta() if isinstance(length, timedelta) else length < 0
-        ):
+        seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
+        if isinstance(seconds, (int, float)) and seconds < 0:
             raise ClockError(f"time only goes forward: advance({length!r}) would turn it back")
         return self._engine.move_time(by=duration(length, "the length to advance by"))
 

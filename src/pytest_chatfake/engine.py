@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from .callsite import Line, calling_line
 from .clock import ProcessTime
 from .domain.account import Account
 from .domain.ids import Ids
-from .domain.instants import SECOND, duration, stamp
+from .domain.instants import SECOND, duration, nanoseconds, stamp
 from .domain.money import amount
 from .domain.schedule import Schedule
 from .exceptions import ClockError, ClosedError
@@ -38,6 +39,9 @@ __all__ = ["Engine"]
 
 #: What one move of time may find due beyond what was planned when it began.
 _MAX_DUE: Final = 100_000
+
+#: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
+_LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
 #: Set while a request to the fake is answered: whoever runs then must not attempt webhooks.
 _answering: ContextVar[bool] = ContextVar("pytest_chatfake_answering", default=False)
@@ -92,16 +96,19 @@ class Engine:
         if not (self._at_once or self._changes):
             self.plan.refuse_reading()
         if self._is_due():
-            if self.mode == "sync" and not self._inside:
-                self._run(self._settling())
-            else:
-                self.catch_up()
+            self._run_what_is_due()
 
     def settle_and_look(self) -> None:
         """As :meth:`look`; in sync mode, what is queued is attempted before."""
         self.look()
         self._attempt()
         self.raise_errors()
+
+    def _run_what_is_due(self) -> None:
+        if self.mode == "sync" and not self._inside:
+            self._run(self._settling())
+        else:
+            self.catch_up()
 
     def raise_errors(self) -> None:
         """Raise, in the test, what a user route raised while it answered; the first of them."""
@@ -126,15 +133,13 @@ class Engine:
         line = calling_line()
         if not self._at_once:
             self.plan.lay(Step(partial(self._changing, verb, line), what, line, subject))
-        elif self._inside:
-            self.catch_up()
-            self._change(verb, line)
-        else:
-            if self._is_due():
-                self._run(self._settling())
+            return
+        if self._is_due():
+            self._run_what_is_due()
+        if self.errors:
             self.raise_errors()
-            self._change(verb, line)
-            self._attempt()
+        self._change(verb, line)
+        self._attempt()
 
     def created(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
@@ -205,17 +210,17 @@ class Engine:
 
     def _changing(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> Iterator[None]:
         yield from self._settling()
-        self._change(verb, line)
+        self._changes = True  # a price function may look at the message
+        try:
+            self._change(verb, line)
+        finally:
+            self._changes = False
         yield
 
     def _change(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> None:
         with self.lock:
-            self._changes = True
-            try:
-                for fact in verb(self.time.read()):
-                    self.outbox.emit(fact, line)
-            finally:
-                self._changes = False
+            for fact in verb(self.time.read()):
+                self.outbox.emit(fact, line)
 
     def _settling(self) -> Iterator[None]:
         """Run what is due now, one thing after another."""
@@ -234,6 +239,10 @@ class Engine:
         now = self.time.read()
         target = now + by if by is not None else to
         assert target is not None
+        if target > _LAST:
+            raise ClockError(
+                f"time can't be moved past {stamp(_LAST)}, because the calendar ends soon after"
+            )
         if target < now:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
