@@ -100,7 +100,10 @@ class ChatFake(Sending, Expectations):
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self.close()
+        if exc_value is None:
+            self.close()
+        else:  # the block's own error is what counts
+            self._shut()
 
     # What happened so far
 
@@ -199,7 +202,12 @@ class ChatFake(Sending, Expectations):
 
         Endpoints and routes stay; faults and records go.
         """
-        return self._engine.reset(self.api.forget)
+
+        def forget() -> None:
+            self.api.forget()
+            self.webhooks.forget()
+
+        return self._engine.reset(forget)
 
     # The HTTP API (§4, §5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import text
@@ -10,11 +11,12 @@ from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
 from .bad_day import BadDay
 from .endpoints import Endpoint
+from .headers import complete_headers
 from .receiver import Receiver
 from .targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import timedelta
 
     from ..config import Signer
@@ -162,6 +164,11 @@ class Webhooks(BadDay):
         self.seen = len(attempts)
         return attempts
 
+    def forget(self) -> None:
+        """Forget what was looked at and what was to go wrong; the outbox forgets the rest."""
+        self.seen = 0
+        self.past_faults.clear()
+
 
 def _types(events: Iterable[str]) -> list[str]:
     if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
@@ -171,12 +178,10 @@ def _types(events: Iterable[str]) -> list[str]:
 
 def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
     result = {"Content-Type": "application/json"}
+    if headers is not None and not isinstance(headers, Mapping):
+        raise TypeError(f"headers must be a mapping of names to texts, not {headers!r}")
+    complete_headers(headers or {}, host="", length=0)  # refuses now what could not be sent later
     for name, value in (headers or {}).items():
-        text(name, "a header's name")
-        if not isinstance(value, str):
-            raise TypeError(f"header {name} must be text, not {value!r}")
-        if any(character in name + value for character in "\r\n\0"):
-            raise ValueError(f"header {name!r} must not contain line breaks")
         if name.lower() == "content-type":
             del result["Content-Type"]
         result[name] = value
