@@ -232,8 +232,10 @@ class BadDay:
         """Emit an event that the service would not: the message's status and money stay.
 
         The body is what an event of that status would be for the message as it stands, and then
-        changed. Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"``
-        in the message, ``"event.id"`` in the envelope.
+        changed. What did not happen to it (a delivery, a failure) is shown as of now.
+
+        Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"`` in the
+        message, ``"event.id"`` in the envelope.
 
         Args:
             message: A message that was sent or rejected.

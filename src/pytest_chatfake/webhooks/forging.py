@@ -8,19 +8,40 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from copy import copy
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from ..domain.facts import Failure
+from ..domain.messages import CATALOGUE
 from ..wire import encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
-__all__ = ["Edit", "edits"]
+    from ..domain.messages import MessageState
+
+__all__ = ["Edit", "completed", "edits"]
 
 #: Takes an honest body, returns the forged one.
 Edit: TypeAlias = "Callable[[bytes], bytes]"
+
+
+def completed(message: MessageState, status: str, now: int) -> MessageState:
+    """Return a copy of a message with whatever an event of that status shows of it.
+
+    A receiver that needs ``deliverTime`` should meet an unexpected status, not a missing field.
+    What the message lacks happened now; a failure that never was is 131026 (assumed).
+    """
+    told = copy(message)
+    if status in {"delivered", "read"} and told.delivered_at is None:
+        told.delivered_at = now
+    if status == "read" and told.read_at is None:
+        told.read_at = now
+    if status == "failed" and told.failure is None:
+        told.failure = Failure("131026", CATALOGUE["131026"], None)
+    return told
 
 
 def edits(

@@ -20,6 +20,7 @@ from ..exceptions import UndeliveredWebhooks
 from ..wire import EventWriter
 from .events import Attempt, Event
 from .faults import shaped
+from .forging import completed
 from .requests import Answer, WebhookRequest
 from .signing import sign
 
@@ -162,14 +163,16 @@ class Outbox:
     def forge(self, message: MessageState, status: str, edit: Edit, now: int, line: Line) -> None:
         """Emit an event that the service would not: an honest body, edited."""
         id_ = self._event_id(message)
-        conversation = message.conversation
-        expires_at = None if conversation is None else conversation.expires_at
-        body = self._writer.write(id_, status, message, now, expires_at)
+        expires_at = None
+        if message.conversation is not None and message.sent_at is not None:
+            estimate = message.sent_at + self._engine.config.rules.conversation_length
+            expires_at = message.conversation.expires_at or estimate
+        body = self._writer.write(id_, status, completed(message, status, now), now, expires_at)
         self._add(Event(id_, self._type, status, message.id, now, edit(body), line, forged=True))
 
     def send_again(self, event: Event) -> None:
         """Queue a past event again."""
-        self._dispatch(event, self._listeners(event.type))
+        self._dispatch(event, self._listeners(event.type), self._engine.time.read())
 
     def _event_id(self, message: MessageState) -> str:
         return self._ids.event(message.number if self._per_message else len(self.events) + 1)
@@ -178,9 +181,9 @@ class Outbox:
         self.events.append(event)
         self._by_message.setdefault(event.message_id, []).append(event)
         if self._listening:
-            self._dispatch(event, self._listening)
+            self._dispatch(event, self._listening, event.moment)
 
-    def _dispatch(self, event: Event, endpoints: tuple[Endpoint, ...]) -> None:
+    def _dispatch(self, event: Event, endpoints: tuple[Endpoint, ...], now: int) -> None:
         """Send an event on its way, past the faults, if there are any."""
         dispatch = Dispatch(event, endpoints, self._depth)
         if not self.faults:
@@ -189,9 +192,9 @@ class Outbox:
         for part in shaped(dispatch, self.faults):
             if part.dropped:
                 for endpoint in part.endpoints:
-                    self._record(part, endpoint, event.moment, Answer(None))
+                    self._record(part, endpoint, now, Answer(None))
             elif part.delay:
-                self._plan(part, event.moment + part.delay)
+                self._plan(part, now + part.delay)
             else:
                 self._enqueue(part)
 
@@ -267,18 +270,25 @@ class Outbox:
             dispatch = self.queue.popleft()
             self._refuse_endless(dispatch)
             self._depth = dispatch.depth + 1
-            raised = None
+            raised: BaseException | None = None
             for endpoint in dispatch.endpoints:
                 if not endpoint.connected:
                     continue
                 now = self._engine.time.read()
                 moment = now if dispatch.due is None else dispatch.due
                 try:
-                    outcome = yield endpoint, self._request(dispatch, endpoint, now)
-                except BaseException as error:  # a cancellation, an interrupt, a bad signer
+                    request = self._request(dispatch, endpoint, now)
+                except Exception as error:  # a bad signer: the test's own, and never let pass
+                    self._record(dispatch, endpoint, moment, error)
+                    raised = raised or error
+                    continue
+                try:
+                    outcome = yield endpoint, request
+                except BaseException as error:  # a cancellation, an interrupt
                     self._record(dispatch, endpoint, moment, error)
                     raise
-                raised = self._record(dispatch, endpoint, moment, outcome) or raised
+                met = self._record(dispatch, endpoint, moment, outcome)
+                raised = raised or met
             if raised is not None:
                 raise raised
 
