@@ -130,13 +130,14 @@ def _amount_failure(
             what
         ]
         subject = "the account"
-        evidence = ledger_table(ledger.entries)
     else:
         found = message.held if what == "held" else message.charged
         subject = f"message {message.id}"
-        evidence = ledger_table(entry for entry in ledger.entries if entry.message_id == message.id)
     if found == expected:
         return None
+    entries = (
+        entry for entry in ledger.entries if message is None or entry.message_id == message.id
+    )
     currency = engine.config.currency
     verb = {"available": "available on", "held": "held for", "charged": "charged to"}[what]
     return "\n".join(
@@ -144,7 +145,7 @@ def _amount_failure(
             f"{what}: expected {number(expected)} {currency}, found {number(found)} {currency}",
             *_likely_cause(engine, what, message),
             f"{verb.capitalize()} {subject}, by the ledger:",
-            evidence,
+            ledger_table(entries),
         ]
     )
 
@@ -214,11 +215,15 @@ def _requests_failure(
     found = sum(1 for one in log if (one.method, one.path) == (method, path))
     if found == times or (times is None and found):
         return None
-    wanted = "at least once" if times is None else f"{times} times"
+    wanted = "at least once" if times is None else _times(times)
     return "\n".join(
         [
-            f"{method} {path} was requested {found} times, and {wanted} was expected",
+            f"{method} {path} was requested {_times(found)}, and {wanted} was expected",
             "Requested were:",
             table([[str(one)] for one in log]),
         ]
     )
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once"}.get(count, f"{count} times")

@@ -101,7 +101,7 @@ class Paused:
         elif order == "shuffled":
             random.Random(self._engine.seed if seed is None else seed).shuffle(everything)  # noqa: S311 - repeatable, not secret
         elif not isinstance(order, str):
-            wrong = [index for index in order if index not in everything]
+            wrong = [index for index in order if not 0 <= index < len(everything)]
             if wrong:
                 raise IndexError(
                     f"there is no event {wrong[0]} in the queue: it holds {len(everything)}, "
@@ -112,8 +112,8 @@ class Paused:
 
     def _let_out(self, indices: list[int]) -> None:
         self._engine.outbox.queue.extend(self._held[index] for index in indices)
-        left = [self._held[i] for i in range(len(self._held)) if i not in set(indices)]
-        self._held[:] = left
+        released = set(indices)
+        self._held[:] = [one for i, one in enumerate(self._held) if i not in released]
 
     # The block
 
