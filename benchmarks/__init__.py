@@ -1,0 +1,1 @@
+"""How fast the fake is, beside its neighbours and beside bare loops: ``python -m benchmarks``."""

@@ -1,0 +1,131 @@
+"""``python -m benchmarks``: measure all rows, pinned to one core and free, and print the table."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from .rows import ROWS
+
+if TYPE_CHECKING:
+    from .measuring import Row
+
+ROUNDS = 7
+QUICK_ROUNDS = 3
+PATIENCE = 900  # seconds for one row; the longest takes about a minute
+
+
+def main() -> int:
+    """Return 1 if a row could not be measured; a target that is missed is a result like another."""
+    arguments = parse()
+    modes = [mode for mode in ("pinned", "free") if mode in arguments.modes]
+    rows = [ROWS[name] for name in arguments.rows or ROWS]
+    rounds = QUICK_ROUNDS if arguments.quick else ROUNDS
+    print(heading(rounds, arguments.cpu_time))
+    widest = max(len(row.name) for row in rows)
+    print(f"\n{'row':{widest}}  " + "  ".join(f"{mode:>23}" for mode in modes) + "  target")
+    broken = False
+    for row in rows:
+        missing = [name for name in row.needs if importlib.util.find_spec(name) is None]
+        if missing:
+            print(f"{row.name:{widest}}  not measured: {', '.join(missing)} is not installed")
+            continue
+        cells, verdict = [], ""
+        for mode in modes:
+            figures = measure(row, mode, rounds, arguments.cpu_time)
+            broken = broken or not figures
+            cells.append(cell(row, figures))
+            verdict = verdict or judge(row, figures)  # the first mode's: pinned, unless left out
+        print(f"{row.name:{widest}}  {'  '.join(cells)}  {goal(row)}: {verdict}", flush=True)
+    print("\n" + "\n".join(f"{row.name:{widest}}  {row.title}" for row in rows))
+    return int(broken)
+
+
+def parse() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--rows", nargs="+", metavar="NAME", choices=ROWS, help=", ".join(ROWS))
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds, not {ROUNDS}")
+    parser.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="count the time that the process works, not the wall's: for a machine that is busy",
+    )
+    mode = parser.add_mutually_exclusive_group()
+    for name, text in (("pinned", "only on one core"), ("free", "only on all cores")):
+        mode.add_argument(f"--{name}", dest="modes", action="store_const", const=(name,), help=text)
+    parser.set_defaults(modes=("pinned", "free"))
+    arguments = parser.parse_args()
+    if not hasattr(os, "sched_setaffinity") and "pinned" in arguments.modes:
+        print("this system can't pin a process to a core: measuring free only")
+        arguments.modes = ("free",)
+    return arguments
+
+
+def heading(rounds: int, cpu_time: bool) -> str:
+    """Say what is measured, where, and whether the machine was quiet."""
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    text = (
+        f"Python {sys.version.partition(' ')[0]}, {cores} cores, {rounds} rounds: "
+        f"median (lowest to highest) of {'CPU time' if cpu_time else 'wall time'}"
+    )
+    if load > 0.5:
+        text += f"\nThe machine is not quiet (load {load:.1f}): ratios hold, but they spread."
+    return text
+
+
+def measure(row: Row, mode: str, rounds: int, cpu_time: bool) -> list[float]:
+    """Measure a row in a process of its own; no figures if that failed."""
+    command = [sys.executable, "-m", "benchmarks.one_row", row.name, "--rounds", str(rounds)]
+    if mode == "pinned":
+        command += ["--core", str(max(os.sched_getaffinity(0)))]
+    if cpu_time:
+        command += ["--cpu-time"]
+    try:
+        run = subprocess.run(
+            command,
+            cwd=Path(__file__).parents[1],
+            stdout=subprocess.PIPE,
+            timeout=PATIENCE,
+            check=True,
+        )
+    except subprocess.SubprocessError as error:
+        print(f"{row.name}: {error}", file=sys.stderr)
+        return []
+    figures: list[float] = json.loads(run.stdout.splitlines()[-1])
+    return figures
+
+
+def cell(row: Row, figures: list[float]) -> str:
+    """Show the median and the spread."""
+    if not figures:
+        return f"{'failed':>23}"
+    low, middle, high = (f"{f:.2f}" for f in (min(figures), median(figures), max(figures)))
+    return f"{f'{middle} ({low} to {high})':>23}"
+
+
+def goal(row: Row) -> str:
+    """Show what the row should reach."""
+    better = "" if row.better is None else f", better {row.better:g}"
+    unit = "" if row.unit == "x" else f" {row.unit}"
+    return f"{row.bound} {row.target:g}{better}{unit}"
+
+
+def judge(row: Row, figures: list[float]) -> str:
+    """Say whether it does."""
+    if not figures:
+        return ""
+    if row.better is not None and row.reaches(figures, row.better):
+        return "met, the better one"
+    return "met" if row.reaches(figures, row.target) else "MISSED"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

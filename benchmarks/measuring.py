@@ -1,0 +1,105 @@
+"""What a row is, and how two contestants are timed side by side."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter, process_time
+from typing import Literal
+
+#: Does its share of work and returns how many seconds that took.
+Contestant = Callable[[], float]
+
+
+def now() -> float:
+    """Return seconds: of the wall, or of this process's work where the machine is not quiet."""
+    return _clock()
+
+
+_clock = perf_counter
+
+
+def count_cpu_time() -> None:
+    """Count the time that this process works, in all of its threads, and no other."""
+    global _clock  # noqa: PLW0603 - once, before anything is timed
+    _clock = process_time
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Attributes:
+        name: What ``--rows`` calls it.
+        title: What is compared with what.
+        bound: Whether the figure should be large or small.
+        target: What it should reach.
+        sample: Takes the number of rounds, gives one figure for each.
+        better: What would be better still, if that was asked for.
+        unit: ``x`` for a ratio.
+        needs: The packages of its contestants that may not be installed.
+    """
+
+    name: str
+    title: str
+    bound: Literal["at least", "at most"]
+    target: float
+    sample: Callable[[int], Iterator[float]]
+    better: float | None = None
+    unit: str = "x"
+    needs: tuple[str, ...] = ()
+
+    def reaches(self, figures: list[float], target: float) -> bool:
+        """Whether the median of the figures is on the right side of a target."""
+        found = median(figures)
+        return found >= target if self.bound == "at least" else found <= target
+
+
+def timed(
+    work: Callable[[], object], count: int, before: Callable[[], object] = lambda: None
+) -> Contestant:
+    """Make a contestant of work that is done ``count`` times.
+
+    ``before`` runs untimed ahead of every slice: it clears what earlier slices left in records, so
+    that nobody is slow for having a longer past.
+    """
+
+    def run() -> float:
+        before()
+        gc.collect()
+        started = now()
+        for _ in range(count):
+            work()
+        return now() - started
+
+    return run
+
+
+def alternate(
+    rounds: int, ours: Contestant, theirs: Contestant, slices: int = 6
+) -> Iterator[tuple[float, float]]:
+    """Time both in turn, and yield the seconds of each for every round.
+
+    A round is cut into slices, so that a neighbour on the machine disturbs both alike; who goes
+    first changes from slice to slice. A slice of each goes ahead to warm up.
+    """
+    ours()
+    theirs()
+    for _ in range(rounds):
+        our_time = their_time = 0.0
+        for number in range(slices):
+            if number % 2:
+                their_time += theirs()
+                our_time += ours()
+            else:
+                our_time += ours()
+                their_time += theirs()
+        yield our_time, their_time
+
+
+def rates(rounds: int, ours: Contestant, theirs: Contestant, slices: int = 6) -> Iterator[float]:
+    """Yield, for every round, our rate over theirs; both do the same amount of work."""
+    for our_time, their_time in alternate(rounds, ours, theirs, slices):
+        yield their_time / our_time

@@ -1,0 +1,11 @@
+"""All rows, in the order of the table. What a row needs is imported when it runs."""
+
+from __future__ import annotations
+
+from . import balance, bulk, clock, fastapi, fixtures, webhooks
+
+ROWS = {
+    row.name: row
+    for module in (balance, webhooks, fastapi, bulk, clock, fixtures)
+    for row in module.ROWS
+}
