@@ -1,0 +1,169 @@
+"""The pages of the documentation: their Python, their headings, their links."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+#: The pages whose Python is run, and those whose links are checked.
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/*/README.md")])
+LINKED = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
+
+#: Real seconds that the code of one page may take.
+PATIENCE = 120
+
+INI = """\
+[pytest]
+filterwarnings = error
+asyncio_default_fixture_loop_scope = function
+"""
+
+
+def name(page: Path) -> str:
+    """A page's path from the project's root."""
+    return page.relative_to(ROOT).as_posix()
+
+
+class Fence(NamedTuple):
+    """A fenced block: the words after its backticks, its first line's number from 0, its lines."""
+
+    info: str
+    start: int
+    lines: list[str]
+
+
+def fences(text: str) -> Iterator[Fence]:
+    """Give the fenced blocks of a page."""
+    block: Fence | None = None
+    for number, line in enumerate(text.splitlines()):
+        if block is None and line.lstrip().startswith("```"):
+            block = Fence(line.rstrip().removeprefix("```"), number + 1, [])
+        elif block is not None and line.rstrip() == "```":
+            yield block
+            block = None
+        elif block is not None:
+            block.lines.append(line)
+    if block is not None:
+        raise ValueError(f"the block at line {block.start} does not end")
+
+
+def prose(text: str) -> str:
+    """The page without its fenced blocks."""
+    lines = text.splitlines()
+    for block in fences(text):
+        for number in range(block.start - 1, block.start + len(block.lines) + 1):
+            lines[number] = ""
+    return "\n".join(lines)
+
+
+def module_of(text: str) -> str:
+    """The Python blocks of a page as one module, in which each line keeps its number.
+
+    There is no way to leave a block out: whatever is marked as Python, in whatever words, is
+    either run or an error.
+    """
+    lines = [""] * len(text.splitlines())
+    for block in fences(text):
+        if block.info == "python":
+            lines[block.start : block.start + len(block.lines)] = block.lines
+        elif "py" in block.info.lower():
+            raise ValueError(f"line {block.start}: a block is ```python, not ```{block.info}")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def defined_in(module: str) -> set[str]:
+    """The names of the tests that a module defines, those in classes included."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    tree = ast.parse(module)
+    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))]
+    found = [node.name for body in bodies for node in body if isinstance(node, kinds)]
+    return {name for name in found if name.startswith("test")}
+
+
+class Outcome(NamedTuple):
+    """How a module's tests ended: the names of those that passed, and all that pytest said."""
+
+    passed: set[str]
+    clean: bool
+    output: str
+
+
+def run(module: str, path: Path) -> Outcome:
+    """Run a module as a user would: in a process of its own, with all plugins, warnings as errors.
+
+    A process for each page costs a second, and keeps what a page does to its process (Django's
+    settings, say) from all others.
+    """
+    path.write_text(module, "utf-8")
+    path.with_name("pytest.ini").write_text(INI, "utf-8")
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-rA",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:inline_snapshot",
+            path.name,
+        ],
+        cwd=path.parent,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    lines = re.findall(r"^PASSED \S+?\.py::(?:\w+::)*(\w+)", done.stdout, re.MULTILINE)
+    return Outcome(set(lines), done.returncode == 0, done.stdout + done.stderr)
+
+
+# Headings and links
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    found: set[str] = set()
+    for title in re.findall(r"^#{1,6} +(.+?) *#*$", prose(text), re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower()
+        slug = base = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        count = 0
+        while slug in found:
+            count += 1
+            slug = f"{base}-{count}"
+        found.add(slug)
+    return found
+
+
+def links(text: str) -> list[str]:
+    """The targets of a page's links."""
+    plain = re.sub(r"`[^`\n]*`", "", prose(text))
+    return re.findall(r"\]\(([^)\s]+)\)", plain)
+
+
+def broken(page: Path, target: str) -> str | None:
+    """What is wrong with a link of a page; None if it leads somewhere, or out of the project."""
+    if re.match(r"[a-z]+:", target):
+        return None
+    file, _, anchor = target.partition("#")
+    place = (page.parent / file).resolve() if file else page
+    if not place.exists():
+        return f"{target}: there is no such file"
+    if not place.is_relative_to(ROOT):
+        return f"{target}: leads out of the project"
+    if anchor and anchor not in anchors(place.read_text("utf-8")):
+        return f"{target}: there is no such heading"
+    return None

@@ -1,0 +1,205 @@
+"""The reference has every public name and every public member, and nothing that is not there."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import time_machine
+
+import pytest_chatfake
+from pytest_chatfake import ChatFake, ChatFakeConfig, HmacSigner, Naming, PlatformError
+
+from .pages import DOCS, fences
+from .reference import sections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SECTIONS = sections()
+
+#: What has no underscore because the package's other parts use it, and is not for users.
+OURS = {
+    "ApiFault": {"damage", "meet", "name"},
+    "ChatFakeConfig": {"rules"},
+    "Endpoint": {"scripted", "target"},
+    "Fault": {"apply", "change", "delay", "fires", "meet", "signer"},
+    "Naming": {"message_keys"},
+    "Webhooks": {"forget", "past_faults", "seen"},
+    "chat_fake.api": {
+        *{"balance", "call", "faults", "forget", "key", "log"},
+        *{"past_faults", "record", "routes", "set_key"},
+    },
+}
+
+#: The rows of other tables in a section: not members, but arguments and the like.
+NOT_MEMBERS = {
+    "ChatFake": {
+        *{"body", "to", "conversation", "origin_type", "price", "extra"},
+    },
+    "Webhooks": {
+        *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},
+        *{"events", "signer", "changes", "remove", "raw"},
+    },
+    "IllegalTransition": {"sent", "delivered", "read", "failed"},
+}
+
+
+@pytest.fixture
+def things() -> Iterator[dict[str, Any]]:
+    """One of each public thing."""
+    with ChatFake(seed="reference") as fake:
+        receiver = fake.webhooks.receiver()
+        with fake.webhooks.drop(status="read") as fault, fake.api.fail() as api_fault:
+            pass
+        fake.webhooks.past_faults.clear()
+        fake.api.past_faults.clear()
+        submission = fake.submit_text(to=fake.recipient("+4915550001"))
+        message = submission.accept().deliver()
+        fake.api.record("GET", "/", None, 404)
+        event = pytest_chatfake.ChatMessageUpdated.model_validate(message.events[0].json())
+        things = [
+            *[api_fault, fake.api.requests[0], fake.webhooks.attempts[0], fake.balance, fake],
+            *[fake.config, event, fake.clock, message.conversation, receiver.endpoint],
+            *[message.events[0], fault, HmacSigner("x"), fake.ledger[0], message, Naming()],
+            *[PlatformError("", "", "", "", ""), receiver, fake.recipient("+4915550001")],
+            *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
+            fake.webhooks,
+        ]
+        yield {type(thing).__name__: thing for thing in things} | {"chat_fake.api": fake.api}
+
+
+def members(thing: Any) -> set[str]:
+    """The public members of a thing, without those that all of its kind have."""
+    if hasattr(type(thing), "model_fields"):
+        return set(type(thing).model_fields)
+    common = set(dir(tuple)) if isinstance(thing, tuple) else set[str]()
+    return {name for name in dir(thing) if not name.startswith("_")} - common
+
+
+def call_of(name: str, function: Any) -> str:
+    """How a function is called: its parameters and their defaults."""
+    signature = inspect.signature(function)
+    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    text = signature.replace(parameters=bare, return_annotation=signature.empty)
+    return name + str(text).replace("'", '"')
+
+
+def test_every_public_name_has_a_section_and_every_section_a_public_name() -> None:
+    assert {*pytest_chatfake.__all__, "chat_fake.api"} == set(SECTIONS)
+
+
+def test_every_public_thing_is_looked_at(things: dict[str, Any]) -> None:
+    errors = {
+        name
+        for name in pytest_chatfake.__all__
+        if issubclass(getattr(pytest_chatfake, name), Exception)
+    }
+    assert set(SECTIONS) - errors == set(things)
+
+
+@pytest.mark.parametrize("name", sorted(set(SECTIONS)))
+def test_a_section_has_all_members_and_no_others(name: str, things: dict[str, Any]) -> None:
+    described = set(SECTIONS[name].members) - NOT_MEMBERS.get(name, set())
+    expected = members(things[name]) - OURS.get(name, set()) if name in things else set[str]()
+    assert expected == described
+
+
+@pytest.mark.parametrize("name", sorted(OURS))
+def test_what_is_not_described_is_there(name: str, things: dict[str, Any]) -> None:
+    assert set() == OURS[name] - members(things[name])
+
+
+@pytest.mark.parametrize("name", sorted(SECTIONS))
+def test_calls_are_shown_as_they_are(name: str, things: dict[str, Any]) -> None:
+    thing = things.get(name)
+    shown = {
+        member: " ".join((SECTIONS[name].members[member] or "").split())
+        for member in SECTIONS[name].members
+        if inspect.ismethod(inspect.getattr_static(thing, member, None))
+        or inspect.isfunction(inspect.getattr_static(thing, member, None))
+        or isinstance(inspect.getattr_static(thing, member, None), classmethod)
+    }
+    assert {member: call_of(member, getattr(thing, member)) for member in shown} == shown
+
+
+@pytest.mark.parametrize("name", ["HmacSigner", "StandardWebhooksSigner"])
+def test_signers_are_made_as_it_is_shown(name: str) -> None:
+    assert call_of(name, getattr(pytest_chatfake, name)) == SECTIONS[name].call
+
+
+@pytest.mark.parametrize("config", [ChatFakeConfig, Naming])
+def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
+    text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
+    shown = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", text, re.MULTILINE))
+    made = config()
+    for field in dataclasses.fields(config):
+        default = eval(shown[field.name], {"Naming": Naming, "timedelta": timedelta})
+        assert default == getattr(made, field.name), field.name
+
+
+def test_the_basis_of_each_field_is_the_one_that_the_code_names() -> None:
+    text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
+    doc = inspect.getdoc(ChatFakeConfig) or ""
+    rows = re.findall(r"^\| `(\w+)` \| `[^`]+` \| (assumed|§[\d.]+) \|", text, re.MULTILINE)
+    assert {field.name for field in dataclasses.fields(ChatFakeConfig)} == {row[0] for row in rows}
+    for name, basis in rows:
+        described = re.search(
+            rf"^ +{name}: (.+?)(?=^ {{4}}\w+: |\Z|^Raises)", doc, re.MULTILINE | re.DOTALL
+        )
+        assert described is not None
+        cited = re.findall(r"§[\d.]+", described[1])
+        if cited or "assumed" in described[1]:
+            assert basis in (cited or ["assumed"]), f"{name}: {described[1]}"
+
+
+def test_fixtures_and_the_ini_option_are_described(pytestconfig: pytest.Config) -> None:
+    from pytest_chatfake import plugin
+
+    text = (DOCS / "reference" / "fixtures-and-options.md").read_text("utf-8")
+    described = set(re.findall(r"^\| `(chat_\w+)` \|", text, re.MULTILINE))
+    assert {name for name in vars(plugin) if name.startswith("chat_")} == described - {
+        "chat_clock_start"
+    }
+    assert "`chat_clock_start` | `2026-01-01T12:00:00Z`" in text
+    assert "2026-01-01T12:00:00Z" == pytestconfig.getini("chat_clock_start")
+
+
+def test_the_tree_of_errors_is_the_codes() -> None:
+    from pytest_chatfake import exceptions
+
+    text = (DOCS / "reference" / "errors.md").read_text("utf-8")
+    tree = next(block for block in fences(text) if block.info == "text")
+    drawn = [line.strip() for line in tree.lines if line.strip()]
+    source = [line.strip() for line in (inspect.getdoc(exceptions) or "").splitlines()]
+    assert [] == [line for line in drawn if line not in source]
+    for name in exceptions.__all__:
+        assert any(name in line for line in drawn), name
+
+
+def test_the_examples_of_events_are_what_the_fake_sends() -> None:
+    with (
+        time_machine.travel(1_767_268_800, tick=False) as traveller,  # 2026-01-01T12:00:00Z
+        ChatFake(seed="reference") as fake,
+    ):
+        message = fake.send_text("Sale ends today")
+        traveller.shift(2)
+        message.deliver()
+        traveller.shift(60)
+        message.read()
+        failed = fake.send_text("Sale ends today", to="+4915550001").fail()
+        rejected = fake.submit_text("Sale ends today").reject()
+        events = [*message.events, failed.events[-1], *rejected.events]
+
+    text = (DOCS / "reference" / "events.md").read_text("utf-8")
+    shown = [json.loads("\n".join(b.lines)) for b in fences(text) if b.info == "json"]
+    assert [json.loads(event.body) for event in events] == shown
+    order = [list(json.loads(event.body)["chatMessage"]) for event in events]
+    assert order == [list(event["chatMessage"]) for event in shown]
