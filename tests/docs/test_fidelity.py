@@ -1,0 +1,92 @@
+"""The page on fidelity: the fake does what each row says, and each knob is there."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+import time_machine
+
+from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Webhooks
+
+from .assumptions import CHECKS
+from .pages import DOCS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+START = 1_767_268_800  # 2026-01-01T12:00:00Z
+
+
+class Row(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    point: str
+    section: str
+    does: str
+    short: str
+    knob: str
+
+
+def rows() -> Iterator[Row]:
+    """Read the table of what is assumed."""
+    text = (DOCS / "explanation" / "fidelity.md").read_text("utf-8")
+    for line in text.split("## Where it is silent")[1].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" |")]
+        if re.fullmatch(r"`[a-z-]+`", cells[0]):
+            yield Row(cells[0].strip("`"), *cells[1:])
+
+
+ROWS = {row.name: row for row in rows()}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_fake_does_what_the_row_says(name: str) -> None:
+    with time_machine.travel(START, tick=False), ChatFake() as fake:
+        said = ast.literal_eval(ROWS[name].short.strip("`"))
+        assert said == CHECKS[name](fake, fake.webhooks.receiver())
+
+
+def test_every_row_has_its_check_and_every_check_its_row() -> None:
+    assert set(CHECKS) == set(ROWS)
+
+
+def test_every_row_names_a_section() -> None:
+    assert [] == [
+        name for name in ROWS if not re.fullmatch(r"\d(\.\d)?( rule \d)?", ROWS[name].section)
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if ROWS[name].knob])
+def test_the_knob_of_a_row_is_there(name: str) -> None:
+    fields = {field.name for field in dataclasses.fields(ChatFakeConfig)}
+    arguments = {
+        argument
+        for verb in (ChatFake.send_text, Message.deliver, Message.fail)
+        for argument in inspect.signature(verb).parameters
+    }
+    for knob in re.findall(r"`([^`]+)`", ROWS[name].knob):
+        if knob.endswith("()"):
+            assert hasattr(ChatFake, knob[:-2]) or hasattr(Webhooks, knob[:-2]), knob
+        elif knob.endswith("="):
+            assert knob[:-1] in arguments, knob
+        elif "=" in knob:
+            field, _, value = knob.partition("=")
+            other = ChatFakeConfig(**{field: ast.literal_eval(value)})
+            assert getattr(other, field) != getattr(ChatFakeConfig(), field)
+        else:
+            assert knob in fields or hasattr(ChatFake, knob), knob
+
+
+def test_every_knob_of_the_configuration_that_is_assumed_has_a_row() -> None:
+    text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
+    assumed = set(re.findall(r"^\| `(\w+)` \| `[^`]+` \| assumed \|", text, re.MULTILINE))
+    named = {word for row in ROWS.values() for word in re.findall(r"\w+", row.knob)}
+    assert {"seed", "mode"} == assumed - named  # of the fake itself, and not of the service
