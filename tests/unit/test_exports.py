@@ -1,0 +1,107 @@
+"""What `import pytest_chatfake` gives: the names, and nothing heavy before it is used."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pytest_chatfake
+
+ROOT = Path(__file__).parents[2]
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules that a new process has loaded after a statement."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] == "pytest_chatfake"}
+
+
+def test_the_names_are_sorted_and_there_once() -> None:
+    assert sorted(set(pytest_chatfake.__all__)) == pytest_chatfake.__all__
+
+
+@pytest.mark.parametrize("name", pytest_chatfake.__all__)
+def test_a_name_is_the_thing_of_that_name(name: str) -> None:
+    thing = getattr(pytest_chatfake, name)
+    assert name == thing.__name__
+    assert thing.__module__.startswith("pytest_chatfake.")
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse(Path(pytest_chatfake.__file__).read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = [
+        alias.name
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert pytest_chatfake.__all__ == sorted(seen)
+
+
+def test_every_name_has_one_home() -> None:
+    homes = [name for names in pytest_chatfake._HOMES.values() for name in names]
+    assert pytest_chatfake.__all__ == sorted(homes)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'pytest_chatfake' has no attribute 'Chat'"):
+        _ = pytest_chatfake.Chat
+
+
+def test_dir_lists_the_names() -> None:
+    assert pytest_chatfake.__all__ == dir(pytest_chatfake)
+
+
+def test_a_star_import_gives_them_all() -> None:
+    namespace: dict[str, object] = {}
+    exec("from pytest_chatfake import *", namespace)
+    assert set(pytest_chatfake.__all__) == set(namespace) - {"__builtins__"}
+
+
+def test_importing_the_package_imports_none_of_its_parts() -> None:
+    before = modules_after("pass")
+    after = modules_after("import pytest_chatfake")
+    assert {"pytest_chatfake"} == ours(after)
+    heavy = {"asyncio", "decimal", "http", "json", "pydantic", "pytest", "time_machine", "werkzeug"}
+    assert set() == (after - before) & heavy
+
+
+def test_loading_the_plugin_imports_no_other_part() -> None:
+    before = modules_after("import pytest")
+    after = modules_after("import pytest\nimport pytest_chatfake.plugin")
+    assert {"pytest_chatfake", "pytest_chatfake.plugin"} == ours(after)
+    assert {"pydantic", "time_machine", "werkzeug", "pytest_httpserver"} & (after - before) == set()
+
+
+@pytest.mark.parametrize("name", ["ChatFakeConfig", "Naming", "ChatFakeError", "PlatformError"])
+def test_what_a_conftest_needs_brings_no_server_and_no_models(name: str) -> None:
+    after = modules_after(f"from pytest_chatfake import {name}")
+    assert set() == after & {"pydantic", "pytest_httpserver", "werkzeug", "time_machine"}
+
+
+def test_the_names_are_those_of_the_reference() -> None:
+    pages = sorted((ROOT / "docs" / "reference").glob("*.md"))
+    described = [
+        name
+        for page in pages
+        for name in re.findall(r"^## `(\w+)`$", page.read_text("utf-8"), re.MULTILINE)
+    ]
+    assert pytest_chatfake.__all__ == sorted(described)
