@@ -78,6 +78,7 @@ class ChatFake(Sending, Expectations):
         self.webhooks = Webhooks(self._engine, self._portal)
         self.api = AccountApi(self._engine, config.api_key or derived_key(f"{seed} {next(_fakes)}"))
         self._recipients = {}
+        self._default_price = self._price(config.price)
         service.open(self.api)
         service.hold()
         try:

@@ -31,6 +31,7 @@ class Sending:
     config: ChatFakeConfig
     _engine: Engine
     _recipients: dict[str, Recipient]
+    _default_price: Decimal | Callable[[MessageState], Decimal]
 
     def recipient(self, address: str, *, devices: int = 1, read_receipts: bool = True) -> Recipient:
         """Describe a person: messages to this address go by it from now on.
@@ -79,14 +80,7 @@ class Sending:
             ValueError: An argument is out of range, empty, or of another fake.
             IllegalTransition: The conversation's session is over.
         """
-        return self.submit_text(
-            body,
-            to=to,
-            conversation=conversation,
-            origin_type=origin_type,
-            price=price,
-            extra=extra,
-        ).accept()
+        return self._submission(body, to, conversation, origin_type, price, extra).accept()
 
     def submit_text(
         self,
@@ -102,6 +96,19 @@ class Sending:
 
         Args and errors are those of :meth:`send_text`.
         """
+        submission = self._submission(body, to, conversation, origin_type, price, extra)
+        self._engine.created(submission._message)
+        return submission
+
+    def _submission(
+        self,
+        body: str,
+        to: str | Recipient | None,
+        conversation: Conversation | str | None,
+        origin_type: str | None,
+        price: Price | None,
+        extra: Mapping[str, object] | None,
+    ) -> Submission:
         self._engine.refuse_closed()
         if not isinstance(body, str):
             raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
@@ -112,8 +119,7 @@ class Sending:
         message = MessageState(
             body, person.address, person.devices, person.read_receipts, self._extra(extra)
         )
-        charge = self._price(self.config.price if price is None else price)
-        self._engine.created(message)
+        charge = self._default_price if price is None else self._price(price)
         return Submission(self._engine, message, Draft(known, origin_type, charge))
 
     def _known_conversation(
@@ -140,10 +146,7 @@ class Sending:
             return to
         if to is None:
             to = _DEFAULT_RECIPIENT
-        person = self._recipients.get(text(to, "to"))
-        if person is None:
-            person = self._recipients[to] = Recipient(to)
-        return person
+        return self._recipients.get(text(to, "to")) or Recipient(to)
 
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
         if not callable(price):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .domain.instants import stamp
 
@@ -36,6 +36,7 @@ def encode(value: Any) -> str:
         TypeError: JSON has no such thing, or a key is no text.
         ValueError: A number is not finite.
     """
+    anything: Any = value  # for what the type checkers make of the patterns
     match value:
         case None:
             return "null"
@@ -52,9 +53,9 @@ def encode(value: Any) -> str:
         case Decimal() | float():
             raise ValueError(f"{value} can't be written as a JSON number")
         case dict():
-            return "{" + members(cast("dict[Any, Any]", value))[1:] + "}"
+            return "{" + members(anything)[1:] + "}"
         case list() | tuple():
-            return "[" + ",".join(map(encode, cast("list[Any]", value))) + "]"
+            return "[" + ",".join(map(encode, anything)) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {value!r} can't be written as JSON")
 

@@ -157,7 +157,7 @@ class Model:
             price = self.going_rate if self.knobs.price is None else self.knobs.price
         running = found is not None and found.started is not None
         estimate = ZERO if running else price  # an open session costs nothing more (§1)
-        if self.knobs.fail_when_low and self.available < Fraction(estimate):
+        if self.knobs.fail_when_low and 0 < estimate and self.available < Fraction(estimate):
             self.met["submitted -accept-> failed (balance too low)"] += 1
             self._fail_before_sent(message, self.knobs.low_balance_code, SOME_TEXT, None)
             return

@@ -105,12 +105,15 @@ class Account:
         price = self._price(message, draft, conversation)
         estimate = price if conversation.started_at is None else ZERO
         if (
-            self._rules.on_insufficient_balance == "fail"
+            estimate
+            and self._rules.on_insufficient_balance == "fail"
             and EXACT.compare(estimate, self.ledger.available) > 0
         ):
             return self.reject(message, self._rules.insufficient_balance, now)
 
         self._register(message)
+        if message.created_at is None:
+            message.created_at = now
         message.state = state
         message.conversation = conversation
         message.price = price

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ..callsite import Line
     from .endpoints import Endpoint
+    from .requests import Answer
 
 __all__ = ["Attempt", "Event"]
 
@@ -77,32 +78,25 @@ class Attempt:
         event: The event.
         number: 1 for the first attempt, 2 for the first retry.
         endpoint: Where it went.
-        status_code: The answer's status; None if no answer came.
-        body: The answer's body.
-        error: What went wrong, if no answer came or an in-process app raised.
         fault: The fault that shaped it: ``"duplicate"``, ``"drop"``, ``"delay"``; None without.
         moment: When it was made, in nanoseconds since the epoch.
     """
 
-    __slots__ = ("body", "endpoint", "error", "event", "fault", "moment", "number", "status_code")
+    __slots__ = ("_answer", "endpoint", "event", "fault", "moment", "number")
 
     def __init__(
         self,
         event: Event,
         number: int,
         endpoint: Endpoint,
-        status_code: int | None,
-        body: bytes,
-        error: BaseException | None,
+        answer: Answer,
         fault: str | None,
         moment: int,
     ) -> None:
         self.event = event
         self.number = number
         self.endpoint = endpoint
-        self.status_code = status_code
-        self.body = body
-        self.error = error
+        self._answer = answer
         self.fault = fault
         self.moment = moment
 
@@ -115,9 +109,25 @@ class Attempt:
         return instant(self.moment)
 
     @property
+    def status_code(self) -> int | None:
+        """The answer's status; None if no answer came."""
+        return self._answer.status
+
+    @property
+    def body(self) -> bytes:
+        """The answer's body."""
+        return self._answer.body
+
+    @property
+    def error(self) -> BaseException | None:
+        """What went wrong, if no answer came or an in-process app raised."""
+        return self._answer.error
+
+    @property
     def ok(self) -> bool:
         """Whether the endpoint took the event: it answered with a status from 200 to 299."""
-        return self.status_code is not None and 200 <= self.status_code <= 299
+        status = self._answer.status
+        return status is not None and 200 <= status <= 299
 
     @property
     def outcome(self) -> str:

@@ -2,17 +2,18 @@
 
 Events are attempted in the order in which they were emitted, by one drainer at a time. Whoever
 emits while attempts are being made (a receiver that calls back, a thread of the app) only adds to
-the queue. The queue's logic is one generator, :meth:`Outbox._drain`; it hands out what to attempt
-and takes back the outcome, so that sync and async mode differ only in who waits for the answer.
+the queue. :meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same loop, and differ
+only in how they wait for an answer.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from contextlib import ExitStack
 from contextvars import ContextVar
 from copy import copy
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ..domain.instants import SECOND
@@ -25,7 +26,7 @@ from .requests import Answer, WebhookRequest
 from .signing import sign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import TypeAlias
 
     from ..callsite import Line
@@ -58,6 +59,7 @@ class Dispatch:
         depth: How many attempts led to it, each causing the next event.
         number: Which attempt this will be.
         due: When it was due, in nanoseconds; None: at once.
+        moment: When it was attempted, in nanoseconds: when it was due, if time jumped over that.
         fault: The fault that shaped it, if any; the next four are what it did.
         dropped: It never arrives.
         delay: It starts that much later, in nanoseconds.
@@ -74,6 +76,7 @@ class Dispatch:
         "endpoints",
         "event",
         "fault",
+        "moment",
         "number",
         "signer",
     )
@@ -86,6 +89,7 @@ class Dispatch:
         self.depth = depth
         self.number = number
         self.due: int | None = None
+        self.moment = 0
         self.fault: str | None = None
         self.dropped = False
         self.delay = 0
@@ -109,6 +113,7 @@ class Outbox:
         self._per_message = engine.config.event_ids == "per-message"
         self._busy = threading.Lock()
         self._depth = 0
+        self._met: BaseException | None = None
         self.endpoints: tuple[Endpoint, ...] = ()
         self._ever: list[Endpoint] = []
         self._listening: tuple[Endpoint, ...] = ()
@@ -118,7 +123,8 @@ class Outbox:
         """Forget what was emitted and attempted; endpoints stay."""
         self._ids = ids
         self.events: list[Event] = []
-        self._by_message: dict[str, list[Event]] = {}
+        self._by_message: defaultdict[str, list[Event]] = defaultdict(list)
+        self._indexed = 0
         self.attempts: list[Attempt] = []
         self.queue: deque[Dispatch] = deque()
         self.paused: list[Dispatch] | None = None
@@ -126,6 +132,10 @@ class Outbox:
 
     def events_of(self, message_id: str) -> Sequence[Event]:
         """Return the events of a message, in order."""
+        # The index is made when it is first asked for: many tests never ask.
+        for event in islice(self.events, self._indexed, None):
+            self._by_message[event.message_id].append(event)
+        self._indexed = len(self.events)
         return self._by_message.get(message_id, ())
 
     def close(self) -> None:
@@ -179,7 +189,6 @@ class Outbox:
 
     def _add(self, event: Event) -> None:
         self.events.append(event)
-        self._by_message.setdefault(event.message_id, []).append(event)
         if self._listening:
             self._dispatch(event, self._listening, event.moment)
 
@@ -192,7 +201,8 @@ class Outbox:
         for part in shaped(dispatch, self.faults):
             if part.dropped:
                 for endpoint in part.endpoints:
-                    self._record(part, endpoint, now, Answer(None))
+                    part.moment = now
+                    self._record(part, endpoint, Answer(None))
             elif part.delay:
                 self._plan(part, now + part.delay)
             else:
@@ -208,44 +218,43 @@ class Outbox:
     # Attempting; no lock is held
 
     def attempt(self) -> None:
-        """Attempt what is queued, in order; nothing, if somebody is at it already."""
-        # Whoever emits while somebody else drains relies on him: so look again after letting go.
+        """Attempt what is queued, in order; nothing, if somebody is at it already.
+
+        Raises:
+            Exception: What a receiver raised, after the event's other endpoints had it. The rest
+                of the queue stays.
+        """
+        # Whoever emits while somebody else is at it relies on him: so look again after letting go.
         while self.queue and self._busy.acquire(blocking=False):
+            self.in_flight = True
             try:
-                self.in_flight = True
-                drain = self._drain()
-                item = next(drain, None)
-                while item is not None:
-                    endpoint, request = item
-                    try:
-                        outcome: Outcome = endpoint.target.attempt(request)
-                    except Exception as error:
-                        outcome = error
-                    except BaseException as error:
-                        drain.throw(error)
-                        raise
-                    item = _resume(drain, outcome)
+                while self.queue:
+                    dispatch = self._next()
+                    for endpoint, request in self._requests(dispatch):
+                        try:
+                            outcome: Outcome = endpoint.target.attempt(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(dispatch, endpoint, outcome)
+                    self._raise_met()
             finally:
                 self._let_go()
 
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
         while self.queue and self._busy.acquire(blocking=False):
+            self.in_flight = True
             token = _attempting.set((*_attempting.get(), self))
             try:
-                self.in_flight = True
-                drain = self._drain()
-                item = next(drain, None)
-                while item is not None:
-                    endpoint, request = item
-                    try:
-                        outcome: Outcome = await endpoint.target.attempt_async(request)
-                    except Exception as error:
-                        outcome = error
-                    except BaseException as error:
-                        drain.throw(error)
-                        raise
-                    item = _resume(drain, outcome)
+                while self.queue:
+                    dispatch = self._next()
+                    for endpoint, request in self._requests(dispatch):
+                        try:
+                            outcome: Outcome = await endpoint.target.attempt_async(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(dispatch, endpoint, outcome)
+                    self._raise_met()
             finally:
                 self._let_go()
                 _attempting.reset(token)
@@ -259,89 +268,71 @@ class Outbox:
         self.in_flight = False
         self._busy.release()
 
-    def _drain(self) -> Generator[tuple[Endpoint, WebhookRequest], Outcome, None]:
-        """Hand out what to attempt, and record the outcomes.
+    def _next(self) -> Dispatch:
+        dispatch = self.queue.popleft()
+        if dispatch.depth > _MAX_DEPTH:
+            self._refuse_endless(dispatch)
+        self._depth = dispatch.depth + 1
+        self._met = None
+        return dispatch
+
+    def _requests(self, dispatch: Dispatch) -> Iterator[tuple[Endpoint, WebhookRequest]]:
+        """Give the request for each endpoint, when its turn comes."""
+        event = dispatch.event
+        for endpoint in dispatch.endpoints:
+            if not endpoint.connected:
+                continue
+            now = self._engine.time.read()
+            dispatch.moment = now if dispatch.due is None else dispatch.due
+            request = WebhookRequest(
+                event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
+            )
+            signer = dispatch.signer or endpoint.signer
+            if signer is not None:
+                try:
+                    request.headers = {**endpoint.headers, **sign(signer, request)}
+                except Exception as error:
+                    self._record(dispatch, endpoint, error)
+                    self._met = self._met or error
+                    continue
+            if dispatch.change is not None:
+                request.body = dispatch.change(request.body)
+            yield endpoint, request
+
+    def _record(self, dispatch: Dispatch, endpoint: Endpoint, outcome: Outcome) -> None:
+        """Record an attempt, plan its retry, and keep what must come back in the test.
 
         Raises:
-            Exception: What a receiver raised, after the event's other endpoints had it. The rest
-                of the queue stays.
+            BaseException: A cancellation or an interrupt, which can't wait for other endpoints.
         """
-        while self.queue:
-            dispatch = self.queue.popleft()
-            self._refuse_endless(dispatch)
-            self._depth = dispatch.depth + 1
-            raised: BaseException | None = None
-            for endpoint in dispatch.endpoints:
-                if not endpoint.connected:
-                    continue
-                now = self._engine.time.read()
-                moment = now if dispatch.due is None else dispatch.due
-                try:
-                    request = self._request(dispatch, endpoint, now)
-                except Exception as error:  # a bad signer: the test's own, and never let pass
-                    self._record(dispatch, endpoint, moment, error)
-                    raised = raised or error
-                    continue
-                try:
-                    outcome = yield endpoint, request
-                except BaseException as error:  # a cancellation, an interrupt
-                    self._record(dispatch, endpoint, moment, error)
-                    raise
-                met = self._record(dispatch, endpoint, moment, outcome)
-                raised = raised or met
-            if raised is not None:
-                raise raised
-
-    def _request(self, dispatch: Dispatch, endpoint: Endpoint, now: int) -> WebhookRequest:
-        event = dispatch.event
-        request = WebhookRequest(
-            event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
-        )
-        signer = dispatch.signer or endpoint.signer
-        if signer is not None:
-            request.headers = {**endpoint.headers, **sign(signer, request)}
-        if dispatch.change is not None:
-            request.body = dispatch.change(request.body)
-        return request
-
-    def _record(
-        self, dispatch: Dispatch, endpoint: Endpoint, moment: int, outcome: Outcome
-    ) -> BaseException | None:
-        """Record an attempt and plan its retry; return what must come back in the test."""
-        raised = None
-        if isinstance(outcome, BaseException):
-            raised, outcome = outcome, Answer(None, b"", outcome)
-        status, body, error = outcome
+        answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
         attempt = Attempt(
-            dispatch.event, dispatch.number, endpoint, status, body, error, dispatch.fault, moment
+            dispatch.event, dispatch.number, endpoint, answer, dispatch.fault, dispatch.moment
         )
         self.attempts.append(attempt)
         if attempt.ok or dispatch.dropped:
-            return None
+            return
         if dispatch.number <= len(endpoint.retry_after):
             retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-            self._plan(retry, moment + endpoint.retry_after[dispatch.number - 1])
-        if raised is None or not endpoint.raise_exceptions or endpoint.retry_after:
-            return None
-        raised.add_note(
-            f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
-            f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
-        )
-        return raised
+            self._plan(retry, dispatch.moment + endpoint.retry_after[dispatch.number - 1])
+        if not isinstance(outcome, BaseException):
+            return
+        if not isinstance(outcome, Exception):
+            raise outcome
+        if endpoint.raise_exceptions and not endpoint.retry_after:
+            outcome.add_note(
+                f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
+                f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
+            )
+            self._met = self._met or outcome
+
+    def _raise_met(self) -> None:
+        if self._met is not None:
+            raise self._met
 
     def _refuse_endless(self, dispatch: Dispatch) -> None:
-        if dispatch.depth > _MAX_DEPTH:
-            self.queue.clear()
-            raise UndeliveredWebhooks(
-                f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
-                f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
-            )
-
-
-def _resume(
-    drain: Generator[tuple[Endpoint, WebhookRequest], Outcome, None], outcome: Outcome
-) -> tuple[Endpoint, WebhookRequest] | None:
-    try:
-        return drain.send(outcome)
-    except StopIteration:
-        return None
+        self.queue.clear()
+        raise UndeliveredWebhooks(
+            f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
+            f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
+        )

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Mapping
 from datetime import timedelta
 from string import Formatter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..config import Signer
@@ -28,13 +28,14 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
         TypeError: It returned no mapping of text to text.
     """
     headers: Any = signer(request)
-    mapping = cast("Mapping[Any, Any]", headers if isinstance(headers, Mapping) else {0: 0})
-    if not all(isinstance(part, str) for item in mapping.items() for part in item):
+    fits = isinstance(headers, Mapping)
+    items: list[Any] = [*headers.items()] if fits else []
+    if not fits or not all(isinstance(part, str) for item in items for part in item):
         raise TypeError(
             f"the signer {signer!r} must return a mapping of header names to texts, "
             f"and it returned {headers!r}"
         )
-    return dict(mapping)
+    return dict(items)
 
 
 class HmacSigner:

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from .requests import WebhookRequest
 
 
+#: What a handler function answers that returns nothing.
+TAKEN = Answer(200)
+
+
 class Target(Protocol):
     """Where attempts go. One attempt at a time."""
 
@@ -177,6 +181,8 @@ class HandlerTarget:
     def attempt(self, request: WebhookRequest) -> Answer:
         """Call the function."""
         result = self._function(request)
+        if result is None:
+            return TAKEN
         if inspect.isawaitable(result):
             result = self._portal.run(_wait(result))
         return answer_of(result)
@@ -204,7 +210,7 @@ def answer_of(result: object) -> Answer:
         ValueError: The status is none.
     """
     if result is None:
-        return Answer(200)
+        return TAKEN
     status: object = result
     body: object = b""
     if isinstance(result, tuple):
