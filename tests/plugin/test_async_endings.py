@@ -1,0 +1,197 @@
+"""How async tests begin and end: fixtures of any loop, and chains that nobody awaited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+# Real seconds that a run inside a test may take.
+PATIENCE = 60
+
+
+def run(pytester: pytest.Pytester, source: str, *args: str) -> pytest.RunResult:
+    """Run the tests of one file, warnings being errors."""
+    pytester.makeini(
+        "[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function"
+    )
+    pytester.makepyfile(test_it=source)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=PATIENCE)
+
+
+# Never awaited
+
+
+def test_a_chain_that_was_never_awaited_fails_the_test_with_its_count_and_line(pytester):
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.asyncio
+        async def test_forgetful(chat_fake):
+            await chat_fake.send_text()
+            chat_fake.send_text().deliver().read()
+
+        @pytest.mark.asyncio
+        async def test_the_next_one(chat_fake):
+            await chat_fake.send_text()
+        """,
+    )
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*NotAwaited: 3 steps were never awaited: put `await` before the chain at test_it.py:6"]
+    )
+
+
+def test_whatever_performs_steps_can_be_forgotten(pytester):
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        pytestmark = pytest.mark.anyio
+
+        @pytest.fixture
+        def anyio_backend():
+            return "trio"
+
+        async def test_advance(chat_fake, chat_clock):
+            chat_clock.advance(hours=24)
+
+        async def test_settle(chat_fake):
+            chat_fake.settle()
+
+        async def test_top_up(chat_fake):
+            chat_fake.top_up(5)
+
+        async def test_reset(chat_fake):
+            chat_fake.reset()
+
+        @pytest.fixture
+        def sent_before(chat_fake):
+            chat_fake.send_text()
+
+        async def test_prepared(sent_before):
+            pass
+        """,
+    )
+    result.assert_outcomes(passed=5, errors=5)
+    result.stdout.fnmatch_lines(
+        [
+            f"*NotAwaited: 1 step was never awaited: put `await` before the chain at test_it.py:{n}"
+            for n in (10, 13, 16, 19, 23)
+        ]
+    )
+
+
+def test_the_test_s_own_failure_comes_first_and_the_rest_is_a_section_of_its_report(pytester):
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.asyncio
+        async def test_broken(chat_fake):
+            chat_fake.send_text().deliver()
+            assert "red" == "green"
+        """,
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*AssertionError: assert 'red' == 'green'*",
+            "*chat fake: not awaited*",
+            "2 steps were never awaited: put `await` before the chain at test_it.py:5",
+        ]
+    )
+
+
+def test_reading_a_result_too_early_says_where_the_await_belongs(pytester):
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.asyncio
+        async def test_hasty(chat_fake):
+            message = chat_fake.send_text().deliver()
+            assert message.status == "delivered"
+        """,
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*NotAwaited: accept() at test_it.py:5 was not awaited yet, *: put `await` before the*"]
+    )
+
+
+def test_an_await_in_a_plain_fake_says_to_leave_it_out(pytester):
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        @pytest.fixture
+        def chat_fake_mode():
+            return "sync"
+
+        @pytest.mark.asyncio
+        async def test_mixed_up(chat_fake):
+            await chat_fake.send_text()
+        """,
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*TypeError: there is nothing to await:*Leave `await` out*"])
+
+
+# Other ways to run
+
+
+def test_unittest_with_a_fake_of_its_own(pytester):
+    result = run(
+        pytester,
+        """
+        from unittest import IsolatedAsyncioTestCase
+
+        from pytest_chatfake import ChatFake
+
+        class TestInUnittest(IsolatedAsyncioTestCase):
+            async def asyncSetUp(self):
+                self.chat_fake = self.enterContext(ChatFake(mode="async"))
+                self.receiver = self.chat_fake.webhooks.receiver()
+
+            async def test_a_chain(self):
+                message = await self.chat_fake.send_text().deliver()
+                self.assertEqual(["sent", "delivered"], self.receiver.statuses(message))
+
+            async def test_time(self):
+                message = await self.chat_fake.send_text()
+                await self.chat_fake.clock.advance(days=30)
+                self.assertTrue(message.dropped)
+
+            async def test_forgetful(self):
+                self.chat_fake.send_text()
+        """,
+    )
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*NotAwaited: 1 step was never awaited:*test_it.py:20"])
+
+
+def test_a_fake_outside_pytest_does_not_hide_the_error_that_ended_its_block(pytester):
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        from pytest_chatfake import ChatFake
+
+        @pytest.mark.asyncio
+        async def test_broken():
+            with pytest.raises(LookupError, match="the first one"):
+                with ChatFake(mode="async") as chat_fake:
+                    chat_fake.send_text()
+                    raise LookupError("the first one")
+        """,
+    )
+    result.assert_outcomes(passed=1)
