@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .pages import LINKED, PAGES, broken, defined_in, links, module_of, name, run
+from .pages import DOCS, LINKED, PAGES, broken, defined_in, links, module_of, name, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,10 +34,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None:
-    index = next(page for page in PAGES if name(page) == "docs/README.md")
-    linked = {
-        (index.parent / link.partition("#")[0]).resolve() for link in links(index.read_text())
-    }
-    assert set() == {name(page) for page in PAGES if page.parts[-3:-1] and page not in linked} - {
-        name(index)
-    }
+    index = DOCS / "README.md"
+    targets = links(index.read_text("utf-8"))
+    linked = {(DOCS / target.partition("#")[0]).resolve() for target in targets}
+    assert {"README.md", "docs/README.md"} == {name(page) for page in PAGES if page not in linked}
