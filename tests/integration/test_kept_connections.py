@@ -83,6 +83,29 @@ def test_a_server_that_says_that_it_closes_gets_a_new_connection_each_time(clien
         assert 20 == len(server.connections)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n",
+    ],
+)
+def test_a_connection_that_is_no_more_for_requests_is_not_used_again_though_it_is_open(
+    client_of, answer
+):
+    def lingers(conversation):
+        while conversation.read():
+            conversation.send(answer)
+
+    with serving(lingers) as server:
+        client = client_of(server)
+        for body in numbered(3):
+            client.post(body, {})
+
+        assert numbered(3) == bodies(server)
+        assert 3 == len(server.connections)
+
+
 @pytest.fixture
 def watching(monkeypatch):
     """Watch a server for longer than a busy machine may take to close a connection."""

@@ -205,6 +205,25 @@ def test_a_startup_that_the_app_calls_failed_surfaces_with_its_reason(run, both,
     assert ["startup", *["ended"] * more] == app.log
 
 
+@BOTH
+def test_an_app_may_clean_up_after_it_said_that_its_startup_failed(run, both):
+    cleaned = []
+
+    async def app(scope, receive, send):
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no database"})
+        await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
+        cleaned.append(True)
+
+    async def main():
+        async with both.lifespan(app):
+            pass
+
+    with pytest.raises(RuntimeError, match="no database"):
+        run(main)
+    assert [True] == cleaned
+
+
 @THREE
 def test_a_failure_without_a_reason_says_so(run, both):
     async def main():
