@@ -62,8 +62,6 @@ class Portal:
                 else:
                     loop.call_soon_threadsafe(task.cancel)
                     self._worker.call(self._cancel, {task}, loop)
-            if not task.cancelled() and task.done():
-                task.exception()  # looked at: asyncio need not log it
             raise
 
     def close(self) -> None:
