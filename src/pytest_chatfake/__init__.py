@@ -108,5 +108,5 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# No __dir__: freezegun gets every name that dir() lists, in every module, whenever it freezes time.
+# It would import everything, and pydantic can't build its models while datetime is replaced.
