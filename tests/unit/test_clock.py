@@ -1,0 +1,488 @@
+"""The clock of a plain ChatFake: how time moves, who moves it, and what happens on the way."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+import time_machine
+from freezegun import freeze_time
+
+from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks, engine
+
+from .table import START, frozen_fake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def at(**since_noon: float) -> datetime:
+    return NOON + timedelta(**since_noon)
+
+
+def stamps(fake: ChatFake) -> list[str]:
+    return [event.json()["createTime"] for event in fake.events]
+
+
+# -- reading and moving ----------------------------------------------------------------------------
+
+
+def test_now_is_aware_utc_and_process_time() -> None:
+    with frozen_fake() as fake:
+        assert NOON == fake.clock.now
+        assert UTC is fake.clock.now.tzinfo
+        assert time.time_ns() == int(fake.clock.now.timestamp()) * 10**9
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "moved"),
+    [
+        ((90,), {}, {"seconds": 90}),
+        ((0.5,), {}, {"seconds": 0.5}),
+        ((timedelta(days=2),), {}, {"days": 2}),
+        ((), {"hours": 1, "microseconds": 1}, {"hours": 1, "microseconds": 1}),
+        ((0,), {}, {}),
+    ],
+)
+def test_advance_moves_by_a_length(args: Any, kwargs: Any, moved: Any) -> None:
+    with frozen_fake() as fake:
+        fake.clock.advance(*args, **kwargs)
+
+        assert at(**moved) == fake.clock.now == datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "2026-01-02T12:00:00Z",
+        "2026-01-02T13:00:00+01:00",
+        datetime(2026, 1, 2, 12, tzinfo=UTC),
+        datetime(2026, 1, 2, 7, tzinfo=timezone(-timedelta(hours=5))),
+    ],
+)
+def test_move_to_goes_to_a_moment(moment: Any) -> None:
+    with frozen_fake() as fake:
+        fake.clock.move_to(moment)
+
+        assert at(days=1) == fake.clock.now
+
+
+def test_microseconds_are_exact_over_many_moves() -> None:
+    with frozen_fake() as fake:
+        for _ in range(1_000):
+            fake.clock.advance(microseconds=1_000_001)
+
+        assert START * 10**9 + 1_000 * 1_000_001 * 1_000 == time.time_ns()
+
+
+def test_a_moment_with_microseconds_is_met_exactly() -> None:
+    with frozen_fake() as fake:
+        fake.clock.move_to("2026-01-01T12:00:00.123457Z")
+
+        assert at(microseconds=123_457) == fake.clock.now
+        fake.send_text()
+        assert ["2026-01-01T12:00:00.123Z"] == stamps(fake)  # cut off, never rounded up
+
+
+@pytest.mark.parametrize(
+    ("move", "error", "words"),
+    [
+        (lambda clock: clock.advance(-1), ClockError, "time only goes forward"),
+        (lambda clock: clock.advance(timedelta(-1)), ClockError, "time only goes forward"),
+        (lambda clock: clock.advance(hours=-1), ClockError, "time only goes forward"),
+        (lambda clock: clock.advance(float("-inf")), ClockError, "time only goes forward"),
+        (lambda clock: clock.move_to(at(seconds=-1)), ClockError, "11:59:59.000Z has passed"),
+        (lambda clock: clock.move_to("9999-12-31T00:00:00Z"), ClockError, "past 9900-01-01"),
+        (lambda clock: clock.advance(days=3_650_000), ClockError, "past 9900-01-01"),
+        (lambda clock: clock.advance(), TypeError, r"advance\(days=30\)"),
+        (lambda clock: clock.advance(None), TypeError, r"advance\(days=30\)"),
+        (lambda clock: clock.advance(1, seconds=1), TypeError, r"advance\(days=30\)"),
+        (lambda clock: clock.advance("5"), TypeError, "timedelta or a number of seconds"),
+        (lambda clock: clock.advance(True), TypeError, "timedelta or a number of seconds"),
+        (lambda clock: clock.advance(float("nan")), ValueError, "finite"),
+        (lambda clock: clock.advance(float("inf")), ValueError, "finite"),
+        (lambda clock: clock.move_to(datetime(2026, 1, 2)), ValueError, "'2026-01-02T00:00:00Z'"),
+        (lambda clock: clock.move_to("2026-01-02"), ValueError, "tzinfo=timezone.utc"),
+        (lambda clock: clock.move_to("tomorrow"), ValueError, "'2026-01-01T12:00:00Z'"),
+        (lambda clock: clock.move_to(1_800_000_000), TypeError, "aware datetime or ISO 8601"),
+        (lambda clock: clock.move_to(None), TypeError, "aware datetime or ISO 8601"),
+    ],
+)
+def test_a_bad_move_is_refused_and_moves_nothing(move: Any, error: Any, words: str) -> None:
+    with frozen_fake() as fake:
+        fake.send_text()
+        before = fake.clock.next_due
+
+        with pytest.raises(error, match=words):
+            move(fake.clock)
+
+        assert NOON == fake.clock.now
+        assert before == fake.clock.next_due
+        assert 1 == len(fake.events)
+
+
+def test_the_clock_of_a_closed_fake_does_not_move() -> None:
+    with time_machine.travel(START, tick=False):
+        with ChatFake() as fake:
+            pass
+        with pytest.raises(ClosedError, match="its test is over"):
+            fake.clock.advance(1)
+
+        assert START == time.time()
+
+
+# -- what is due -----------------------------------------------------------------------------------
+
+
+def test_next_due_is_the_earliest_thing_planned() -> None:
+    with frozen_fake() as fake:
+        assert None is fake.clock.next_due
+        first = fake.send_text()
+        fake.clock.advance(hours=1)
+        fake.send_text()
+
+        assert at(days=30) == fake.clock.next_due
+        first.deliver()
+        assert at(days=30, hours=1) == fake.clock.next_due
+
+
+def test_a_delivered_message_is_due_no_more() -> None:
+    with frozen_fake() as fake:
+        fake.send_text().deliver()
+
+        assert None is fake.clock.next_due
+
+
+def test_each_due_thing_happens_at_its_own_moment_in_order() -> None:
+    seen: list[tuple[datetime, datetime, str, int]] = []
+    with frozen_fake(retry_after=[10, 300]) as fake:
+
+        def app(request: Any) -> int:
+            # What the code under test sees, and what the fake says.
+            seen.append((datetime.now(UTC), fake.clock.now, request.event.status, request.number))
+            return 500
+
+        fake.webhooks.connect(handler=app)
+        message = fake.send_text()
+        fake.clock.advance(seconds=4)
+        message.deliver()
+        fake.clock.advance(hours=1)
+
+        assert [
+            (at(seconds=0), "sent", 1),
+            (at(seconds=4), "delivered", 1),
+            (at(seconds=10), "sent", 2),
+            (at(seconds=14), "delivered", 2),
+            (at(seconds=310), "sent", 3),
+            (at(seconds=314), "delivered", 3),
+        ] == [(process, status, number) for process, _, status, number in seen]
+        assert all(process == clock for process, clock, _, _ in seen)
+        assert [row[0] for row in seen] == [one.at for one in fake.webhooks.attempts]
+        assert at(seconds=3604) == fake.clock.now
+
+
+def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned() -> None:
+    with frozen_fake() as fake:
+        messages = [fake.send_text(to=f"+{number}") for number in range(5)]
+
+        fake.clock.advance(days=30)
+
+        assert [m.id for m in messages] == [
+            e.message_id for e in fake.ledger if e.kind == "release"
+        ]
+
+
+def test_what_is_planned_on_the_way_and_due_before_the_target_happens_too() -> None:
+    with frozen_fake() as fake:
+
+        def app(request: Any) -> int:
+            if request.number == 2 and len(fake.messages) == 1:
+                fake.send_text("from the retry", to="+2")
+            return 500
+
+        fake.webhooks.connect(handler=app, retry_after=[60])
+        fake.send_text(to="+1")
+        fake.clock.advance(days=31)
+
+        assert [at(), at(minutes=1), at(minutes=1), at(minutes=2)] == [
+            attempt.at for attempt in fake.webhooks.attempts
+        ]
+        assert [at(days=30), at(days=30, minutes=1)] == [
+            entry.at for entry in fake.ledger if entry.kind == "release"
+        ]
+
+
+def test_what_is_due_exactly_at_the_target_has_happened() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+
+        fake.clock.advance(days=30, microseconds=-1)
+        assert not message.dropped
+        fake.clock.advance(microseconds=1)
+        assert message.dropped
+
+
+def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: 1 / 0 if request.number == 1 else None)
+        fake.webhooks.delay(60)
+        dropped = fake.send_text()
+
+        with pytest.raises(ZeroDivisionError):
+            fake.clock.advance(days=31)
+
+        assert at(minutes=1) == fake.clock.now
+        assert not dropped.dropped
+        fake.clock.advance(days=31)
+        assert dropped.dropped
+
+
+def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_MAX_DUE", 50)
+    with frozen_fake(retry_after=[1]) as fake:
+
+        def app(request: Any) -> int:
+            if request.number == 2:
+                fake.send_text()
+                fake.send_text()
+            return 500
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+
+        with pytest.raises(ClockError) as caught:
+            fake.clock.advance(days=1)
+
+    assert str(caught.value).startswith("time stands at 2026-01-01T12:00:0")
+    assert "50 things fell due beyond those that were planned" in str(caught.value)
+
+
+def test_retries_that_each_cause_another_message_are_bounded_too() -> None:
+    with frozen_fake(retry_after=[0]) as fake:
+
+        def app(request: Any) -> int:
+            if request.number == 2:
+                fake.send_text()
+            return 500
+
+        fake.webhooks.connect(handler=app)
+
+        with pytest.raises(UndeliveredWebhooks, match="does the receiver send a message for every"):
+            fake.send_text()
+            fake.settle()
+
+
+# -- whoever else moves time -----------------------------------------------------------------------
+
+
+def test_without_a_move_time_runs_on() -> None:
+    with ChatFake() as fake:
+        before = fake.clock.now
+        time.sleep(0.002)
+
+        assert before < fake.clock.now
+        assert [] == time_machine.traveller_stack
+
+
+def test_the_first_move_freezes_at_the_present_and_the_end_gives_time_back() -> None:
+    real = time.time()
+    with ChatFake() as fake:
+        fake.clock.advance(days=1)
+        first = time.time_ns()
+        time.sleep(0.002)
+
+        assert first == time.time_ns()
+        assert 86_400 <= time.time() - real < 86_460
+    assert 0 <= time.time() - real < 60
+    assert [] == time_machine.traveller_stack
+
+
+def test_a_traveller_that_is_there_is_used_and_left_to_its_owner() -> None:
+    with time_machine.travel(START, tick=True) as traveller:
+        with ChatFake() as fake:
+            fake.clock.advance(hours=1)
+            first = time.time_ns()
+            time.sleep(0.002)
+
+            assert first == time.time_ns()  # it ticks no more
+            assert [traveller] == time_machine.traveller_stack
+        assert [traveller] == time_machine.traveller_stack
+        assert first == time.time_ns()
+
+
+def test_a_jump_of_somebody_elses_is_caught_up_in_due_order_on_the_next_use() -> None:
+    with time_machine.travel(START, tick=False) as traveller, ChatFake(retry_after=[60]) as fake:
+        fake.webhooks.receiver().respond(500, times=2)
+        fake.send_text(to="+1")
+        traveller.shift(timedelta(days=1))
+        fake.send_text(to="+2")
+        traveller.move_to(at(days=40))
+
+        assert ["0", "100"] == [
+            str(fake.balance.held.normalize()),
+            str(fake.balance.available.to_integral()),
+        ]
+        assert [at(days=30), at(days=31)] == [e.at for e in fake.ledger if e.kind == "release"]
+        # the retry of the first was due before the second was sent
+        assert [
+            (at(), 1),
+            (at(minutes=1), 2),
+            (at(days=1), 1),
+        ] == [(one.at, one.number) for one in fake.webhooks.attempts]
+        assert at(days=40) == fake.clock.now
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda fake, message: fake.balance,
+        lambda fake, message: fake.ledger,
+        lambda fake, message: fake.settle(),
+        lambda fake, message: fake.clock.advance(0),
+        lambda fake, message: fake.assert_held("0"),
+        lambda fake, message: message.dropped,
+        lambda fake, message: fake.send_text(to="+2"),
+        lambda fake, message: fake.top_up(1),
+    ],
+    ids=["balance", "ledger", "settle", "advance", "assert", "message", "send", "top_up"],
+)
+def test_any_use_of_the_fake_catches_up(use: Any) -> None:
+    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
+        message = fake.send_text(to="+1")
+        traveller.shift(timedelta(days=31))
+
+        use(fake, message)
+
+        releases = [e for e in fake._engine.account.ledger.entries if e.kind == "release"]
+        assert [at(days=30)] == [entry.at for entry in releases]
+
+
+def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing() -> None:
+    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
+        message = fake.send_text()
+        fake.clock.advance(days=30)
+        traveller.move_to(at(days=-1))
+
+        assert message.dropped
+        fake.send_text(to="+2")
+        assert ["2026-01-01T12:00:00.000Z", "2025-12-31T12:00:00.000Z"] == stamps(fake)
+        fake.clock.advance(hours=1)
+        assert at(days=-1, hours=1) == fake.clock.now
+
+
+def test_a_traveller_that_ended_is_forgotten() -> None:
+    with ChatFake() as fake:
+        with time_machine.travel(START, tick=False):
+            fake.clock.advance(1)
+            assert at(seconds=1) == fake.clock.now
+
+        real = time.time()
+        fake.clock.advance(hours=1)
+        assert 3600 <= time.time() - real < 3660
+    assert [] == time_machine.traveller_stack
+
+
+def test_a_traveller_on_top_is_detected_named_and_the_shift_taken_back() -> None:
+    with time_machine.travel(START, tick=False) as ours, ChatFake() as fake:
+        fake.clock.advance(hours=1)
+        with time_machine.travel(START + 7_200, tick=False):
+            with pytest.raises(ClockError, match=r"another time_machine\.travel\(\) was started"):
+                fake.clock.advance(hours=1)
+            assert at(hours=2) == fake.clock.now
+        assert at(hours=1) == fake.clock.now
+        assert [ours] == time_machine.traveller_stack
+        fake.clock.advance(hours=1)
+        assert at(hours=2) == fake.clock.now
+
+
+def test_freezegun_on_top_is_named() -> None:
+    with time_machine.travel(START, tick=False), ChatFake() as fake:
+        fake.clock.advance(hours=1)
+        with freeze_time("2026-01-02"), pytest.raises(ClockError, match="freezegun was started"):
+            fake.clock.advance(hours=1)
+        assert at(hours=1) == fake.clock.now
+
+
+def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first() -> None:
+    fake = ChatFake()
+    fake.clock.advance(1)
+    with time_machine.travel(START, tick=False):
+        with pytest.raises(ClockError, match="End that one before the fake is closed"):
+            fake.close()
+
+    time_machine.travel(START).stop()  # ends the one on top, which is the fake's
+    assert [] == time_machine.traveller_stack
+
+
+def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed() -> None:
+    with freeze_time("2026-01-01T12:00:00Z") as frozen, ChatFake() as fake:
+        message = fake.send_text()
+        with pytest.raises(ClockError, match="move time with freezegun, the fake follows"):
+            fake.clock.advance(1)
+
+        frozen.tick(timedelta(days=31))
+
+        assert message.dropped
+        assert [at(days=30)] == [e.at for e in fake.ledger if e.kind == "release"]
+        assert at(days=31) == fake.clock.now
+
+
+def test_under_freezegun_stamps_are_exact_to_the_millisecond() -> None:
+    moments = [NOON + timedelta(milliseconds=number) for number in range(0, 1_000, 37)]
+    with freeze_time(NOON) as frozen, ChatFake() as fake:
+        for moment in moments:
+            frozen.move_to(moment)
+            fake.send_text()
+
+        assert moments == [event.create_time for event in fake.events]
+
+
+def test_under_freezegun_a_short_lived_thread_reads_the_tests_time() -> None:
+    with freeze_time("2026-01-01T12:00:00Z"), ChatFake() as fake:
+        fake.send_text()
+        seen: list[datetime] = []
+
+        thread = threading.Thread(target=lambda: seen.append(fake.clock.now))
+        thread.start()
+        thread.join(5)
+
+        assert [NOON] == seen
+
+
+def test_the_zone_of_the_process_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        with ChatFake() as fake:
+            fake.clock.advance(days=1)
+            fake.clock.move_to(fake.clock.now + timedelta(hours=1))
+
+            assert "America/New_York" == os.environ["TZ"]
+            assert ("EST", "EDT") == time.tzname
+        assert "America/New_York" == os.environ["TZ"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_zone_that_a_traveller_set_is_kept() -> None:
+    from zoneinfo import ZoneInfo
+
+    tokyo = datetime(2026, 1, 1, 21, tzinfo=ZoneInfo("Asia/Tokyo"))
+    with time_machine.travel(tokyo), ChatFake() as fake:
+        fake.clock.advance(hours=1)
+
+        assert "Asia/Tokyo" == os.environ["TZ"]
+        assert 22 == time.localtime().tm_hour
+        assert 3600 <= (fake.clock.now - NOON).total_seconds() < 3660
+
+
+def test_real_waits_go_on_while_time_stands_still() -> None:
+    with frozen_fake():
+        before = time.monotonic()
+
+        assert not threading.Event().wait(0.01)
+        assert time.monotonic() - before >= 0.009
