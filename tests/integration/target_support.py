@@ -62,6 +62,6 @@ def closed_at_the_end(*things) -> Generator[list]:
 
 
 @contextmanager
-def working() -> Generator[Worker]:
-    with closed_at_the_end(Worker("chatfake-test")) as opened:
+def working(**options: float) -> Generator[Worker]:
+    with closed_at_the_end(Worker("chatfake-test", **options)) as opened:
         yield opened[0]

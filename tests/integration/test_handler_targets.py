@@ -11,7 +11,10 @@ from pytest_chatfake.webhooks.portal import Portal
 from pytest_chatfake.webhooks.requests import Answer
 from pytest_chatfake.webhooks.targets import HandlerTarget
 
+from ..unit.both_frameworks import hard_limit
 from .target_support import EVENT, THREE, closed_at_the_end, sleep
+
+__all__ = ["hard_limit"]
 
 
 @pytest.fixture

@@ -22,8 +22,10 @@ from pytest_chatfake.webhooks import portal as portal_module
 from pytest_chatfake.webhooks.loops import new_event, running_framework
 from pytest_chatfake.webhooks.portal import Portal
 
-from ..unit.both_frameworks import BOTH, SECONDS, in_asyncio, in_trio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
 from .target_support import closed_at_the_end
+
+__all__ = ["hard_limit"]
 
 
 @pytest.fixture

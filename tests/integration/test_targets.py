@@ -18,9 +18,11 @@ from pytest_chatfake.webhooks.portal import Portal
 from pytest_chatfake.webhooks.requests import Answer
 from pytest_chatfake.webhooks.targets import AsgiTarget, UrlTarget, WsgiTarget
 
-from ..unit.both_frameworks import BOTH, SECONDS, in_asyncio, in_trio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
 from .raw_server import keeps_alive, serving
 from .target_support import EVENT, THREE, closed_at_the_end, in_plain_code
+
+__all__ = ["hard_limit"]
 
 
 @pytest.fixture

@@ -13,11 +13,12 @@ import pytest
 import sniffio
 
 from pytest_chatfake.exceptions import ClosedError
-from pytest_chatfake.webhooks import worker as worker_module
 from pytest_chatfake.webhooks.worker import Worker
 
-from ..unit.both_frameworks import BOTH, SECONDS, in_trio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_trio
 from .target_support import sleep, working
+
+__all__ = ["hard_limit"]
 
 
 @pytest.fixture
@@ -137,10 +138,9 @@ def test_closing_twice_is_fine_and_later_calls_are_refused(worker):
         worker.call(int)
 
 
-def test_a_call_that_never_returns_is_said_when_the_worker_is_closed(monkeypatch):
-    monkeypatch.setattr(worker_module, "PATIENCE", 0.05)
+def test_a_call_that_never_returns_is_said_when_the_worker_is_closed():
     release = threading.Event()
-    worker = Worker("chatfake-test")
+    worker = Worker("chatfake-test", patience=0.05)
     began = threading.Event()
     waiting = threading.Thread(
         target=worker.call, args=(lambda: (began.set(), release.wait(SECONDS)),)
@@ -148,29 +148,28 @@ def test_a_call_that_never_returns_is_said_when_the_worker_is_closed(monkeypatch
     waiting.start()
     assert began.wait(SECONDS)
 
-    with pytest.raises(RuntimeError, match="chatfake-test: a call did not return within"):
+    with pytest.raises(RuntimeError, match=r"chatfake-test: a call did not return within 0\.05 s"):
         worker.close()
     release.set()
     waiting.join(SECONDS)
 
 
 @pytest.mark.parametrize("abandon", ["loop.stop", "gave up"])
-def test_a_loop_that_ends_before_its_call_wakes_nobody(worker, abandon, monkeypatch):
-    monkeypatch.setattr(worker_module, "PATIENCE", 0.02)
+def test_a_loop_that_ends_before_its_call_wakes_nobody(abandon):
     release = threading.Event()
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(worker.call_async(release.wait, SECONDS))
-    loop.call_later(0.01, loop.stop)
-    loop.run_forever()
-    if abandon == "gave up":
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            loop.run_until_complete(task)
-    loop.close()
-    release.set()
-    monkeypatch.undo()
+    with working(patience=0.02) as worker:
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(worker.call_async(release.wait, SECONDS))
+        loop.call_later(0.01, loop.stop)
+        loop.run_forever()
+        if abandon == "gave up":
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                loop.run_until_complete(task)
+        loop.close()
+        release.set()
 
-    assert 0 == worker.call(int)
+        assert 0 == worker.call(int)
     task._log_destroy_pending = False
 
 

@@ -10,10 +10,10 @@ import anyio
 import pytest
 import trio
 
-from pytest_chatfake.webhooks import worker as worker_module
-
-from ..unit.both_frameworks import BOTH, SECONDS, in_asyncio, in_trio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
 from .target_support import sleep, working
+
+__all__ = ["hard_limit"]
 
 
 @pytest.fixture
@@ -180,20 +180,17 @@ def test_an_error_of_a_call_that_was_cancelled_meanwhile_is_not_lost(run, worker
 
 
 @BOTH
-def test_a_call_that_hangs_holds_a_cancellation_for_a_while_only(run, worker, monkeypatch):
-    monkeypatch.setattr(worker_module, "PATIENCE", 0.05)
+def test_a_call_that_hangs_holds_a_cancellation_for_a_while_only(run):
     release = threading.Event()
 
     async def main():
         with anyio.move_on_after(0.01) as scope:
             await worker.call_async(release.wait, SECONDS)
+        release.set()
         return scope.cancelled_caught
 
-    try:
+    with working(patience=0.05) as worker:
         assert run(main)
-    finally:
-        release.set()
-        monkeypatch.undo()
 
 
 def slowly(value):

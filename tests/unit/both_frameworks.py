@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import signal
+from collections.abc import Awaitable, Callable, Generator
 from typing import TypeVar
 
 import pytest
@@ -34,6 +35,23 @@ def in_trio(function: Callable[[], Awaitable[T]]) -> T:
             return await function()
 
     return trio.run(main)
+
+
+@pytest.fixture(autouse=True)
+def hard_limit() -> Generator[None]:
+    """End a test that hangs in plain code; for the modules that take it into their namespace."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError(f"the test did not end within {3 * SECONDS:g} s")
+
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, 3 * SECONDS)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 BOTH = pytest.mark.parametrize("run", [in_asyncio, in_trio], ids=["asyncio", "trio"])

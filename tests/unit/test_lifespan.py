@@ -16,7 +16,10 @@ from pytest_chatfake.webhooks.portal import Portal
 from pytest_chatfake.webhooks.requests import Answer
 from pytest_chatfake.webhooks.targets import AsgiTarget
 
-from .both_frameworks import BOTH, in_asyncio, in_trio
+from .both_frameworks import BOTH, hard_limit, in_asyncio, in_trio
+
+__all__ = ["hard_limit"]
+
 
 REQUEST = SimpleNamespace(body=b"{}", headers={})
 

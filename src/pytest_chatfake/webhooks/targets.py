@@ -21,6 +21,7 @@ from urllib.parse import quote
 from .asgi import AsgiApp, AsgiDriver
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .http_client import HttpClient
+from .loops import PATIENCE
 from .requests import Answer
 from .worker import Worker
 from .wsgi import WsgiDriver
@@ -68,7 +69,8 @@ class UrlTarget:
 
     def __init__(self, url: str, *, timeout: float) -> None:
         self._client = HttpClient(url, timeout=timeout)
-        self._worker = Worker("chatfake-url")
+        # An attempt ends by itself within its timeout, and is waited for that long.
+        self._worker = Worker("chatfake-url", patience=timeout + PATIENCE)
 
     def attempt(self, request: WebhookRequest) -> Answer:
         """Post; what goes wrong on the way is in the answer."""

@@ -24,10 +24,13 @@ class Worker:
 
     Args:
         name: The thread's name.
+        patience: Real seconds that a call may go on after it was cancelled, or while the worker is
+            closed, before it is left to itself.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, patience: float = PATIENCE) -> None:
         self._name = name
+        self._patience = patience
         self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -43,9 +46,9 @@ class Worker:
         """Call the function in the thread, and wait in the running framework's way.
 
         A cancellation that comes before the call stops it from beginning. One that comes later
-        waits for the call's end (at most `PATIENCE` seconds): the outcome is returned as if nothing
-        had happened, so that it can be recorded, and the cancellation takes effect at the caller's
-        next ``await`` that waits.
+        waits for the call's end, but no longer than the worker's patience: the outcome is returned
+        as if nothing had happened, so that it can be recorded, and the cancellation takes effect at
+        the caller's next ``await`` that waits.
         """
         if running_framework() == "trio":
             return await self._call_from_trio(function, args)
@@ -61,9 +64,11 @@ class Worker:
         thread, self._thread = self._thread, None
         if thread is not None:
             self._calls.put(None)
-            thread.join(PATIENCE)
+            thread.join(self._patience)
             if thread.is_alive():
-                raise RuntimeError(f"{self._name}: a call did not return within {PATIENCE:g} s")
+                raise RuntimeError(
+                    f"{self._name}: a call did not return within {self._patience:g} s"
+                )
 
     def _begin(
         self, function: Callable[..., T], args: tuple[object, ...], wake: Callable[[], object]
@@ -99,7 +104,7 @@ class Worker:
                 await ended.wait()
             except asyncio.CancelledError as error:
                 cancelled = error
-                giving_up = giving_up or loop.call_later(PATIENCE, ended.set)
+                giving_up = giving_up or loop.call_later(self._patience, ended.set)
         if giving_up is not None:
             giving_up.cancel()
         if cancelled is not None:
@@ -118,7 +123,7 @@ class Worker:
         try:
             await ended.wait()
         except trio.Cancelled:
-            with trio.move_on_after(PATIENCE, shield=True):
+            with trio.move_on_after(self._patience, shield=True):
                 await ended.wait()
             if not call.made:
                 raise
