@@ -1,0 +1,399 @@
+"""Events that come twice, late, never or changed: the faults of the webhooks."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, WebhookWarning
+
+from .listening import bodies, listening, snapshot, statuses, tried
+from .table import frozen_fake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+KINDS = ["duplicate", "drop", "delay", "tamper", "sign"]
+
+
+def set_up(fake: ChatFake, kind: str, **options: Any) -> Any:
+    """Any fault, with whatever argument it needs."""
+    needed = {"delay": [30], "sign": [lambda request: {"X-Forged": "yes"}]}.get(kind, [])
+    return getattr(fake.webhooks, kind)(*needed, **options)
+
+
+# -- what each does --------------------------------------------------------------------------------
+
+
+def test_a_duplicate_is_the_same_event_twice_byte_for_byte() -> None:
+    with listening() as (fake, receiver):
+        fault = fake.webhooks.duplicate()
+
+        fake.send_text()
+
+        assert 2 == len(receiver.requests)
+        assert 1 == len(set(bodies(receiver)))
+        assert 1 == len(fake.events)
+        assert [("sent", 1, None, 200), ("sent", 1, "duplicate", 200)] == tried(fake)
+        assert 1 == fault.fired
+
+
+def test_a_dropped_event_is_emitted_and_never_attempted() -> None:
+    with listening() as (fake, receiver):
+        fault = fake.webhooks.drop()
+
+        message = fake.send_text().deliver()
+
+        assert ["delivered"] == statuses(receiver)
+        assert ["sent", "delivered"] == [event.status for event in message.events]
+        assert [("sent", 1, "drop", None), ("delivered", 1, None, 200)] == tried(fake)
+        assert not fake.webhooks.attempts[0].ok
+        assert "dropped by a fault" == fake.webhooks.attempts[0].outcome
+        assert 1 == fault.fired
+
+
+def test_a_dropped_event_is_not_tried_again() -> None:
+    with listening(retry_after=[1]) as (fake, receiver):
+        fake.webhooks.drop()
+        fake.send_text()
+        fake.clock.advance(hours=1)
+
+        assert [] == statuses(receiver)
+
+
+@pytest.mark.parametrize("duration", [30, 30.0, timedelta(seconds=30)])
+def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(duration: Any) -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.delay(duration)
+        fake.send_text().deliver()
+
+        assert ["delivered"] == statuses(receiver)
+        assert NOON + timedelta(seconds=30) == fake.clock.next_due
+        fake.clock.advance(seconds=29, microseconds=999_999)
+        assert ["delivered"] == statuses(receiver)
+        fake.clock.advance(microseconds=1)
+        assert ["delivered", "sent"] == statuses(receiver)
+        assert ("sent", 1, "delay", 200) == tried(fake)[-1]
+        assert NOON + timedelta(seconds=30) == fake.webhooks.attempts[-1].at
+        assert NOON == fake.webhooks.attempts[-1].event.create_time
+
+
+def test_delays_add_up() -> None:
+    with listening() as (fake, _):
+        fake.webhooks.delay(30)
+        fake.webhooks.delay(12)
+        fake.send_text()
+
+        assert NOON + timedelta(seconds=42) == fake.clock.next_due
+
+
+def test_a_redelivered_event_is_delayed_from_now() -> None:
+    with listening() as (fake, receiver):
+        fake.send_text().deliver()
+        fake.clock.advance(hours=1)
+        fake.webhooks.delay(30)
+
+        fake.webhooks.redeliver(fake.events[0])
+
+        assert ["sent", "delivered"] == statuses(receiver)
+        fake.clock.advance(seconds=30)
+        assert ["sent", "delivered", "sent"] == statuses(receiver)
+
+
+def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
+    signed: list[bytes] = []
+
+    def signer(request: Any) -> dict[str, str]:
+        signed.append(request.body)
+        return {"X-Signed": "yes"}
+
+    with listening(signer=signer) as (fake, receiver):
+        fake.webhooks.tamper()
+        fake.send_text()
+
+        (request,) = receiver.requests
+        assert fake.events[0].body == signed[0]
+        assert signed[0] + b" " == request.body
+        assert "yes" == request.headers["X-Signed"]
+        assert [("sent", 1, "tamper", 200)] == tried(fake)
+
+
+def test_a_body_is_tampered_with_as_the_test_says() -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.tamper(lambda body: body.replace(b"Hello", b"Adieu"))
+        fake.send_text()
+
+        assert "Adieu" == json.loads(bodies(receiver)[0])["chatMessage"]["text"]["body"]
+        assert "Hello" == fake.events[0].json()["chatMessage"]["text"]["body"]
+
+
+def test_another_signer_signs_in_place_of_the_configured_one() -> None:
+    with listening(signer=lambda request: {"X-Signature": "right"}) as (fake, receiver):
+        fake.webhooks.sign(lambda request: {"X-Signature": "wrong"})
+        fake.webhooks.sign(lambda request: {}, start=2)
+        fake.send_text().deliver().read()
+
+        assert ["wrong", None, "right"] == [
+            request.headers.get("X-Signature") for request in receiver.requests
+        ]
+
+
+def test_faults_work_together_in_the_order_in_which_they_were_set_up() -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.duplicate()
+        fake.webhooks.delay(60)
+        fake.send_text()
+
+        assert [] == statuses(receiver)
+        fake.clock.advance(60)
+        assert ["sent", "sent"] == statuses(receiver)
+
+
+def test_what_is_dropped_is_not_duplicated() -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.drop()
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+        assert [] == statuses(receiver)
+        assert [("sent", 1, "drop", None)] == tried(fake)
+
+
+# -- which events ----------------------------------------------------------------------------------
+
+
+def hit(fake: ChatFake) -> list[str]:
+    return [one.event.status for one in fake.webhooks.attempts if one.fault]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [1]),
+        ({"times": 2}, [1, 2]),
+        ({"times": None}, [1, 2, 3, 4, 5]),
+        ({"start": 2}, [2]),
+        ({"start": 3, "times": 2}, [3, 4]),
+        ({"start": 4, "times": None}, [4, 5]),
+    ],
+)
+def test_times_and_start_count_the_events_that_match(options: Any, expected: list[int]) -> None:
+    with listening() as (fake, _):
+        fault = fake.webhooks.drop(**options, status="delivered")
+        for number in range(1, 6):
+            fake.send_text(to=f"+{number}").deliver()
+
+        dropped = [one.event.message_id for one in fake.webhooks.attempts if one.fault]
+        assert [fake.messages[number - 1].id for number in expected] == dropped
+        assert len(expected) == fault.fired
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_can_be_for_one_status(kind: str) -> None:
+    with listening() as (fake, _):
+        set_up(fake, kind, status="read", times=None)
+        fake.send_text().deliver().read()
+        fake.clock.advance(hours=1)
+
+        assert ["read"] == hit(fake)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_can_be_for_one_message(kind: str) -> None:
+    with listening() as (fake, _):
+        one, other = fake.send_text(), fake.send_text()
+        set_up(fake, kind, message=other, times=None)
+        one.deliver()
+        other.deliver()
+        fake.clock.advance(hours=1)
+
+        assert [other.id] == [a.event.message_id for a in fake.webhooks.attempts if a.fault]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_can_be_for_one_endpoint(kind: str) -> None:
+    with listening() as (fake, first):
+        second = fake.webhooks.receiver()
+        set_up(fake, kind, endpoint=second.endpoint, times=None)
+        fake.send_text()
+        fake.clock.advance(hours=1)
+
+        assert ["sent"] == statuses(first)
+        assert [second.endpoint] == [a.endpoint for a in fake.webhooks.attempts if a.fault]
+
+
+def test_a_fault_for_all_endpoints_counts_an_event_once() -> None:
+    with listening() as (fake, first):
+        second = fake.webhooks.receiver()
+        fault = fake.webhooks.drop()
+        fake.send_text().deliver()
+
+        assert [["delivered"], ["delivered"]] == [statuses(first), statuses(second)]
+        assert 1 == fault.fired
+
+
+def test_a_retry_is_not_concerned() -> None:
+    with listening(retry_after=[1]) as (fake, receiver):
+        receiver.respond(500)
+        fake.send_text()
+        fake.webhooks.drop(times=1, status="sent")
+        fake.clock.advance(1)
+
+        assert ["sent", "sent"] == statuses(receiver)
+        fake.send_text()
+        assert ["sent", "sent"] == statuses(receiver)
+
+
+# -- how it ends -----------------------------------------------------------------------------------
+
+
+def test_a_fault_is_over_when_it_is_removed() -> None:
+    with listening() as (fake, receiver):
+        fault = fake.webhooks.drop(times=None)
+        fake.send_text()
+        fault.remove()
+        fault.remove()
+        fake.send_text()
+
+        assert 1 == len(statuses(receiver))
+        assert 1 == fault.fired
+
+
+def test_a_fault_is_over_with_its_block() -> None:
+    with listening() as (fake, receiver):
+        with fake.webhooks.drop(times=None) as fault:
+            fake.send_text().deliver()
+        fake.send_text()
+
+        assert ["sent"] == statuses(receiver)
+        assert 2 == fault.fired
+
+
+def test_a_delay_that_began_goes_on_after_its_fault_is_removed() -> None:
+    with listening() as (fake, receiver):
+        with fake.webhooks.delay(60):
+            fake.send_text()
+        fake.clock.advance(60)
+
+        assert ["sent"] == statuses(receiver)
+
+
+def test_a_fault_names_itself() -> None:
+    with listening() as (fake, _):
+        fault = fake.webhooks.drop(status="read", start=2)
+
+        assert "drop(status='read', start=2)" == fault.description
+        assert "<Fault drop(status='read', start=2), fired 0 times>" == repr(fault)
+        assert "drop" == fault.kind
+        with fault:
+            fake.send_text().read()
+            fake.send_text().read()
+
+
+def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> None:
+    with pytest.warns(WebhookWarning) as caught, frozen_fake() as fake:
+        fake.webhooks.receiver()
+        message = fake.send_text()
+        fake.webhooks.duplicate(status="played")
+        fake.webhooks.drop(message=message, status="read")
+        fake.api.fail()
+
+    (warning,) = caught
+    lines = str(warning.message).splitlines()
+    assert "3 faults never fired, because nothing matched:" == lines[0]
+    assert "  duplicate(status='played'), set up at test_faults.py:" == lines[1].rstrip(
+        "0123456789"
+    )
+    assert f"  drop(message='{message.id}', status='read')" == lines[2].partition(", set up")[0]
+    assert "  api.fail(), set up at test_faults.py:" == lines[3].rstrip("0123456789")
+
+
+def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    with listening() as (fake, _):
+        fake.webhooks.drop()
+        fake.send_text()
+
+    assert [] == list(recwarn)
+
+
+def test_a_reset_forgets_faults_and_warns_of_none(recwarn: pytest.WarningsRecorder) -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.drop(times=None)
+        fake.webhooks.delay(60, status="read")
+        fake.api.fail()
+
+        fake.reset()
+        fake.send_text()
+
+        assert ["sent"] == statuses(receiver)
+    assert [] == list(recwarn)
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"times": 0}, ValueError, "times must be at least 1"),
+        ({"times": -1}, ValueError, "times must be at least 1"),
+        ({"times": 1.5}, TypeError, "times must be a whole number"),
+        ({"times": True}, TypeError, "times must be a whole number"),
+        ({"start": 0}, ValueError, "start must be at least 1"),
+        ({"start": "2"}, TypeError, "start must be a whole number"),
+        ({"start": None}, TypeError, "start must be a whole number"),
+        ({"status": ""}, ValueError, "status must not be empty"),
+        ({"status": 200}, TypeError, "status must be text"),
+        ({"message": "an id"}, TypeError, "a Message is needed"),
+        ({"endpoint": "http://127.0.0.1/"}, ValueError, "is not connected to this fake"),
+    ],
+)
+def test_a_bad_argument_is_refused_and_sets_nothing_up(
+    kind: str, options: Any, error: Any, words: str
+) -> None:
+    with listening() as (fake, _):
+        fake.send_text()
+        before = snapshot(fake)
+
+        with pytest.raises(error, match=words):
+            set_up(fake, kind, **options)
+
+        assert before == snapshot(fake)
+        assert [] == fake.webhooks.past_faults
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda w: w.delay(0), ValueError, "longer than nothing"),
+        (lambda w: w.delay(-1), ValueError, "must not be negative"),
+        (lambda w: w.delay("soon"), TypeError, "timedelta or a number of seconds"),
+        (lambda w: w.delay(True), TypeError, "timedelta or a number of seconds"),
+        (lambda w: w.delay(float("nan")), ValueError, "finite"),
+        (lambda w: w.tamper(b"body"), TypeError, "function of the body"),
+        (lambda w: w.sign(None), TypeError, "lambda request: {}"),
+        (lambda w: w.sign("secret"), TypeError, "takes the WebhookRequest and returns headers"),
+    ],
+)
+def test_a_fault_without_sense_is_refused(call: Any, error: Any, words: str) -> None:
+    with frozen_fake() as fake:
+        with pytest.raises(error, match=words):
+            call(fake.webhooks)
+
+        assert [] == fake._engine.outbox.faults
+
+
+def test_a_message_or_an_endpoint_of_another_fake_is_refused() -> None:
+    with listening() as (fake, _), ChatFake() as other:
+        stranger = other.send_text()
+        endpoint = other.webhooks.receiver().endpoint
+
+        with pytest.raises(ValueError, match="belongs to another fake"):
+            fake.webhooks.drop(message=stranger)
+        with pytest.raises(ValueError, match="is not connected to this fake"):
+            fake.webhooks.drop(endpoint=endpoint)
