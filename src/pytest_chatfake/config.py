@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from .arguments import text
 from .domain.account import Rules
 from .domain.facts import Failure
-from .domain.instants import duration
+from .domain.instants import SECOND, duration
 from .domain.money import Money, amount
 
 if TYPE_CHECKING:
@@ -192,6 +192,11 @@ class ChatFakeConfig:
         """
         _refuse_unknown(fields)
         return cls(**fields)
+
+    @property
+    def timeout_seconds(self) -> float:
+        """:attr:`timeout` in real seconds."""
+        return duration(self.timeout, "timeout") / SECOND
 
     @property
     def rules(self) -> Rules:

@@ -18,7 +18,7 @@ from .callsite import Line, calling_line
 from .clock import ProcessTime
 from .domain.account import Account
 from .domain.ids import Ids
-from .domain.instants import SECOND, duration, nanoseconds, stamp
+from .domain.instants import nanoseconds, stamp
 from .domain.money import amount
 from .domain.schedule import Schedule
 from .exceptions import ClockError, ClosedError
@@ -103,6 +103,7 @@ class Engine:
         """As :meth:`look`; in sync mode, what is queued is attempted before."""
         self.look()
         self._attempt()
+        self.outbox.wait()
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
@@ -190,6 +191,7 @@ class Engine:
     def _run(self, step: Iterator[None]) -> None:
         for _ in step:
             self._attempt()
+            self.outbox.wait()
         self.raise_errors()
 
     def attempt_now(self) -> None:
@@ -316,7 +318,7 @@ class Engine:
             ClosedError: It is.
         """
         if self.mode == "async" and self._handover is None:
-            self._handover = handover(duration(self.config.timeout, "timeout") / SECOND)
+            self._handover = handover(self.config.timeout_seconds)
         if self.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ..callsite import Line
     from ..config import Signer
     from ..domain.messages import MessageState
+    from .dispatch import Dispatch
     from .endpoints import Endpoint
     from .events import Event
-    from .outbox import Dispatch
 
 __all__ = ["Fault", "FaultKind", "shaped"]
 
@@ -83,7 +83,7 @@ class Fault(Occasions):
 
     def apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
         """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
-        if dispatch.dropped:
+        if dispatch.twist.dropped:
             yield dispatch
             return
         rest = tuple(one for one in dispatch.endpoints if one not in concerned)
@@ -96,15 +96,14 @@ class Fault(Occasions):
         if self.kind == "duplicate":
             yield shaped
             shaped = dispatch.part(hit)
-        shaped.fault = self.kind
-        if self.kind == "drop":
-            shaped.dropped = True
-        elif self.kind == "delay":
-            shaped.delay += self.delay
-        elif self.kind == "tamper":
-            shaped.change = self.change
-        elif self.kind == "sign":
-            shaped.signer = self.signer
+        twist = shaped.twist
+        shaped.twist = twist._replace(
+            fault=self.kind,
+            dropped=self.kind == "drop",
+            delay=twist.delay + self.delay,
+            change=self.change or twist.change,
+            signer=self.signer or twist.signer,
+        )
         yield shaped
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import text
 from ..config import check_signer, retry_delays
-from ..domain.instants import SECOND
-from ..domain.instants import duration as nanoseconds_of
 from .bad_day import BadDay
 from .endpoints import Endpoint
 from .headers import complete_headers
@@ -126,7 +124,7 @@ class Webhooks(BadDay):
             return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=self._portal)
         if handler is not None:
             return f"{_name(handler)}()", HandlerTarget(handler, portal=self._portal)
-        timeout = nanoseconds_of(self._engine.config.timeout, "timeout") / SECOND
+        timeout = self._engine.config.timeout_seconds
         return text(url, "the URL"), UrlTarget(text(url, "the URL"), timeout=timeout)
 
     def receiver(self) -> Receiver:

@@ -12,13 +12,12 @@ import threading
 from collections import defaultdict, deque
 from contextlib import ExitStack
 from contextvars import ContextVar
-from copy import copy
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from ..domain.instants import SECOND
 from ..exceptions import UndeliveredWebhooks
 from ..wire import EventWriter
+from .dispatch import Dispatch
 from .events import Attempt, Event
 from .faults import shaped
 from .forging import completed
@@ -26,11 +25,10 @@ from .requests import Answer, WebhookRequest
 from .signing import sign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
     from ..callsite import Line
-    from ..config import Signer
     from ..domain.facts import Fact
     from ..domain.ids import Ids
     from ..domain.messages import MessageState
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from .faults import Fault
     from .forging import Edit
 
-__all__ = ["Dispatch", "Outbox"]
+__all__ = ["Outbox"]
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -48,59 +46,6 @@ _MAX_DEPTH: Final = 1_000
 
 #: The outboxes whose attempts the running code is part of.
 _attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attempting", default=())
-
-
-class Dispatch:
-    """An event on its way to some endpoints.
-
-    Attributes:
-        event: The event.
-        endpoints: Where it goes.
-        depth: How many attempts led to it, each causing the next event.
-        number: Which attempt this will be.
-        due: When it was due, in nanoseconds; None: at once.
-        moment: When it was attempted, in nanoseconds: when it was due, if time jumped over that.
-        fault: The fault that shaped it, if any; the next four are what it did.
-        dropped: It never arrives.
-        delay: It starts that much later, in nanoseconds.
-        change: It changes the body after it was signed.
-        signer: It signs in place of the endpoint's own.
-    """
-
-    __slots__ = (
-        "change",
-        "delay",
-        "depth",
-        "dropped",
-        "due",
-        "endpoints",
-        "event",
-        "fault",
-        "moment",
-        "number",
-        "signer",
-    )
-
-    def __init__(
-        self, event: Event, endpoints: tuple[Endpoint, ...], depth: int, number: int = 1
-    ) -> None:
-        self.event = event
-        self.endpoints = endpoints
-        self.depth = depth
-        self.number = number
-        self.due: int | None = None
-        self.moment = 0
-        self.fault: str | None = None
-        self.dropped = False
-        self.delay = 0
-        self.change: Callable[[bytes], bytes] | None = None
-        self.signer: Signer | None = None
-
-    def part(self, endpoints: tuple[Endpoint, ...]) -> Dispatch:
-        """Return the same for these endpoints only."""
-        part = copy(self)
-        part.endpoints = endpoints
-        return part
 
 
 class Outbox:
@@ -117,6 +62,7 @@ class Outbox:
         self.endpoints: tuple[Endpoint, ...] = ()
         self._ever: list[Endpoint] = []
         self._listening: tuple[Endpoint, ...] = ()
+        self._drainer = 0
         self.in_flight = False
 
     def begin(self, ids: Ids) -> None:
@@ -133,7 +79,7 @@ class Outbox:
     def events_of(self, message_id: str) -> Sequence[Event]:
         """Return the events of a message, in order."""
         # The index is made when it is first asked for: many tests never ask.
-        for event in islice(self.events, self._indexed, None):
+        for event in self.events[self._indexed :]:
             self._by_message[event.message_id].append(event)
         self._indexed = len(self.events)
         return self._by_message.get(message_id, ())
@@ -199,12 +145,12 @@ class Outbox:
             self._enqueue(dispatch)
             return
         for part in shaped(dispatch, self.faults):
-            if part.dropped:
+            if part.twist.dropped:
                 for endpoint in part.endpoints:
                     part.moment = now
                     self._record(part, endpoint, Answer(None))
-            elif part.delay:
-                self._plan(part, now + part.delay)
+            elif part.twist.delay:
+                self._plan(part, now + part.twist.delay)
             else:
                 self._enqueue(part)
 
@@ -227,6 +173,7 @@ class Outbox:
         # Whoever emits while somebody else is at it relies on him: so look again after letting go.
         while self.queue and self._busy.acquire(blocking=False):
             self.in_flight = True
+            self._drainer = threading.get_ident()
             try:
                 while self.queue:
                     dispatch = self._next()
@@ -239,6 +186,13 @@ class Outbox:
                     self._raise_met()
             finally:
                 self._let_go()
+
+    def wait(self) -> None:
+        """Wait until a thread that is attempting has finished; not for attempts of one's own."""
+        if self.in_flight and self._drainer != threading.get_ident():
+            timeout = self._engine.config.timeout_seconds
+            if self._busy.acquire(timeout=timeout):
+                self._busy.release()
 
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
@@ -287,7 +241,7 @@ class Outbox:
             request = WebhookRequest(
                 event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
             )
-            signer = dispatch.signer or endpoint.signer
+            signer = dispatch.twist.signer or endpoint.signer
             if signer is not None:
                 try:
                     request.headers = {**endpoint.headers, **sign(signer, request)}
@@ -295,8 +249,8 @@ class Outbox:
                     self._record(dispatch, endpoint, error)
                     self._met = self._met or error
                     continue
-            if dispatch.change is not None:
-                request.body = dispatch.change(request.body)
+            if dispatch.twist.change is not None:
+                request.body = dispatch.twist.change(request.body)
             yield endpoint, request
 
     def _record(self, dispatch: Dispatch, endpoint: Endpoint, outcome: Outcome) -> None:
@@ -307,10 +261,10 @@ class Outbox:
         """
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
         attempt = Attempt(
-            dispatch.event, dispatch.number, endpoint, answer, dispatch.fault, dispatch.moment
+            dispatch.event, dispatch.number, endpoint, answer, dispatch.twist.fault, dispatch.moment
         )
         self.attempts.append(attempt)
-        if attempt.ok or dispatch.dropped:
+        if attempt.ok or dispatch.twist.dropped:
             return
         if dispatch.number <= len(endpoint.retry_after):
             retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)

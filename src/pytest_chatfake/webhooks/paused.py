@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from ..engine import Engine
     from ..plan import Performing
+    from .dispatch import Dispatch
     from .events import Event
-    from .outbox import Dispatch
 
 __all__ = ["Paused"]
 
