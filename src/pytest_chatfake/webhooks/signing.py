@@ -11,6 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from datetime import timedelta
+from math import isfinite
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
@@ -154,4 +155,6 @@ def _offset(offset: object) -> int:
         return int(offset.total_seconds())
     if isinstance(offset, bool) or not isinstance(offset, (int, float)):
         raise TypeError(f"offset must be a timedelta or seconds, not {offset!r}")
+    if not isfinite(offset):
+        raise ValueError(f"offset must be a finite length of time, not {offset!r}")
     return int(offset)
