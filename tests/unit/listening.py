@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from pytest_chatfake import WebhookWarning
 
 from .table import frozen_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_chatfake import ChatFake, Receiver
 
@@ -17,6 +20,16 @@ if TYPE_CHECKING:
 def listening(**config: Any) -> Iterator[tuple[ChatFake, Receiver]]:
     with frozen_fake(**config) as fake:
         yield fake, fake.webhooks.receiver()
+
+
+def warned(scenario: Callable[[ChatFake], object], **config: Any) -> list[str]:
+    """The texts of the warnings with which a fake ends after a scenario."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with frozen_fake(**config) as fake:
+            scenario(fake)
+    assert all(one.category is WebhookWarning for one in caught)
+    return [str(one.message) for one in caught]
 
 
 def statuses(receiver: Receiver) -> list[str]:

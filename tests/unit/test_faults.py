@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, WebhookWarning
+from pytest_chatfake import ChatFake
 
-from .listening import bodies, listening, snapshot, statuses, tried
+from .listening import bodies, listening, snapshot, statuses, tried, warned
 from .table import frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -293,35 +293,43 @@ def test_a_fault_names_itself() -> None:
 
 
 def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> None:
-    with pytest.warns(WebhookWarning) as caught, frozen_fake() as fake:
+    messages: list[str] = []
+
+    def scenario(fake: ChatFake) -> None:
         fake.webhooks.receiver()
         message = fake.send_text()
+        messages.append(message.id)
         fake.webhooks.duplicate(status="played")
         fake.webhooks.drop(message=message, status="read")
         fake.api.fail()
 
-    (warning,) = caught
-    lines = str(warning.message).splitlines()
-    assert "3 faults never fired, because nothing matched:" == lines[0]
-    assert "  duplicate(status='played'), set up at test_faults.py:" == lines[1].rstrip(
-        "0123456789"
-    )
-    assert f"  drop(message='{message.id}', status='read')" == lines[2].partition(", set up")[0]
-    assert "  api.fail(), set up at test_faults.py:" == lines[3].rstrip("0123456789")
+    (text,) = warned(scenario)
+    here = f"test_faults.py:{scenario.__code__.co_firstlineno}"
+    assert [
+        "3 faults never fired, because nothing matched:",
+        f"  duplicate(status='played'), set up at {line_after(here, 4)}",
+        f"  drop(message='{messages[0]}', status='read'), set up at {line_after(here, 5)}",
+        f"  api.fail(), set up at {line_after(here, 6)}",
+    ] == text.splitlines()
 
 
-def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt(
-    recwarn: pytest.WarningsRecorder,
-) -> None:
-    with listening() as (fake, _):
+def line_after(line: str, count: int) -> str:
+    file, _, number = line.partition(":")
+    return f"{file}:{int(number) + count}"
+
+
+def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
         fake.webhooks.drop()
         fake.send_text()
 
-    assert [] == list(recwarn)
+    assert [] == warned(scenario)
 
 
-def test_a_reset_forgets_faults_and_warns_of_none(recwarn: pytest.WarningsRecorder) -> None:
-    with listening() as (fake, receiver):
+def test_a_reset_forgets_faults_and_warns_of_none() -> None:
+    def scenario(fake: ChatFake) -> None:
+        receiver = fake.webhooks.receiver()
         fake.webhooks.drop(times=None)
         fake.webhooks.delay(60, status="read")
         fake.api.fail()
@@ -330,7 +338,8 @@ def test_a_reset_forgets_faults_and_warns_of_none(recwarn: pytest.WarningsRecord
         fake.send_text()
 
         assert ["sent"] == statuses(receiver)
-    assert [] == list(recwarn)
+
+    assert [] == warned(scenario)
 
 
 # -- bad input -------------------------------------------------------------------------------------

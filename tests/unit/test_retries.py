@@ -1,0 +1,274 @@
+"""Attempts that failed are made again, on the fake's clock."""
+
+from __future__ import annotations
+
+import socket
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from pytest_chatfake import ChatFake
+
+from .listening import bodies, listening, snapshot, statuses, tried, warned
+from .table import frozen_fake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def seconds(fake: ChatFake) -> list[float]:
+    """When the attempts were made, in seconds after noon."""
+    return [(one.at - NOON).total_seconds() for one in fake.webhooks.attempts]
+
+
+def closed_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"http://127.0.0.1:{server.getsockname()[1]}/"
+
+
+def test_without_the_knob_an_attempt_is_made_once() -> None:
+    with listening() as (fake, receiver):
+        receiver.respond(500)
+        fake.send_text()
+        fake.clock.advance(days=1)
+
+        assert [("sent", 1, None, 500)] == tried(fake)
+
+
+def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_it() -> None:
+    with listening(retry_after=[10, 30.5, timedelta(minutes=5)]) as (fake, receiver):
+        receiver.respond(503, times=100)
+        fake.send_text()
+        fake.clock.advance(hours=1)
+
+        assert [0, 10, 40.5, 340.5] == seconds(fake)
+        assert [1, 2, 3, 4] == [one.number for one in fake.webhooks.attempts]
+        assert [503] * 4 == [one.status_code for one in fake.webhooks.attempts]
+
+
+def test_it_stops_at_the_first_success() -> None:
+    with listening(retry_after=[10, 30, 300]) as (fake, receiver):
+        receiver.respond(500, times=2)
+        fake.send_text().deliver()
+        fake.clock.advance(hours=1)
+
+        assert [
+            ("sent", 1, None, 500),
+            ("delivered", 1, None, 500),
+            ("sent", 2, None, 200),
+            ("delivered", 2, None, 200),
+        ] == tried(fake)
+        assert None is fake.clock.next_due
+
+
+def test_a_retry_has_the_same_id_and_the_same_bytes() -> None:
+    with listening(retry_after=[10, 30]) as (fake, receiver):
+        receiver.respond(500, times=2)
+        fake.send_text()
+        fake.clock.advance(hours=1)
+
+        assert 3 == len(receiver.requests)
+        assert 1 == len(set(bodies(receiver)))
+        assert [fake.events[0].id] * 3 == [request.id for request in receiver.requests]
+        assert [1, 2, 3] == [request.number for request in receiver.requests]
+
+
+def test_a_retry_is_signed_anew_at_its_own_time() -> None:
+    with listening(retry_after=[10], signer=lambda request: {"X-Time": str(request.timestamp)}) as (
+        fake,
+        receiver,
+    ):
+        receiver.respond(500)
+        fake.send_text()
+        fake.clock.advance(hours=1)
+
+        noon = int(NOON.timestamp())
+        assert [str(noon), str(noon + 10)] == [r.headers["X-Time"] for r in receiver.requests]
+
+
+@pytest.mark.parametrize("status", [199 + 101, 301, 404, 410, 429, 500, 599])
+def test_whatever_is_not_2xx_is_tried_again(status: int) -> None:
+    with frozen_fake(retry_after=[1]) as fake:
+        fake.webhooks.connect(handler=lambda request: status)
+        fake.send_text()
+        fake.clock.advance(1)
+
+        assert [1, 2] == [one.number for one in fake.webhooks.attempts]
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 299])
+def test_any_2xx_is_a_success(status: int) -> None:
+    with frozen_fake(retry_after=[1]) as fake:
+        fake.webhooks.connect(handler=lambda request: status)
+        fake.send_text()
+        fake.clock.advance(1)
+
+        assert [1] == [one.number for one in fake.webhooks.attempts]
+
+
+def test_a_refused_connection_is_tried_again() -> None:
+    with frozen_fake(retry_after=[1]) as fake:
+        fake.webhooks.connect(closed_port())
+        fake.send_text()
+        fake.clock.advance(1)
+
+        first, second = fake.webhooks.attempts
+        assert [1, 2] == [first.number, second.number]
+        for one in (first, second):
+            assert isinstance(one.error, ConnectionRefusedError)
+            assert None is one.status_code
+
+
+def test_an_answer_that_is_too_late_is_tried_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:  # accepts, and never answers
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        with frozen_fake(retry_after=[1], timeout=0.05) as fake:
+            fake.webhooks.connect(url)
+            fake.send_text()
+            fake.clock.advance(1)
+
+            first, second = fake.webhooks.attempts
+            assert isinstance(first.error, TimeoutError)
+            assert isinstance(second.error, TimeoutError)
+
+
+def test_with_retries_an_exception_is_an_attempt_that_failed() -> None:
+    def app(request: Any) -> None:
+        if request.number == 1:
+            raise KeyError("not ready")
+
+    with frozen_fake(retry_after=[10]) as fake:
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+        fake.clock.advance(10)
+
+        assert [("sent", 1, None, None), ("sent", 2, None, 200)] == tried(fake)
+        assert isinstance(fake.webhooks.attempts[0].error, KeyError)
+
+
+def test_other_events_go_on_meanwhile_so_order_breaks_as_in_production() -> None:
+    with listening(retry_after=[60]) as (fake, receiver):
+        receiver.respond(500)
+        fake.send_text().deliver().read()
+        fake.clock.advance(60)
+
+        assert ["sent", "delivered", "read", "sent"] == statuses(receiver)
+
+
+def test_only_the_endpoint_that_failed_is_tried_again() -> None:
+    with listening(retry_after=[1]) as (fake, first):
+        second = fake.webhooks.receiver()
+        second.respond(500)
+        fake.send_text()
+        fake.clock.advance(1)
+
+        assert ["sent"] == statuses(first)
+        assert ["sent", "sent"] == statuses(second)
+
+
+def test_an_endpoint_may_have_retries_of_its_own_or_none() -> None:
+    with frozen_fake(retry_after=[1]) as fake:
+        counts = dict.fromkeys(["config", "own", "none"], 0)
+
+        def failing(name: str) -> Any:
+            def app(request: Any) -> int:
+                counts[name] += 1
+                return 500
+
+            return app
+
+        fake.webhooks.connect(handler=failing("config"))
+        fake.webhooks.connect(handler=failing("own"), retry_after=[1, 1, 1])
+        fake.webhooks.connect(handler=failing("none"), retry_after=[])
+        fake.send_text()
+        fake.clock.advance(60)
+
+        assert {"config": 2, "own": 4, "none": 1} == counts
+
+
+def test_a_disconnected_endpoint_gets_no_retry() -> None:
+    with listening(retry_after=[1]) as (fake, receiver):
+        receiver.respond(500)
+        fake.send_text()
+        receiver.endpoint.disconnect()
+        fake.clock.advance(1)
+
+        assert ["sent"] == statuses(receiver)
+
+
+def test_a_delay_of_nothing_is_a_retry_at_the_same_moment() -> None:
+    with listening(retry_after=[0, 0]) as (fake, receiver):
+        receiver.respond(500, times=2)
+        fake.send_text()
+        fake.settle()
+
+        assert [0, 0, 0] == seconds(fake)
+        assert [1, 2, 3] == [one.number for one in fake.webhooks.attempts]
+
+
+def app_that_answers(*answers: int) -> Any:
+    left = list(answers)
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        start_response(f"{left.pop(0)} whatever", [])
+        return []
+
+    return app
+
+
+def test_a_retry_that_made_it_good_needs_no_warning() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app_that_answers(500, 200))
+        fake.send_text()
+        fake.clock.advance(1)
+
+    assert [] == warned(scenario, retry_after=[1])
+
+
+def test_a_retry_that_is_still_to_come_needs_no_warning() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app_that_answers(500))
+        fake.send_text()
+
+    assert [] == warned(scenario, retry_after=[1])
+
+
+def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app_that_answers(500, 500, 500), path="/hooks")
+        fake.send_text()
+        fake.clock.advance(10)
+
+    (text,) = warned(scenario, retry_after=[1, 1])
+    head, line = text.splitlines()
+    assert "1 attempt failed, and the test did not look at fake.webhooks.attempts:" == head
+    assert line.startswith("  sent of message ")
+    assert (
+        " at app_that_answers.<locals>.app (WSGI) /hooks: answered 500; caused at "
+        f"test_retries.py:{scenario.__code__.co_firstlineno + 2}"
+    ) in line
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        ([-1], ValueError, r"retry_after\[0\] must not be negative"),
+        ([10, "30"], TypeError, r"retry_after\[1\] must be a timedelta or a number of seconds"),
+        ([True], TypeError, r"retry_after\[0\]"),
+        ([float("nan")], ValueError, r"retry_after\[0\] must be a finite"),
+        ([float("inf")], ValueError, r"retry_after\[0\] must be a finite"),
+        (10, TypeError, r"a list of seconds such as \[10, 30\]"),
+        ("10", TypeError, r"a list of seconds such as \[10, 30\]"),
+        ([timedelta(-1)], ValueError, r"retry_after\[0\] must not be negative"),
+    ],
+)
+def test_bad_delays_are_refused_in_the_configuration_and_on_connect(
+    value: Any, error: Any, words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        ChatFake(retry_after=value)
+    with frozen_fake() as fake:
+        before = snapshot(fake)
+        with pytest.raises(error, match=words):
+            fake.webhooks.connect(handler=print, retry_after=value)
+        assert before == snapshot(fake)

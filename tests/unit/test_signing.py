@@ -1,0 +1,299 @@
+"""Signatures: held against a library and vectors from elsewhere, and broken on purpose."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from pytest_chatfake import ChatFake, HmacSigner, StandardWebhooksSigner
+
+from .listening import bodies, listening, snapshot, statuses
+from .table import START, frozen_fake
+
+SECRET = "whsec_" + base64.b64encode(b"thirty-two bytes of a test secret").decode()
+REQUEST: Any = SimpleNamespace(id="evt_1", body=b'{"a":1}', timestamp=1_767_268_800)
+
+
+# -- vectors ---------------------------------------------------------------------------------------
+
+
+def hmac_sha256(key: bytes, message: bytes) -> bytes:
+    """HMAC-SHA256 from its definition (RFC 2104), without the hmac module."""
+    key = hashlib.sha256(key).digest() if len(key) > 64 else key
+    key = key.ljust(64, b"\0")
+    inner = hashlib.sha256(bytes(b ^ 0x36 for b in key) + message).digest()
+    return hashlib.sha256(bytes(b ^ 0x5C for b in key) + inner).digest()
+
+
+def test_the_definition_used_here_agrees_with_the_standards_own_vector() -> None:
+    # RFC 4231, test case 2.
+    expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+    assert expected == hmac_sha256(b"Jefe", b"what do ya want for nothing?").hex()
+
+
+@pytest.mark.parametrize("secret", ["secret", b"secret", "sëcret", "k" * 100])
+def test_an_hmac_signature_is_over_timestamp_dot_body(secret: Any) -> None:
+    key = secret if isinstance(secret, bytes) else secret.encode()
+    expected = hmac_sha256(key, b'1767268800.{"a":1}').hex()
+
+    assert {"X-Signature": f"t=1767268800,s={expected}"} == HmacSigner(secret)(REQUEST)
+
+
+def test_an_hmac_signature_that_was_computed_elsewhere() -> None:
+    # printf '1767268800.{"a":1}' | openssl dgst -sha256 -hmac secret
+    expected = "74202c07965d1b2482dfa68a9aada406bf539d8a99a02132b61f15c19ef518da"
+
+    assert {"X-Signature": f"t=1767268800,s={expected}"} == HmacSigner("secret")(REQUEST)
+
+
+def test_header_and_format_are_the_teams_own() -> None:
+    signer = HmacSigner("secret", header="X-Hub-Signature-256", format="sha256={signature}")
+
+    expected = hmac_sha256(b"secret", b'1767268800.{"a":1}').hex()
+    assert {"X-Hub-Signature-256": f"sha256={expected}"} == signer(REQUEST)
+
+
+@pytest.mark.parametrize("secret", [SECRET, SECRET.removeprefix("whsec_")])
+def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret: str) -> None:
+    signed = hmac_sha256(b"thirty-two bytes of a test secret", b'evt_1.1767268800.{"a":1}')
+
+    assert {
+        "webhook-id": "evt_1",
+        "webhook-timestamp": "1767268800",
+        "webhook-signature": "v1," + base64.b64encode(signed).decode(),
+    } == StandardWebhooksSigner(secret)(REQUEST)
+
+
+def test_a_standard_secret_may_be_its_own_bytes() -> None:
+    by_bytes = StandardWebhooksSigner(b"thirty-two bytes of a test secret")
+
+    assert StandardWebhooksSigner(SECRET)(REQUEST) == by_bytes(REQUEST)
+
+
+# -- on real attempts ------------------------------------------------------------------------------
+
+
+def test_the_standardwebhooks_package_accepts_every_attempt_retries_too() -> None:
+    with listening(signer=StandardWebhooksSigner(SECRET), retry_after=[60]) as (fake, receiver):
+        receiver.respond(500)
+        fake.send_text("Grüße, 你好").deliver().read()
+        fake.clock.advance(60)
+
+        verifier = Webhook(SECRET)
+        ours = StandardWebhooksSigner(SECRET)
+        assert 4 == len(receiver.requests)
+        for request in receiver.requests:
+            headers = dict(request.headers)
+            # The library compares with its own idea of now, so the retry is verified at its time.
+            moment = datetime.fromtimestamp(int(headers["webhook-timestamp"]), UTC)
+            assert (
+                verifier.sign(request.id, moment, request.body.decode())
+                == (headers["webhook-signature"])
+            )
+            assert ours(request).items() <= headers.items()
+        last = receiver.requests[-1]
+        assert json.loads(last.body) == verifier.verify(last.body, dict(last.headers))
+        assert str(START + 60) == last.headers["webhook-timestamp"]
+
+
+@pytest.mark.parametrize("offset", [-301, 301, timedelta(minutes=-6), timedelta(minutes=6)])
+def test_a_stale_or_future_timestamp_is_signed_rightly_and_refused_by_the_package(
+    offset: Any,
+) -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.sign(StandardWebhooksSigner(SECRET, offset=offset))
+        fake.send_text()
+
+        (request,) = receiver.requests
+        with pytest.raises(WebhookVerificationError, match="timestamp"):
+            Webhook(SECRET).verify(request.body, dict(request.headers))
+
+
+def test_a_wrong_secret_a_changed_body_and_a_missing_header_are_refused_by_the_package() -> None:
+    wrong = "whsec_" + base64.b64encode(b"another").decode()
+    with listening(signer=StandardWebhooksSigner(SECRET)) as (fake, receiver):
+        fake.webhooks.sign(StandardWebhooksSigner(wrong))
+        fake.webhooks.tamper(start=2)
+        fake.webhooks.sign(lambda request: {}, start=3)
+        fake.send_text().deliver().read()
+
+        verifier = Webhook(SECRET)
+        assert 3 == len(receiver.requests)
+        for request in receiver.requests:
+            with pytest.raises(WebhookVerificationError):
+                verifier.verify(request.body, dict(request.headers))
+
+
+def test_an_hmac_signature_verifies_over_the_exact_bytes_at_the_apps_time() -> None:
+    with listening(signer=HmacSigner("secret")) as (fake, receiver):
+        fake.clock.advance(microseconds=999_999)  # Unix seconds are whole
+        fake.send_text()
+
+        (request,) = receiver.requests
+        signed = f"{START}.".encode() + request.body
+        expected = hmac.new(b"secret", signed, "sha256").hexdigest()
+        assert f"t={START},s={expected}" == request.headers["X-Signature"]
+        assert START == request.timestamp
+
+
+@pytest.mark.parametrize(("offset", "timestamp"), [(-600, START - 600), (600.9, START + 600)])
+def test_an_hmac_timestamp_can_be_stale_or_from_the_future(offset: Any, timestamp: int) -> None:
+    with listening(signer=HmacSigner("s", offset=offset)) as (fake, receiver):
+        fake.send_text()
+
+        assert receiver.requests[0].headers["X-Signature"].startswith(f"t={timestamp},s=")
+
+
+def test_an_endpoint_may_have_a_signer_of_its_own() -> None:
+    with listening(signer=lambda request: {"X-Signature": "config"}) as (fake, receiver):
+        seen: list[str] = []
+        fake.webhooks.connect(
+            handler=lambda request: seen.append(request.headers["X-Signature"]),
+            signer=lambda request: {"X-Signature": "own"},
+        )
+        fake.send_text()
+
+        assert ["own"] == seen
+        assert "config" == receiver.requests[0].headers["X-Signature"]
+
+
+def test_a_signer_sees_the_whole_request() -> None:
+    seen: list[Any] = []
+
+    def signer(request: Any) -> dict[str, str]:
+        seen.append(
+            (request.id, request.event, request.body, request.timestamp, request.number,
+             request.endpoint, request.headers["Content-Type"], request.json()["type"])
+        )  # fmt: skip
+        return {}
+
+    with listening(signer=signer) as (fake, receiver):
+        fake.send_text()
+        event = fake.events[0]
+
+        expected = (event.id, event, event.body, START, 1, receiver.endpoint,
+                    "application/json", "chat.message.updated")  # fmt: skip
+        assert [expected] == seen
+
+
+def test_without_a_signer_nothing_is_signed() -> None:
+    with listening() as (fake, receiver):
+        fake.send_text()
+
+        assert {"Content-Type": "application/json"} == receiver.requests[0].headers
+
+
+# -- bad signers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("result", [None, "X-Signature: 1", {"X-Signature": 1}, {1: "x"}, ["a"]])
+def test_a_signer_that_returns_no_mapping_of_texts_is_named(result: Any) -> None:
+    with frozen_fake(signer=lambda request: result) as fake:
+        fake.webhooks.connect(handler=lambda request: None)
+
+        with pytest.raises(TypeError, match="must return a mapping of header names to texts"):
+            fake.send_text()
+
+        assert isinstance(fake.webhooks.attempts[0].error, TypeError)
+
+
+@pytest.mark.parametrize("options", [{}, {"raise_exceptions": False}, {"retry_after": [1]}])
+def test_a_signer_that_raises_is_never_let_pass_and_keeps_nothing_from_the_others(
+    options: Any,
+) -> None:
+    def broken(request: Any) -> dict[str, str]:
+        raise KeyError("no secret")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: None, signer=broken, **options)
+        other = fake.webhooks.receiver()
+
+        with pytest.raises(KeyError, match="no secret"):
+            fake.send_text()
+
+        assert ["sent"] == statuses(other)
+        assert [KeyError, type(None)] == [type(one.error) for one in fake.webhooks.attempts]
+
+
+def test_the_first_of_two_errors_is_the_one_that_surfaces() -> None:
+    def raising(error: Exception) -> Any:
+        def app(request: Any) -> None:
+            raise error
+
+        return app
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=raising(KeyError("first")))
+        fake.webhooks.connect(handler=raising(ValueError("second")))
+
+        with pytest.raises(KeyError, match="first"):
+            fake.send_text()
+
+        assert [KeyError, ValueError] == [type(one.error) for one in fake.webhooks.attempts]
+
+
+@pytest.mark.parametrize("signer", ["secret", 1, {"X-Signature": "1"}])
+def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
+    with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):
+        ChatFake(signer=signer)
+    with frozen_fake() as fake:
+        before = snapshot(fake)
+        with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):
+            fake.webhooks.connect(handler=print, signer=signer)
+        assert before == snapshot(fake)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: HmacSigner(1), TypeError, "secret must be text or bytes, not int"),
+        (lambda: HmacSigner(None), TypeError, "secret must be text or bytes, not NoneType"),
+        (lambda: HmacSigner(""), ValueError, "secret must not be empty"),
+        (lambda: HmacSigner(b""), ValueError, "secret must not be empty"),
+        (lambda: HmacSigner("s", header=1), TypeError, "header must be text"),
+        (lambda: HmacSigner("s", header=""), ValueError, "header's name such as 'X-Signature'"),
+        (lambda: HmacSigner("s", header="X: Y"), ValueError, "header's name such as"),
+        (lambda: HmacSigner("s", header="X-Ü"), ValueError, "header's name such as"),
+        (lambda: HmacSigner("s", format=1), TypeError, "format must be text"),
+        (lambda: HmacSigner("s", format="t={timestamp}"), ValueError, "must contain {signature}"),
+        (lambda: HmacSigner("s", format="{signature}{id}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", format="{signature}{}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", format="{signature"), ValueError, "expected '}'"),
+        (lambda: HmacSigner("s", offset="5"), TypeError, "offset must be a timedelta or seconds"),
+        (lambda: HmacSigner("s", offset=True), TypeError, "offset must be a timedelta or seconds"),
+        (lambda: HmacSigner("s", offset=float("nan")), ValueError, "offset must be"),
+        (lambda: StandardWebhooksSigner(1), TypeError, "secret must be text or bytes, not int"),
+        (lambda: StandardWebhooksSigner(""), ValueError, "secret must not be empty"),
+        (lambda: StandardWebhooksSigner("whsec_"), ValueError, "secret must not be empty"),
+        (lambda: StandardWebhooksSigner("not base64!"), ValueError, "this text is not base64"),
+        (lambda: StandardWebhooksSigner("whsec_ü"), ValueError, "this text is not base64"),
+        (lambda: StandardWebhooksSigner(SECRET, offset=[]), TypeError, "offset must be"),
+    ],
+)  # fmt: skip
+def test_a_signer_is_refused_where_it_is_made(make: Any, error: Any, words: str) -> None:
+    with pytest.raises(error, match=words):
+        make()
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "HmacSigner(..., header='X-Signature', format='t={timestamp},s={signature}')" == repr(
+        HmacSigner("hush")
+    )
+    assert "StandardWebhooksSigner(...)" == repr(StandardWebhooksSigner(SECRET))
+
+
+def test_signing_changes_no_byte_of_the_body() -> None:
+    with listening() as (plain, receiver):
+        plain.send_text("é")
+        unsigned = bodies(receiver)
+    with listening(signer=HmacSigner("s")) as (signed, receiver):
+        signed.send_text("é")
+        assert unsigned == bodies(receiver)
