@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.dialects.sqlite import insert
@@ -50,7 +50,7 @@ class Store:
         An event that comes again, or late, finds a status that it may not replace.
         """
         told = event.message
-        values = {
+        values: dict[str, Any] = {
             "status": told.status,
             "price": told.price,
             "currency": told.currency,

@@ -1,0 +1,7 @@
+"""The addresses."""
+
+from django.urls import path
+
+from . import views
+
+urlpatterns = [path("hooks/chat", views.receive)]
