@@ -62,6 +62,7 @@ class Outbox:
         self.endpoints: tuple[Endpoint, ...] = ()
         self._ever: list[Endpoint] = []
         self._listening: tuple[Endpoint, ...] = ()
+        self.paused: list[Dispatch] | None = None
         self._drainer = 0
         self.in_flight = False
 
@@ -73,7 +74,8 @@ class Outbox:
         self._indexed = 0
         self.attempts: list[Attempt] = []
         self.queue: deque[Dispatch] = deque()
-        self.paused: list[Dispatch] | None = None
+        if self.paused is not None:
+            self.paused.clear()  # its block goes on, and holds back what comes now
         self.faults: list[Fault] = []
 
     def events_of(self, message_id: str) -> Sequence[Event]:
