@@ -201,12 +201,13 @@ class ChatFake(Sending, Expectations):
     def reset(self) -> Performing:
         """Begin as new: no messages, the opening balance, ids from the start.
 
-        Endpoints and routes stay; faults and records go.
+        Endpoints and routes stay; recipients, faults and records go, a receiver's too.
         """
 
         def forget() -> None:
             self.api.forget()
             self.webhooks.forget()
+            self._recipients.clear()
 
         return self._engine.reset(forget)
 

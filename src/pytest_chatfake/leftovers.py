@@ -85,7 +85,7 @@ def _overlooked(attempts: list[Attempt], seen: int) -> Iterator[Attempt]:
         (id(one.event), id(one.endpoint)) for one in attempts if one.ok and one.fault is None
     }
     for one in attempts[seen:]:
-        retried = one.number <= len(one.endpoint.retry_after)
+        retried = one.number <= len(one.endpoint.retries)
         if (
             not one.ok
             and one.fault is None

@@ -119,15 +119,16 @@ def _money(engine: Engine, message: MessageState) -> Iterable[_Row]:
     for entry in engine.account.ledger.entries:
         if entry.message_id == message.id:
             event = 0 if entry.kind == "hold" else 1  # what follows sent moves the rest
-            yield _Row(entry.moment, event, 0, entry.kind, number(entry.amount))
+            kind = 1 if entry.kind == "charge" else 0  # a charge follows its release
+            yield _Row(entry.moment, event, kind, entry.kind, number(entry.amount))
     if message.dropped_at is not None:
-        yield _Row(message.dropped_at, 1, 1, "dropped", "undelivered for too long; no event")
+        yield _Row(message.dropped_at, 1, 2, "dropped", "undelivered for too long; no event")
 
 
 def _events(engine: Engine, message: MessageState) -> Iterable[_Row]:
     for index, event in enumerate(engine.outbox.events_of(message.id)):
         caused = f"{event.id}, caused at {event.line}" if event.line else event.id
-        yield _Row(event.moment, index, 2, f"event {event.status}", caused)
+        yield _Row(event.moment, index, 3, f"event {event.status}", caused)
 
 
 def _attempts(engine: Engine, message: MessageState) -> Iterable[_Row]:
@@ -137,5 +138,5 @@ def _attempts(engine: Engine, message: MessageState) -> Iterable[_Row]:
             fault = f" ({attempt.fault})" if attempt.fault else ""
             what = f"attempt {attempt.number} at {attempt.event.status}{fault}"
             yield _Row(
-                attempt.moment, index, 3, what, f"{attempt.endpoint.name}: {attempt.outcome}"
+                attempt.moment, index, 4, what, f"{attempt.endpoint.name}: {attempt.outcome}"
             )

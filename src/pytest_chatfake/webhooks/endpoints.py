@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Endpoint:
         headers: What every attempt carries beside a signature.
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
-        retry_after: When attempts that failed are made again, in nanoseconds after the failure.
+        retries: The same as :attr:`retry_after`, in nanoseconds.
         signer: Signs its attempts.
         scripted: Whether its answers are written by the test: then a failed attempt is no news.
         connected: Whether it still gets events.
@@ -35,7 +36,7 @@ class Endpoint:
         "headers",
         "name",
         "raise_exceptions",
-        "retry_after",
+        "retries",
         "scripted",
         "signer",
         "target",
@@ -49,7 +50,7 @@ class Endpoint:
         headers: Mapping[str, str],
         events: frozenset[str],
         raise_exceptions: bool,
-        retry_after: tuple[int, ...],
+        retries: tuple[int, ...],
         signer: Signer | None,
         scripted: bool,
         disconnect: Callable[[Endpoint], None],
@@ -59,7 +60,7 @@ class Endpoint:
         self.headers = headers
         self.events = events
         self.raise_exceptions = raise_exceptions
-        self.retry_after = retry_after
+        self.retries = retries
         self.signer = signer
         self.scripted = scripted
         self.connected = True
@@ -67,6 +68,11 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"<Endpoint {self.name}{'' if self.connected else ' (disconnected)'}>"
+
+    @property
+    def retry_after(self) -> tuple[timedelta, ...]:
+        """How long after each failure an attempt is made again."""
+        return tuple(timedelta(microseconds=delay // 1_000) for delay in self.retries)
 
     def disconnect(self) -> None:
         """Stop attempts to this endpoint, planned retries included. Twice does no harm."""

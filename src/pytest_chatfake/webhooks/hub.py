@@ -34,6 +34,7 @@ class Webhooks(BadDay):
         super().__init__(engine)
         self._portal = portal
         self.seen = 0
+        self._receivers: list[Receiver] = []
 
     # Endpoints
 
@@ -99,7 +100,7 @@ class Webhooks(BadDay):
             headers=_headers(headers),
             events=types,
             raise_exceptions=raise_exceptions,
-            retry_after=delays,
+            retries=delays,
             signer=signer or config.signer,
             scripted=handler is not None,
             disconnect=self._outbox.disconnect,
@@ -131,6 +132,7 @@ class Webhooks(BadDay):
         """Connect a receiver that records what it gets, for tests without an app."""
         receiver = Receiver(self._engine)
         receiver.endpoint = self.connect(handler=receiver)
+        self._receivers.append(receiver)
         return receiver
 
     def disconnect(self) -> None:
@@ -166,6 +168,8 @@ class Webhooks(BadDay):
         """Forget what was looked at and what was to go wrong; the outbox forgets the rest."""
         self.seen = 0
         self.past_faults.clear()
+        for receiver in self._receivers:
+            receiver.forget()
 
 
 def _types(events: Iterable[str]) -> list[str]:

@@ -268,14 +268,14 @@ class Outbox:
         self.attempts.append(attempt)
         if attempt.ok or dispatch.twist.dropped:
             return
-        if dispatch.number <= len(endpoint.retry_after):
+        if dispatch.number <= len(endpoint.retries):
             retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-            self._plan(retry, dispatch.moment + endpoint.retry_after[dispatch.number - 1])
+            self._plan(retry, dispatch.moment + endpoint.retries[dispatch.number - 1])
         if not isinstance(outcome, BaseException):
             return
         if not isinstance(outcome, Exception):
             raise outcome
-        if endpoint.raise_exceptions and not endpoint.retry_after:
+        if endpoint.raise_exceptions and not endpoint.retries:
             outcome.add_note(
                 f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"

@@ -43,6 +43,12 @@ class Receiver:
             self._requests.append(request)
             return self._answers.pop(0) if self._answers else 200
 
+    def forget(self) -> None:
+        """Forget what it got and what it was to answer."""
+        with self._lock:
+            self._requests.clear()
+            self._answers.clear()
+
     @property
     def requests(self) -> Sequence[WebhookRequest]:
         """What it got, attempt by attempt, in order.
