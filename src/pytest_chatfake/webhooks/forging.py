@@ -7,7 +7,7 @@ Fields are named by their path: ``totalPrice`` and ``conversation.expireTime`` a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from ..domain.messages import CATALOGUE
 from ..wire import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import TypeAlias
 
     from ..domain.messages import MessageState
@@ -62,9 +61,9 @@ def edits(
         TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
         ValueError: ``raw`` is given with one of the others.
     """
-    if isinstance(remove, (str, bytes)) or not all(isinstance(path, str) for path in remove):
-        raise TypeError(f'remove must be a list of fields such as ["chatMessage"], not {remove!r}')
-    paths = list(remove)
+    paths = None if isinstance(remove, (str, bytes)) or not isinstance(remove, Iterable) else [*remove]
+    if paths is None or not all(isinstance(path, str) for path in paths):
+        raise TypeError(f'remove must be a list of fields such as ["totalPrice"], not {remove!r}')
     if changes is not None and not isinstance(changes, Mapping):
         raise TypeError(f"changes must be a mapping of fields to values, not {changes!r}")
     if raw is not None:

@@ -68,7 +68,7 @@ class Paused:
             ValueError: There is no such order, or an index is there twice.
             IndexError: There is no event of that index.
         """
-        self._check(order)
+        order = self._checked(order)
 
         def run() -> Iterator[None]:
             with self._engine.lock:
@@ -77,14 +77,14 @@ class Paused:
 
         return self._engine.step("release()", run)
 
-    def _check(self, order: str | Iterable[Any]) -> None:
+    def _checked(self, order: str | Iterable[Any]) -> str | list[int]:
         if isinstance(order, str):
             if order not in _ORDERS:
                 choices = ", ".join(map(repr, _ORDERS))
                 raise ValueError(
                     f"order must be one of {choices} or a list of indices, not {order!r}"
                 )
-            return
+            return order
         try:
             indices = list(order)
         except TypeError:
@@ -93,8 +93,9 @@ class Paused:
             raise TypeError(f"order must be a list of whole numbers, not {order!r}")
         if len(set(indices)) != len(indices):
             raise ValueError(f"order has an index twice: {order!r}")
+        return indices
 
-    def _indices(self, order: str | Sequence[int], seed: int | str | None) -> list[int]:
+    def _indices(self, order: str | list[int], seed: int | str | None) -> list[int]:
         everything = list(range(len(self._held)))
         if order == "reversed":
             everything.reverse()
@@ -107,7 +108,7 @@ class Paused:
                     f"there is no event {wrong[0]} in the queue: it holds {len(everything)}, "
                     f"counted from 0"
                 )
-            return list(order)
+            return order
         return everything
 
     def _let_out(self, indices: list[int]) -> None:
