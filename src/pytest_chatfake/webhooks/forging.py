@@ -61,7 +61,9 @@ def edits(
         TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
         ValueError: ``raw`` is given with one of the others.
     """
-    paths = None if isinstance(remove, (str, bytes)) or not isinstance(remove, Iterable) else [*remove]
+    paths = (
+        None if isinstance(remove, (str, bytes)) or not isinstance(remove, Iterable) else [*remove]
+    )
     if paths is None or not all(isinstance(path, str) for path in paths):
         raise TypeError(f'remove must be a list of fields such as ["totalPrice"], not {remove!r}')
     if changes is not None and not isinstance(changes, Mapping):
