@@ -1,0 +1,319 @@
+"""Events that the service would not send (`emit`), and events that come again (`redeliver`)."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pytest_chatfake import ChatFake, ClosedError, Naming
+from pytest_chatfake.schema import event_model
+
+from .listening import bodies, listening, snapshot, statuses, warned
+from .presence import SCHEMA
+from .table import frozen_fake
+
+STATES = ["sent", "delivered", "read", "failed"]
+
+
+def bring(fake: ChatFake, state: str) -> Any:
+    message = fake.send_text("Hello")
+    match state:
+        case "delivered":
+            message.deliver()
+        case "read":
+            message.deliver().read()
+        case "failed":
+            message.fail()
+        case "dropped":
+            fake.clock.advance(days=30)
+    return message
+
+
+def money(fake: ChatFake) -> Any:
+    return fake.balance, list(fake.ledger)
+
+
+# -- emit ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forged", STATES)
+@pytest.mark.parametrize("state", [*STATES, "dropped"])
+def test_any_status_can_follow_any_other_and_status_and_money_stay(state: str, forged: str) -> None:
+    with listening() as (fake, receiver):
+        message = bring(fake, state)
+        fake.clock.advance(seconds=5)
+        before = message.status, message.dropped, message.total_price, money(fake)
+
+        fake.webhooks.emit(message, forged)
+
+        assert before == (message.status, message.dropped, message.total_price, money(fake))
+        event = message.events[-1]
+        assert forged == event.status == event.json()["chatMessage"]["status"]
+        assert event.forged
+        assert event is receiver.events[-1]
+        assert event.create_time == fake.clock.now
+        assert len({one.id for one in fake.events}) == len(fake.events)
+        # A receiver meets an unexpected status, and no missing field.
+        jsonschema.validate(json.loads(event.body), SCHEMA)
+        event_model().model_validate(event.json())
+
+
+def test_what_did_not_happen_is_shown_as_of_now() -> None:
+    with listening() as (fake, _):
+        message = bring(fake, "failed")
+        fake.clock.advance(seconds=5)
+        fake.webhooks.emit(message, "read")
+
+        resource = message.events[-1].json()["chatMessage"]
+        assert "2026-01-01T12:00:05.000Z" == resource["deliverTime"] == resource["readTime"]
+        assert "2026-01-01T12:00:00.000Z" == resource["sendTime"]
+        assert "2026-01-02T12:00:00.000Z" == resource["conversation"]["expireTime"]
+
+
+def test_what_did_happen_is_shown_as_it_was() -> None:
+    with listening() as (fake, _):
+        message = bring(fake, "read")
+        honest = message.events[-1].json()["chatMessage"]
+        fake.clock.advance(hours=30)
+        fake.webhooks.emit(message, "read")
+
+        assert honest == message.events[-1].json()["chatMessage"]
+
+
+def test_a_failure_that_never_was_is_131026_and_one_that_was_is_itself() -> None:
+    with listening() as (fake, _):
+        delivered = bring(fake, "delivered")
+        failed = fake.send_text().fail("999", "Own", platform_error=False)
+        fake.webhooks.emit(delivered, "failed")
+        fake.webhooks.emit(failed, "failed")
+
+        first, second = (event.json()["chatMessage"] for event in fake.events[-2:])
+        assert ("131026", "Message Undeliverable") == (first["errorCode"], first["errorMessage"])
+        assert ("999", "Own") == (second["errorCode"], second["errorMessage"])
+
+
+def test_an_unknown_status_has_the_fields_of_a_sent_event() -> None:
+    with listening() as (fake, _):
+        message = bring(fake, "delivered")
+        fake.webhooks.emit(message, "played")
+        sent = message.events[0].json()["chatMessage"]
+        played = message.events[-1].json()["chatMessage"]
+
+        assert "played" == played["status"]
+        assert sent.keys() == played.keys() - {"deliverTime"} | sent.keys()
+
+
+def test_a_rejected_message_can_have_any_event_too() -> None:
+    with listening() as (fake, receiver):
+        message = fake.submit_text().reject()
+        fake.webhooks.emit(message, "delivered")
+
+        assert ["failed", "delivered"] == statuses(receiver)
+        assert "conversation" not in receiver.events[-1].json()["chatMessage"]
+
+
+def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path() -> None:
+    with listening() as (fake, receiver):
+        message = bring(fake, "delivered")
+        changes = {
+            "totalPrice": Decimal("0.123456789012345678901234567890"),
+            "conversation.expireTime": "soon",
+            "conversation": {"id": "c0ffee", "list": [1, None, True, {"a": 1.5}]},
+            "own": None,
+            "event.id": "evt_own",
+            "event.own": [],
+            "text.body": "é",
+        }
+        fake.webhooks.emit(message, "delivered", changes=changes)
+
+        event = receiver.requests[-1].event.json()
+        resource = event["chatMessage"]
+        assert Decimal("0.123456789012345678901234567890") == resource["totalPrice"]
+        assert {"id": "c0ffee", "list": [1, None, True, {"a": Decimal("1.5")}]} == resource[
+            "conversation"
+        ]
+        assert ("evt_own", [], None, "é") == (
+            event["id"],
+            event["own"],
+            resource["own"],
+            resource["text"]["body"],
+        )
+        assert b"0.123456789012345678901234567890" in receiver.requests[-1].body
+
+
+def test_fields_are_left_out_by_their_path() -> None:
+    with listening() as (fake, receiver):
+        message = bring(fake, "delivered")
+        honest = message.events[-1].json()
+        fake.webhooks.emit(
+            message,
+            "delivered",
+            remove=iter(["totalPrice", "conversation.type", "event.apiVersion"]),
+        )
+
+        event = receiver.events[-1].json()
+        assert {"apiVersion"} == honest.keys() - event.keys()
+        assert {"totalPrice"} == honest["chatMessage"].keys() - event["chatMessage"].keys()
+        assert {"id", "originType", "expireTime"} == set(event["chatMessage"]["conversation"])
+
+
+def test_paths_go_by_the_teams_own_names() -> None:
+    with listening(naming=Naming(message_key="brandMessage")) as (fake, receiver):
+        fake.webhooks.emit(fake.send_text(), "sent", changes={"status": "x"}, remove=["currency"])
+
+        resource = receiver.events[-1].json()["brandMessage"]
+        assert "x" == resource["status"]
+        assert "currency" not in resource
+
+
+@pytest.mark.parametrize("raw", ["{", b"\xff\xfe", "", "x" * 5_000_000, '{"chatMessage": null}'])
+def test_a_whole_body_can_be_anything(raw: Any) -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.emit(bring(fake, "sent"), "delivered", raw=raw)
+
+        expected = raw if isinstance(raw, bytes) else raw.encode()
+        assert expected == bodies(receiver)[-1]
+        assert "delivered" == receiver.events[-1].status
+
+
+def test_a_body_that_is_no_json_says_so_when_it_is_parsed() -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.emit(fake.send_text(), "sent", raw="{")
+
+        with pytest.raises(ValueError, match="Expecting property name"):
+            receiver.events[-1].json()
+        with pytest.raises(ValueError, match="Expecting property name"):
+            receiver.requests[-1].json()
+
+
+def test_a_refused_forgery_is_no_news() -> None:
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        forged = environ["wsgi.input"].read() == b"{"
+        start_response("400 Bad" if forged else "200 OK", [])
+        return []
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app)
+        fake.webhooks.emit(fake.send_text(), "sent", raw="{")
+
+    assert [] == warned(scenario)
+
+
+def test_faults_and_retries_concern_a_forged_event_as_any_other() -> None:
+    with listening(retry_after=[10]) as (fake, receiver):
+        message = fake.send_text()
+        receiver.respond(500)
+        fake.webhooks.duplicate(status="played")
+        fake.webhooks.emit(message, "played")
+        fake.clock.advance(10)
+
+        assert ["sent", "played", "played", "played"] == statuses(receiver)
+
+
+def test_a_shared_event_id_is_shared_by_a_forged_event_too() -> None:
+    with listening(event_ids="per-message") as (fake, _):
+        message = fake.send_text()
+        fake.webhooks.emit(message, "read")
+
+        assert 1 == len({event.id for event in fake.events})
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"status": ""}, ValueError, "status must not be empty"),
+        ({"status": 1}, TypeError, "status must be text"),
+        ({"changes": ["status"]}, TypeError, "changes must be a mapping"),
+        ({"changes": {1: "x"}}, TypeError, "a field's path must be text"),
+        ({"changes": {"x": object()}}, TypeError, "can't be written as JSON"),
+        ({"changes": {"x": {1: 1}}}, TypeError, "a JSON key must be text"),
+        ({"changes": {"x": float("nan")}}, ValueError, "nan can't be written as a JSON number"),
+        ({"changes": {"x": Decimal("inf")}}, ValueError, "can't be written as a JSON number"),
+        ({"changes": {"no.such": 1}}, ValueError, "no object 'no' in the event"),
+        ({"changes": {"currency.x": 1}}, ValueError, "no object 'currency' in the event"),
+        ({"remove": "status"}, TypeError, "remove must be a list of fields"),
+        ({"remove": [1]}, TypeError, "remove must be a list of fields"),
+        ({"remove": 1}, TypeError, "remove must be a list of fields"),
+        ({"remove": ["readTime"]}, ValueError, "no field 'readTime' to remove"),
+        ({"raw": 1}, TypeError, "raw must be text or bytes"),
+        ({"raw": "{", "changes": {"x": 1}}, ValueError, "or the whole raw=, not both"),
+        ({"raw": "{", "remove": ["x"]}, ValueError, "or the whole raw=, not both"),
+    ],
+)
+def test_a_bad_forgery_is_refused_and_nothing_is_emitted(
+    options: Any, error: Any, words: str
+) -> None:
+    with listening() as (fake, receiver):
+        message = fake.send_text()
+        before = snapshot(fake)
+
+        with pytest.raises(error, match=words):
+            fake.webhooks.emit(message, **{"status": "sent"} | options)
+
+        assert before == snapshot(fake)
+        assert ["sent"] == statuses(receiver)
+
+
+# -- redeliver -------------------------------------------------------------------------------------
+
+
+def test_a_past_event_comes_again_byte_for_byte_with_a_fresh_signature() -> None:
+    with listening(signer=lambda request: {"X-Time": str(request.timestamp)}) as (fake, receiver):
+        message = fake.send_text().deliver()
+        fake.clock.advance(days=3)
+        before = money(fake)
+
+        fake.webhooks.redeliver(message.events[0])
+
+        assert before == money(fake)
+        assert ["sent", "delivered", "sent"] == statuses(receiver)
+        first, _, again = receiver.requests
+        assert (first.id, first.body) == (again.id, again.body)
+        assert 3 * 86_400 == int(again.headers["X-Time"]) - int(first.headers["X-Time"])
+        assert 2 == len(fake.events)
+        assert [1, 1, 1] == [one.number for one in fake.webhooks.attempts]
+
+
+def test_an_event_from_before_an_endpoint_was_connected_can_be_delivered_to_it() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text().deliver()
+        receiver = fake.webhooks.receiver()
+        for event in reversed(message.events):
+            fake.webhooks.redeliver(event)
+
+        assert ["delivered", "sent"] == receiver.statuses(message)
+
+
+def test_only_an_event_of_this_fake_comes_again() -> None:
+    with listening() as (fake, receiver), ChatFake() as other:
+        stranger = other.send_text().events[0]
+        own = fake.send_text().events[0]
+
+        with pytest.raises(ValueError, match="was not emitted by this fake"):
+            fake.webhooks.redeliver(stranger)
+        with pytest.raises(TypeError, match=r"takes one of fake\.events"):
+            fake.webhooks.redeliver(own.id)  # type: ignore[arg-type]
+        assert ["sent"] == statuses(receiver)
+
+        fake.reset()
+        with pytest.raises(ValueError, match="was not emitted by this fake"):
+            fake.webhooks.redeliver(own)
+
+
+def test_a_forgery_for_another_fakes_message_or_for_a_closed_fake_is_refused() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        with ChatFake() as other:
+            with pytest.raises(ValueError, match="belongs to another fake"):
+                other.webhooks.emit(message, "sent")
+        with pytest.raises(TypeError, match="a Message is needed"):
+            fake.webhooks.emit(message.id, "sent")  # type: ignore[arg-type]
+
+    with pytest.raises(ClosedError):
+        fake.webhooks.emit(message, "sent")
+    with pytest.raises(ClosedError):
+        fake.webhooks.redeliver(fake.events[0])

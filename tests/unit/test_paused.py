@@ -1,0 +1,253 @@
+"""Events held back in a block, and released in any order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake, ClosedError
+
+from .listening import bodies, listening, statuses
+from .table import frozen_fake
+
+
+def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
+    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+        message = fake.send_text().deliver(devices=2).read()
+
+        assert [] == statuses(receiver)
+        assert 4 == len(queue)
+        assert list(message.events) == list(queue)
+        assert message.events[0] is queue[0]
+        assert message.events[3] is queue[-1]
+        assert "<Paused with 4 events>" == repr(queue)
+
+
+def test_leaving_the_block_releases_what_is_left_as_it_was_emitted() -> None:
+    with listening() as (fake, receiver):
+        with fake.webhooks.paused() as queue:
+            fake.send_text().deliver().read()
+            queue.release([1])
+            assert ["delivered"] == statuses(receiver)
+
+        assert ["delivered", "sent", "read"] == statuses(receiver)
+        assert 0 == len(queue)
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("emitted", ["sent", "delivered", "read"]),
+        ("reversed", ["read", "delivered", "sent"]),
+        ([2, 0, 1], ["read", "sent", "delivered"]),
+        ((1,), ["delivered"]),
+        ([], []),
+        (range(2), ["sent", "delivered"]),
+        (iter([2]), ["read"]),
+    ],
+)
+def test_a_release_has_the_order_that_is_asked_for(order: Any, expected: list[str]) -> None:
+    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+        fake.send_text().deliver().read()
+        queue.release(order)
+
+        assert expected == statuses(receiver)
+        assert 3 - len(expected) == len(queue)
+
+
+def shuffled(by: Any, seed: str = "unit") -> list[bytes]:
+    with listening(seed=seed) as (fake, receiver):
+        with fake.webhooks.paused() as queue:
+            for number in range(12):
+                fake.send_text(to=f"+{number}")
+            before = [event.body for event in queue]
+            queue.release("shuffled", by)
+        assert sorted(before) == sorted(bodies(receiver))
+        return bodies(receiver)
+
+
+def test_the_same_seed_shuffles_alike_and_another_otherwise() -> None:
+    assert shuffled(1) == shuffled(1)
+    assert shuffled(1) != shuffled(2)
+    assert shuffled("one") == shuffled("one")
+
+
+def test_without_a_seed_the_fakes_own_decides() -> None:
+    assert shuffled(None, seed="a") == shuffled(None, seed="a")
+    assert shuffled(None, seed="a") == shuffled("a", seed="a")
+
+
+def test_what_follows_a_release_is_held_back_again() -> None:
+    with listening() as (fake, receiver):
+        with fake.webhooks.paused() as queue:
+            message = fake.send_text()
+            queue.release()
+            message.deliver()
+
+            assert ["sent"] == statuses(receiver)
+            assert ["delivered"] == [event.status for event in queue]
+        message.read()
+
+        assert ["sent", "delivered", "read"] == statuses(receiver)
+
+
+def test_what_was_queued_before_is_attempted_before() -> None:
+    with listening() as (fake, receiver):
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, str]:
+            return {"id": fake.send_text().id}
+
+        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        assert [] == statuses(receiver)
+        with fake.webhooks.paused() as queue:
+            assert ["sent"] == statuses(receiver)
+            assert [] == list(queue)
+
+
+def test_a_duplicated_event_is_there_twice() -> None:
+    with listening() as (fake, receiver):
+        fake.webhooks.duplicate()
+        with fake.webhooks.paused() as queue:
+            fake.send_text()
+            assert 2 == len(queue)
+            assert queue[0] is queue[1]
+
+        assert ["sent", "sent"] == statuses(receiver)
+
+
+def test_a_retry_that_falls_due_is_held_back_too() -> None:
+    with listening(retry_after=[10]) as (fake, receiver):
+        receiver.respond(500)
+        fake.send_text()
+        with fake.webhooks.paused() as queue:
+            fake.clock.advance(10)
+
+            assert ["sent"] == statuses(receiver)
+            assert 1 == len(queue)
+        assert ["sent", "sent"] == statuses(receiver)
+
+
+def test_money_and_statuses_go_on_as_always() -> None:
+    with listening() as (fake, _), fake.webhooks.paused():
+        message = fake.send_text().deliver()
+
+        assert "delivered" == message.status
+        assert "0.05" == str(fake.balance.charged)
+
+
+def test_a_reset_inside_forgets_what_was_held_back() -> None:
+    with listening() as (fake, receiver):
+        with fake.webhooks.paused() as queue:
+            fake.send_text()
+            fake.reset()
+            assert 0 == len(queue)
+            fake.send_text()
+            assert 1 == len(queue)
+        assert ["sent"] == statuses(receiver)
+
+
+def test_the_blocks_own_error_comes_out() -> None:
+    with listening() as (fake, receiver):
+        with pytest.raises(KeyError, match="mine"), fake.webhooks.paused():
+            fake.send_text()
+            raise KeyError("mine")
+
+        assert ["sent"] == statuses(receiver)
+
+
+def test_a_disconnected_endpoint_gets_nothing_of_what_was_held_back() -> None:
+    with listening() as (fake, receiver):
+        with fake.webhooks.paused():
+            fake.send_text()
+            receiver.endpoint.disconnect()
+
+        assert [] == statuses(receiver)
+
+
+def test_a_big_queue_is_released_in_proportion() -> None:
+    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+        for _ in range(20_000):
+            fake.send_text()
+        queue.release("reversed")  # minutes, if every index were looked for in a list
+
+        assert 20_000 == len(receiver.requests)
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "error", "words"),
+    [
+        ("backwards", ValueError, "'emitted', 'reversed', 'shuffled' or a list of indices"),
+        (1, TypeError, "text or a list of indices"),
+        (None, TypeError, "text or a list of indices"),
+        ([0.5], TypeError, "whole numbers"),
+        ([True], TypeError, "whole numbers"),
+        (["0"], TypeError, "whole numbers"),
+        ([0, 0], ValueError, "an index twice"),
+        ([2], IndexError, "no event 2 in the queue: it holds 2, counted from 0"),
+        ([-1], IndexError, "no event -1 in the queue"),
+    ],
+)
+def test_an_order_that_is_none_is_refused_and_releases_nothing(
+    order: Any, error: Any, words: str
+) -> None:
+    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+        fake.send_text().deliver()
+
+        with pytest.raises(error, match=words):
+            queue.release(order)
+
+        assert 2 == len(queue)
+        assert [] == statuses(receiver)
+
+
+def test_two_blocks_at_once_are_refused() -> None:
+    with listening() as (fake, _), fake.webhooks.paused() as queue:
+        fake.send_text()
+        with pytest.raises(RuntimeError, match="paused already: release that queue first"):
+            with fake.webhooks.paused():
+                pass
+
+        assert 1 == len(queue)
+
+
+def test_each_mode_has_its_own_block() -> None:
+    with frozen_fake() as fake:
+        with pytest.raises(TypeError, match="in sync mode: write `with`, not `async with`"):
+            asyncio.run(enter(fake))
+    with frozen_fake(mode="async") as fake:
+        with pytest.raises(TypeError, match="in async mode: write `async with`, not `with`"):
+            with fake.webhooks.paused():
+                pass
+
+
+async def enter(fake: ChatFake) -> None:
+    async with fake.webhooks.paused():
+        pass
+
+
+def test_after_the_end_there_is_nothing_to_pause() -> None:
+    with frozen_fake() as fake:
+        pass
+
+    with pytest.raises(ClosedError):
+        fake.webhooks.paused()
+
+
+def test_in_async_mode_the_queue_is_released_with_await() -> None:
+    async def scenario() -> None:
+        with listening(mode="async") as (fake, receiver):
+            async with fake.webhooks.paused() as queue:
+                message = await fake.send_text().deliver().read()
+                assert 3 == len(queue)
+                await queue.release([2, 0])
+                assert ["read", "sent"] == receiver.statuses(message)
+            assert ["read", "sent", "delivered"] == receiver.statuses(message)
+
+    asyncio.run(asyncio.wait_for(scenario(), 10))
