@@ -63,9 +63,10 @@ class ProcessTime:
         else:
             # Its function goes through a float, and is a millisecond off every third time.
             now = nanoseconds(datetime.now(UTC))
-        if now != self._seen:  # where time stands still, all records share one integer
-            self._seen = now
-        return self._seen
+        if now == self._seen:
+            return self._seen  # where time stands still, all records share one integer
+        self._seen = now
+        return now
 
     def adopt(self, traveller: Traveller | None) -> None:
         """Move time with this traveller from now on; None: find one when time is first moved."""

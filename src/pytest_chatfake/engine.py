@@ -252,9 +252,9 @@ class Engine:
         limit = self._ran + len(self.schedule) + _MAX_DUE
         while (due := self.schedule.next_due) is not None and due <= target:
             self.time.forward(due)
-            self._run_due(due)
-            yield
-            self._refuse_endless(limit)
+            while self._run_due(due):
+                yield
+                self._refuse_endless(limit)
         self.time.forward(target)
 
     def _is_due(self) -> bool:

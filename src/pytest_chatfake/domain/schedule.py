@@ -63,10 +63,14 @@ class Schedule:
 
     def pop_due(self, now: int) -> tuple[int, Work] | None:
         """Take out the earliest piece of work that is due at ``now``, with its moment."""
-        due = self.next_due
-        if due is None or due > now:
-            return None
-        return due, self._work.pop(heappop(self._heap))
+        heap = self._heap
+        latest = (now + 1) << _BITS
+        while heap and heap[0] < latest:
+            key = heappop(heap)
+            work = self._work.pop(key, None)
+            if work is not None:
+                return key >> _BITS, work
+        return None
 
     def clear(self) -> None:
         """Forget everything, and start counting anew."""
