@@ -55,7 +55,7 @@ class ProcessTime:
     def read(self) -> int:
         """Return the present in nanoseconds since the epoch."""
         if type(time.time_ns) is BuiltinFunctionType:
-            now = time.time_ns()
+            now: int = time.time_ns()
         # freezegun replaces the function, and gives real time to threads with a short stack:
         # there the test's own thread decides what time it is.
         elif threading.get_ident() != self._thread:

@@ -189,9 +189,11 @@ class Engine:
         return Performing(self)
 
     def _run(self, step: Iterator[None]) -> None:
+        outbox = self.outbox
         for _ in step:
-            self._attempt()
-            self.outbox.wait()
+            if outbox.queue or outbox.in_flight:
+                self._attempt()
+                outbox.wait()
         self.raise_errors()
 
     def attempt_now(self) -> None:
@@ -250,11 +252,14 @@ class Engine:
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
         limit = self._ran + len(self.schedule) + _MAX_DUE
+        at = now
         while (due := self.schedule.next_due) is not None and due <= target:
-            self.time.forward(due)
-            while self._run_due(due):
-                yield
-                self._refuse_endless(limit)
+            if due > at:
+                self.time.forward(due)
+                at = due
+            self._run_due(due)
+            yield
+            self._refuse_endless(limit)
         self.time.forward(target)
 
     def _is_due(self) -> bool:
