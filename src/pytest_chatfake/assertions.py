@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from .arguments import whole
+from .arguments import text, whole
 from .domain.messages import STATUSES
 from .domain.money import EXACT, signed
 from .domain.money import amount as exact
@@ -84,10 +84,12 @@ class Expectations:
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
         """Expect that the API was asked for this; ``times=None``: at least once."""
         __tracebackhide__ = True
+        method = text(method, "method").upper()
+        text(path, "path")
         if times is not None:
             whole(times, "times", 0)
         self._engine.settle_and_look()
-        _fail(_requests_failure(self.api.log, method.upper(), path, times))
+        _fail(_requests_failure(self.api.log, method, path, times))
 
     @contextmanager
     def expect_charge(self, amount: Money) -> Generator[None, None, None]:
@@ -226,4 +228,4 @@ def _requests_failure(
 
 
 def _times(count: int) -> str:
-    return {0: "never", 1: "once"}.get(count, f"{count} times")
+    return "once" if count == 1 else f"{count} times"
