@@ -1,0 +1,502 @@
+"""Attempts in process: to whom, in which order, and what becomes of what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from flask import Flask, request
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake, Naming, UndeliveredWebhooks
+
+from .listening import listening, statuses, tried, warned
+from .table import frozen_fake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def raising(error: BaseException) -> Any:
+    def app(_: Any) -> None:
+        raise error
+
+    return app
+
+
+# -- who gets what ---------------------------------------------------------------------------------
+
+
+def test_without_an_endpoint_events_are_recorded_and_nothing_is_attempted() -> None:
+    with frozen_fake() as fake:
+        fake.send_text().deliver()
+
+        assert ["sent", "delivered"] == [event.status for event in fake.events]
+        assert () == fake.webhooks.attempts
+
+
+def test_an_endpoint_gets_what_is_emitted_from_its_connection_on() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        receiver = fake.webhooks.receiver()
+        message.deliver()
+
+        assert ["delivered"] == statuses(receiver)
+
+
+def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection() -> None:
+    seen: list[tuple[str, str]] = []
+    with frozen_fake() as fake:
+        for name in ("a", "b", "c"):
+            fake.webhooks.connect(
+                handler=lambda request, name=name: seen.append((name, request.event.status))
+            )
+        fake.send_text().deliver()
+
+    assert [(name, status) for status in ("sent", "delivered") for name in "abc"] == seen
+
+
+def test_an_endpoint_gets_only_the_types_it_is_configured_for() -> None:
+    with frozen_fake(naming=Naming(event_type="brand.message.updated")) as fake:
+        counts = dict.fromkeys(["default", "own", "other", "none", "both"], 0)
+
+        def count(name: str) -> Any:
+            def app(_: Any) -> None:
+                counts[name] += 1
+
+            return app
+
+        fake.webhooks.connect(handler=count("default"))
+        fake.webhooks.connect(handler=count("own"), events=["brand.message.updated"])
+        fake.webhooks.connect(handler=count("other"), events=["chat.message.updated"])
+        fake.webhooks.connect(handler=count("none"), events=[])
+        fake.webhooks.connect(handler=count("both"), events={"x.y", "brand.message.updated"})
+        fake.send_text()
+
+        assert {"default": 1, "own": 1, "other": 0, "none": 0, "both": 1} == counts
+
+
+def test_a_disconnected_endpoint_gets_nothing_more() -> None:
+    with listening() as (fake, receiver):
+        message = fake.send_text()
+        receiver.endpoint.disconnect()
+        receiver.endpoint.disconnect()
+        message.deliver()
+
+        assert ["sent"] == statuses(receiver)
+        assert not receiver.endpoint.connected
+        assert repr(receiver.endpoint).endswith("(disconnected)>")
+
+
+def test_all_endpoints_can_be_disconnected_at_once() -> None:
+    with listening() as (fake, first):
+        second = fake.webhooks.receiver()
+        fake.webhooks.disconnect()
+        fake.send_text()
+
+        assert [] == statuses(first) + statuses(second)
+
+
+def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda _: second.endpoint.disconnect())
+        second = fake.webhooks.receiver()
+        fake.send_text()
+
+        assert [] == statuses(second)
+
+
+def test_what_is_queued_for_a_disconnected_endpoint_is_not_attempted_nor_warned_about() -> None:
+    def scenario(fake: ChatFake) -> None:
+        receiver = fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, str]:
+            return {"id": fake.send_text().id}
+
+        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        receiver.endpoint.disconnect()
+        assert [] == statuses(receiver)
+
+    assert [] == warned(scenario)
+
+
+# -- what an attempt looks like --------------------------------------------------------------------
+
+
+def test_a_request_is_a_post_of_json_to_the_path_with_the_host_testserver() -> None:
+    app = Flask("shop")
+    seen: list[Any] = []
+
+    @app.post("/hooks/chat")
+    def hook() -> str:
+        seen.append((request.method, request.host, request.content_type, request.args.to_dict(),
+                     request.headers["X-Tenant"], request.get_json()))  # fmt: skip
+        return ""
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=app, path="/hooks/chat?a=1", headers={"X-Tenant": "7"})
+        fake.send_text()
+
+        expected = ("POST", "testserver", "application/json", {"a": "1"}, "7",
+                    json.loads(fake.events[0].body))  # fmt: skip
+        assert [expected] == seen
+
+
+def test_headers_of_the_test_replace_ours() -> None:
+    app = Flask("shop")
+    seen: list[Any] = []
+
+    @app.post("/")
+    def hook() -> str:
+        seen.append((request.host, request.content_type))
+        return ""
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(
+            wsgi=app, headers={"host": "shop.example", "content-type": "application/vnd.x+json"}
+        )
+        fake.send_text()
+
+    assert [("shop.example", "application/vnd.x+json")] == seen
+
+
+def test_an_attempt_records_all_there_is_to_know() -> None:
+    with frozen_fake() as fake:
+        endpoint = fake.webhooks.connect(handler=lambda _: (422, "no such campaign"))
+        fake.send_text()
+
+        (attempt,) = fake.webhooks.attempts
+        assert fake.events[0] is attempt.event
+        assert endpoint is attempt.endpoint
+        assert (1, 422, b"no such campaign", None, None) == (
+            attempt.number,
+            attempt.status_code,
+            attempt.body,
+            attempt.error,
+            attempt.fault,
+        )
+        assert NOON == attempt.at
+        assert not attempt.ok
+        assert "answered 422" == attempt.outcome
+        assert f"<Attempt 1 at {attempt.event.id} (sent): answered 422>" == repr(attempt)
+
+
+def test_events_are_written_once_and_recorded_as_they_were_sent() -> None:
+    with listening() as (fake, receiver):
+        fake.send_text("Grüße").deliver().read()
+
+        assert [event.body for event in fake.events] == [one.body for one in receiver.requests]
+        assert list(fake.events) == list(receiver.events)
+
+
+# -- emitted while attempting ----------------------------------------------------------------------
+
+
+def test_what_a_receiver_causes_comes_after_what_was_emitted_before() -> None:
+    with frozen_fake() as fake:
+        seen: list[str] = []
+
+        def app(one: Any) -> None:
+            text = one.json()["chatMessage"]["text"]["body"]
+            seen.append(f"{text} {one.event.status}")
+            if seen == ["first sent"]:
+                fake.send_text("second").deliver()
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text("first").deliver()
+
+        assert ["first sent", "second sent", "second delivered", "first delivered"] == seen
+
+
+def test_a_receivers_second_device_in_the_middle_of_a_verb_keeps_the_order_of_emission() -> None:
+    with frozen_fake() as fake:
+        seen: list[str] = []
+
+        def app(one: Any) -> None:
+            seen.append(one.event.status)
+            if one.event.status == "delivered" and len(seen) == 2:
+                fake.messages[0].read()
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text().deliver(devices=3)
+
+        assert ["sent", "delivered", "delivered", "delivered", "read"] == seen
+        assert seen == [event.status for event in fake.events]
+
+
+def test_a_receiver_sees_the_money_of_its_own_event() -> None:
+    with frozen_fake() as fake:
+        seen: list[str] = []
+
+        def app(_: Any) -> None:
+            answer = Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": fake.api_key})
+            seen.append(answer.get_data(as_text=True))
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text(price="1.10").deliver().read()
+
+        assert ['{"amount":98.90,"currency":"USD"}'] * 3 == seen
+
+
+def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line() -> None:
+    with frozen_fake() as fake:
+
+        def app(_: Any) -> None:
+            fake.send_text()
+
+        fake.webhooks.connect(handler=app)
+        with pytest.raises(UndeliveredWebhooks) as caught:
+            fake.send_text()
+
+        assert str(caught.value).startswith(
+            "1000 attempts in a row have each caused another event, the last one at test_outbox.py:"
+        )
+        # and the fake can be used again
+        fake.webhooks.disconnect()
+        receiver = fake.webhooks.receiver()
+        fake.send_text()
+        assert ["sent"] == statuses(receiver)
+
+
+def test_many_events_of_one_verb_are_no_chain() -> None:
+    with listening() as (fake, receiver):
+        fake.send_text().deliver(devices=2_000)
+
+        assert 2_001 == len(receiver.requests)
+
+
+def test_threads_that_send_at_once_lose_no_event() -> None:
+    with listening() as (fake, receiver):
+        threads = [
+            threading.Thread(target=lambda: [fake.send_text() for _ in range(50)]) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+            assert not thread.is_alive()
+        fake.settle()
+
+        assert 200 == len(receiver.requests) == len(fake.messages) == len(fake.webhooks.attempts)
+        assert [event.id for event in fake.events] == [one.id for one in receiver.requests]
+        assert 200 == len({message.id for message in fake.messages})
+
+
+# -- exceptions ------------------------------------------------------------------------------------
+
+
+def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_from() -> None:
+    app = Flask("shop")
+    app.testing = True
+
+    @app.post("/")
+    def hook() -> str:
+        raise LookupError("no such campaign")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=app)
+        with pytest.raises(LookupError, match="no such campaign") as caught:
+            fake.send_text()
+
+        assert "hook" in [entry.name for entry in caught.traceback]
+        (note,) = caught.value.__notes__
+        message = fake.messages[0]
+        assert note.startswith(
+            f"raised by shop (WSGI) / at the sent event of message {message.id}, "
+            f"caused at test_outbox.py:"
+        )
+        (attempt,) = fake.webhooks.attempts
+        assert caught.value is attempt.error
+        assert "LookupError: no such campaign" == attempt.outcome
+
+
+def test_the_events_other_endpoints_had_it_before_the_exception_surfaces() -> None:
+    with frozen_fake() as fake:
+        first = fake.webhooks.receiver()
+        fake.webhooks.connect(handler=raising(KeyError("a")))
+        last = fake.webhooks.receiver()
+
+        with pytest.raises(KeyError):
+            fake.send_text()
+
+        assert [["sent"], ["sent"]] == [statuses(first), statuses(last)]
+
+
+def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        errors = [KeyError("sent"), KeyError("first device")]
+
+        def app(_: Any) -> None:
+            if errors:
+                raise errors.pop(0)
+
+        fake.webhooks.connect(handler=app)
+        with pytest.raises(KeyError, match="sent"):
+            fake.send_text()
+        with pytest.raises(KeyError, match="first device"):
+            fake.messages[0].deliver(devices=3)
+
+        assert ["sent", "delivered"] == statuses(receiver)
+        assert "delivered" == fake.messages[0].status
+        fake.settle()
+        assert ["sent", "delivered", "delivered", "delivered"] == statuses(receiver)
+
+
+def test_an_exception_may_be_only_recorded() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=raising(KeyError("a")), raise_exceptions=False)
+        fake.send_text().deliver()
+
+        assert [("sent", 1, None, None), ("delivered", 1, None, None)] == tried(fake)
+        assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
+
+
+def test_a_keyboard_interrupt_is_never_only_recorded() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=raising(KeyboardInterrupt()), raise_exceptions=False)
+        with pytest.raises(KeyboardInterrupt):
+            fake.send_text()
+
+        assert [KeyboardInterrupt] == [type(one.error) for one in fake.webhooks.attempts]
+
+
+def test_after_an_exception_the_fake_can_be_used_as_before() -> None:
+    with frozen_fake() as fake:
+        endpoint = fake.webhooks.connect(handler=raising(KeyError("a")))
+        with pytest.raises(KeyError):
+            fake.send_text()
+        endpoint.disconnect()
+        receiver = fake.webhooks.receiver()
+        fake.messages[0].deliver()
+
+        assert ["delivered"] == statuses(receiver)
+
+
+# -- what a test may have overlooked ---------------------------------------------------------------
+
+
+def failing_app(environ: Any, start_response: Any) -> list[bytes]:
+    start_response("500 No", [])
+    return []
+
+
+def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines() -> None:
+    ids: list[str] = []
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app, path="/hooks")
+        message = fake.send_text()
+        ids.append(message.id)
+        message.deliver()
+
+    (text,) = warned(scenario)
+    line = scenario.__code__.co_firstlineno
+    assert [
+        "2 attempts failed, and the test did not look at fake.webhooks.attempts:",
+        f"  sent of message {ids[0]} at failing_app (WSGI) /hooks: answered 500; "
+        f"caused at test_outbox.py:{line + 2}",
+        f"  delivered of message {ids[0]} at failing_app (WSGI) /hooks: answered 500; "
+        f"caused at test_outbox.py:{line + 4}",
+    ] == text.splitlines()
+
+
+def test_whoever_looks_at_the_attempts_needs_no_warning() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+
+    assert [] == warned(scenario)
+
+
+def test_a_look_covers_what_was_there_and_nothing_later() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        message = fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+        message.deliver()
+
+    (text,) = warned(scenario)
+    assert text.startswith("1 attempt failed")
+    assert "delivered of message" in text
+
+
+def test_a_reset_makes_later_failures_news_again() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text().deliver()
+        assert 2 == len(fake.webhooks.attempts)
+        fake.reset()
+        fake.send_text()
+
+    (text,) = warned(scenario)
+    assert text.startswith("1 attempt failed")
+
+
+def test_an_answer_that_the_test_wrote_itself_is_no_news() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver().respond(503, times=2)
+        fake.webhooks.connect(handler=lambda _: 500)
+        fake.send_text()
+
+    assert [] == warned(scenario)
+
+
+def test_a_long_list_of_failures_is_cut() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text().deliver(devices=24)
+
+    (text,) = warned(scenario)
+    assert text.startswith("25 attempts failed")
+    assert text.endswith("\n  ... and 15 more")
+    assert 12 == len(text.splitlines())
+
+
+def test_events_that_are_still_queued_are_warned_about_with_their_line() -> None:
+    ids: list[str] = []
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, str]:
+            ids.append(fake.send_text().id)
+            return {}
+
+        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+
+    (text,) = warned(scenario)
+    assert [
+        "1 event still queued, and not attempted: end the test with a verb, an assertion or "
+        "settle():",
+        f"  sent of message {ids[0]}, caused at test_outbox.py:"
+        f"{scenario.__code__.co_firstlineno + 5}",
+    ] == text.splitlines()
+
+
+def test_an_error_of_the_block_is_not_covered_by_warnings_or_by_our_own_errors() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        with ChatFake(mode="async") as fake:
+            fake.send_text()
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        with frozen_fake() as fake:
+            fake.webhooks.connect(wsgi=failing_app)
+            fake.send_text()
+            raise KeyError("mine")
+
+
+def test_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+
+    assert [] == caplog.records
