@@ -1,0 +1,236 @@
+"""Whoever else moves time: the fake follows, shares, or says who stands in the way."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+import time_machine
+from freezegun import freeze_time
+
+from pytest_chatfake import ChatFake, ClockError
+
+from .table import START, frozen_fake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def at(**since_noon: float) -> datetime:
+    return NOON + timedelta(**since_noon)
+
+
+def stamps(fake: ChatFake) -> list[str]:
+    return [event.json()["createTime"] for event in fake.events]
+
+
+def test_without_a_move_time_runs_on() -> None:
+    with ChatFake() as fake:
+        before = fake.clock.now
+        time.sleep(0.002)
+
+        assert before < fake.clock.now
+        assert [] == time_machine.traveller_stack
+
+
+def test_the_first_move_freezes_at_the_present_and_the_end_gives_time_back() -> None:
+    real = time.time()
+    with ChatFake() as fake:
+        fake.clock.advance(days=1)
+        first = time.time_ns()
+        time.sleep(0.002)
+
+        assert first == time.time_ns()
+        assert 86_400 <= time.time() - real < 86_460
+    assert 0 <= time.time() - real < 60
+    assert [] == time_machine.traveller_stack
+
+
+def test_a_traveller_that_is_there_is_used_and_left_to_its_owner() -> None:
+    with time_machine.travel(START, tick=True) as traveller:
+        with ChatFake() as fake:
+            fake.clock.advance(hours=1)
+            first = time.time_ns()
+            time.sleep(0.002)
+
+            assert first == time.time_ns()  # it ticks no more
+            assert [traveller] == time_machine.traveller_stack
+        assert [traveller] == time_machine.traveller_stack
+        assert first == time.time_ns()
+
+
+def test_a_jump_of_somebody_elses_is_caught_up_in_due_order_on_the_next_use() -> None:
+    with time_machine.travel(START, tick=False) as traveller, ChatFake(retry_after=[60]) as fake:
+        fake.webhooks.receiver().respond(500, times=2)
+        fake.send_text(to="+1")
+        traveller.shift(timedelta(days=1))
+        fake.send_text(to="+2")
+        traveller.move_to(at(days=40))
+
+        assert ["0", "100"] == [
+            str(fake.balance.held.normalize()),
+            str(fake.balance.available.to_integral()),
+        ]
+        assert [at(days=30), at(days=31)] == [e.at for e in fake.ledger if e.kind == "release"]
+        # the retry of the first was due before the second was sent
+        assert [
+            (at(), 1),
+            (at(minutes=1), 2),
+            (at(days=1), 1),
+        ] == [(one.at, one.number) for one in fake.webhooks.attempts]
+        assert at(days=40) == fake.clock.now
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda fake, message: fake.balance,
+        lambda fake, message: fake.ledger,
+        lambda fake, message: fake.settle(),
+        lambda fake, message: fake.clock.advance(0),
+        lambda fake, message: fake.assert_held("0"),
+        lambda fake, message: message.dropped,
+        lambda fake, message: fake.send_text(to="+2"),
+        lambda fake, message: fake.top_up(1),
+    ],
+    ids=["balance", "ledger", "settle", "advance", "assert", "message", "send", "top_up"],
+)
+def test_any_use_of_the_fake_catches_up(use: Any) -> None:
+    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
+        message = fake.send_text(to="+1")
+        traveller.shift(timedelta(days=31))
+
+        use(fake, message)
+
+        releases = [e for e in fake._engine.account.ledger.entries if e.kind == "release"]
+        assert [at(days=30)] == [entry.at for entry in releases]
+
+
+def test_a_jump_backwards_is_followed_for_stamps_and_undoes_nothing() -> None:
+    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
+        message = fake.send_text()
+        fake.clock.advance(days=30)
+        traveller.move_to(at(days=-1))
+
+        assert message.dropped
+        fake.send_text(to="+2")
+        assert ["2026-01-01T12:00:00.000Z", "2025-12-31T12:00:00.000Z"] == stamps(fake)
+        fake.clock.advance(hours=1)
+        assert at(days=-1, hours=1) == fake.clock.now
+
+
+def test_a_traveller_that_ended_is_forgotten() -> None:
+    with ChatFake() as fake:
+        with time_machine.travel(START, tick=False):
+            fake.clock.advance(1)
+            assert at(seconds=1) == fake.clock.now
+
+        real = time.time()
+        fake.clock.advance(hours=1)
+        assert 3600 <= time.time() - real < 3660
+    assert [] == time_machine.traveller_stack
+
+
+def test_a_traveller_on_top_is_detected_named_and_the_shift_taken_back() -> None:
+    with time_machine.travel(START, tick=False) as ours, ChatFake() as fake:
+        fake.clock.advance(hours=1)
+        with time_machine.travel(START + 7_200, tick=False):
+            with pytest.raises(ClockError, match=r"another time_machine\.travel\(\) was started"):
+                fake.clock.advance(hours=1)
+            assert at(hours=2) == fake.clock.now
+        assert at(hours=1) == fake.clock.now
+        assert [ours] == time_machine.traveller_stack
+        fake.clock.advance(hours=1)
+        assert at(hours=2) == fake.clock.now
+
+
+def test_freezegun_on_top_is_named() -> None:
+    with time_machine.travel(START, tick=False), ChatFake() as fake:
+        fake.clock.advance(hours=1)
+        with freeze_time("2026-01-02"), pytest.raises(ClockError, match="freezegun was started"):
+            fake.clock.advance(hours=1)
+        assert at(hours=1) == fake.clock.now
+
+
+def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first() -> None:
+    fake = ChatFake()
+    fake.clock.advance(1)
+    with time_machine.travel(START, tick=False):
+        with pytest.raises(ClockError, match="End that one before the fake is closed"):
+            fake.close()
+
+    time_machine.travel(START).stop()  # ends the one on top, which is the fake's
+    assert [] == time_machine.traveller_stack
+
+
+def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed() -> None:
+    with freeze_time("2026-01-01T12:00:00Z") as frozen, ChatFake() as fake:
+        message = fake.send_text()
+        with pytest.raises(ClockError, match="move time with freezegun, the fake follows"):
+            fake.clock.advance(1)
+
+        frozen.tick(timedelta(days=31))
+
+        assert message.dropped
+        assert [at(days=30)] == [e.at for e in fake.ledger if e.kind == "release"]
+        assert at(days=31) == fake.clock.now
+
+
+def test_under_freezegun_stamps_are_exact_to_the_millisecond() -> None:
+    moments = [NOON + timedelta(milliseconds=number) for number in range(0, 1_000, 37)]
+    with freeze_time(NOON) as frozen, ChatFake() as fake:
+        for moment in moments:
+            frozen.move_to(moment)
+            fake.send_text()
+
+        assert moments == [event.create_time for event in fake.events]
+
+
+def test_under_freezegun_a_short_lived_thread_reads_the_tests_time() -> None:
+    with freeze_time("2026-01-01T12:00:00Z"), ChatFake() as fake:
+        fake.send_text()
+        seen: list[datetime] = []
+
+        thread = threading.Thread(target=lambda: seen.append(fake.clock.now))
+        thread.start()
+        thread.join(5)
+
+        assert [NOON] == seen
+
+
+def test_the_zone_of_the_process_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        with ChatFake() as fake:
+            fake.clock.advance(days=1)
+            fake.clock.move_to(fake.clock.now + timedelta(hours=1))
+
+            assert "America/New_York" == os.environ["TZ"]
+            assert ("EST", "EDT") == time.tzname
+        assert "America/New_York" == os.environ["TZ"]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_zone_that_a_traveller_set_is_kept() -> None:
+    tokyo = datetime(2026, 1, 1, 21, tzinfo=ZoneInfo("Asia/Tokyo"))
+    with time_machine.travel(tokyo), ChatFake() as fake:
+        fake.clock.advance(hours=1)
+
+        assert "Asia/Tokyo" == os.environ["TZ"]
+        assert 22 == time.localtime().tm_hour
+        assert 3600 <= (fake.clock.now - NOON).total_seconds() < 3660
+
+
+def test_real_waits_go_on_while_time_stands_still() -> None:
+    with frozen_fake():
+        before = time.monotonic()
+
+        assert not threading.Event().wait(0.01)
+        assert time.monotonic() - before >= 0.009

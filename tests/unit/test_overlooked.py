@@ -1,0 +1,135 @@
+"""What a test may have overlooked: failed attempts, queued events; and what needs no warning."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake
+
+from .listening import warned
+from .table import frozen_fake
+
+HERE = Path(__file__).name
+
+
+def failing_app(environ: Any, start_response: Any) -> list[bytes]:
+    start_response("500 No", [])
+    return []
+
+
+def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines() -> None:
+    ids: list[str] = []
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app, path="/hooks")
+        message = fake.send_text()
+        ids.append(message.id)
+        message.deliver()
+
+    (text,) = warned(scenario)
+    app, file, line = "failing_app (WSGI) /hooks", HERE, scenario.__code__.co_firstlineno
+    assert [
+        "2 attempts failed, and the test did not look at fake.webhooks.attempts:",
+        f"  sent of message {ids[0]} at {app}: answered 500; caused at {file}:{line + 2}",
+        f"  delivered of message {ids[0]} at {app}: answered 500; caused at {file}:{line + 4}",
+    ] == text.splitlines()
+
+
+def test_whoever_looks_at_the_attempts_needs_no_warning() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+
+    assert [] == warned(scenario)
+
+
+def test_a_look_covers_what_was_there_and_nothing_later() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        message = fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+        message.deliver()
+
+    (text,) = warned(scenario)
+    assert text.startswith("1 attempt failed")
+    assert "delivered of message" in text
+
+
+def test_a_reset_makes_later_failures_news_again() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text().deliver()
+        assert 2 == len(fake.webhooks.attempts)
+        fake.reset()
+        fake.send_text()
+
+    (text,) = warned(scenario)
+    assert text.startswith("1 attempt failed")
+
+
+def test_an_answer_that_the_test_wrote_itself_is_no_news() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver().respond(503, times=2)
+        fake.webhooks.connect(handler=lambda _: 500)
+        fake.send_text()
+
+    assert [] == warned(scenario)
+
+
+def test_a_long_list_of_failures_is_cut() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text().deliver(devices=24)
+
+    (text,) = warned(scenario)
+    assert text.startswith("25 attempts failed")
+    assert text.endswith("\n  ... and 15 more")
+    assert 12 == len(text.splitlines())
+
+
+def test_events_that_are_still_queued_are_warned_about_with_their_line() -> None:
+    ids: list[str] = []
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, str]:
+            ids.append(fake.send_text().id)
+            return {}
+
+        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+
+    (text,) = warned(scenario)
+    head, line = text.splitlines()
+    assert head.startswith("1 event still queued, and not attempted: end the test with a verb, ")
+    number = scenario.__code__.co_firstlineno + 5
+    assert f"  sent of message {ids[0]}, caused at {HERE}:{number}" == line
+
+
+def test_an_error_of_the_block_is_not_covered_by_warnings_or_by_our_own_errors() -> None:
+    with pytest.raises(KeyError, match="mine"):
+        with ChatFake(mode="async") as fake:
+            fake.send_text()
+            raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        with frozen_fake() as fake:
+            fake.webhooks.connect(wsgi=failing_app)
+            fake.send_text()
+            raise KeyError("mine")
+
+
+def test_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+
+    assert [] == caplog.records
