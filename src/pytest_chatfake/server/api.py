@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from werkzeug import Request, Response
+from werkzeug.exceptions import HTTPException
 
     from ..engine import Engine
     from .faults import Damage
@@ -110,6 +111,8 @@ class AccountApi:
         try:
             with self._engine.answering():
                 response = route.answer(request, variables)
+        except HTTPException as error:  # abort(422), or a body that is no JSON
+            return error.get_response(request.environ)
         except Exception as error:
             self._engine.errors.append(error)
             return server_error(error)
