@@ -5,6 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from werkzeug.exceptions import HTTPException
+
 from ..arguments import text, whole
 from ..callsite import calling_line
 from ..domain.instants import SECOND
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from werkzeug import Request, Response
-from werkzeug.exceptions import HTTPException
 
     from ..engine import Engine
     from .faults import Damage
