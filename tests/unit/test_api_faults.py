@@ -1,0 +1,261 @@
+"""The API's bad day, without a socket: balance queries that fail, lag, break or are limited."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake
+
+from .listening import snapshot
+from .table import frozen_fake
+
+
+def query(fake: ChatFake, key: str | None = None) -> Any:
+    headers = {"X-API-Key": fake.api_key if key is None else key}
+    return Client(fake.wsgi_app).get("/v2/balance", headers=headers)
+
+
+def answers(fake: ChatFake, count: int) -> list[int]:
+    return [query(fake).status_code for _ in range(count)]
+
+
+def test_a_failure_has_the_shape_of_the_apis_errors() -> None:
+    with frozen_fake() as fake:
+        fault = fake.api.fail()
+        answer = query(fake)
+
+        expected = {"status": 503, "code": "SERVICE_UNAVAILABLE", "message": "SERVICE_UNAVAILABLE"}
+        assert (503, {"error": expected}) == (answer.status_code, answer.json)
+        assert "application/json" == answer.content_type
+        assert [200] == answers(fake, 1)
+        assert 1 == fault.fired
+        assert "<ApiFault api.fail(), fired 1 times>" == repr(fault)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        ({"status": 500}, "INTERNAL_SERVER_ERROR", "INTERNAL_SERVER_ERROR"),
+        ({"status": 599}, "STATUS_599", "STATUS_599"),
+        ({"status": 400, "code": "OWN"}, "OWN", "OWN"),
+        ({"status": 400, "code": "OWN", "message": "Because."}, "OWN", "Because."),
+        ({"status": 402, "message": "Pay."}, "PAYMENT_REQUIRED", "Pay."),
+    ],
+)
+def test_status_code_and_message_are_the_tests(options: Any, code: str, message: str) -> None:
+    with frozen_fake() as fake:
+        fake.api.fail(**options)
+
+        expected = {"status": options["status"], "code": code, "message": message}
+        assert {"error": expected} == query(fake).json
+
+
+@pytest.mark.parametrize("body", ["<html>down</html>", b"\xff{", "", '{"amount": "many"}'])
+@pytest.mark.parametrize("status", [200, 502])
+def test_a_body_can_be_anything(body: Any, status: int) -> None:
+    with frozen_fake() as fake:
+        fake.api.fail(status, body=body)
+        answer = query(fake)
+
+        assert status == answer.status_code
+        assert (body if isinstance(body, bytes) else body.encode()) == answer.data
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [503, 200, 200, 200]),
+        ({"times": 2}, [503, 503, 200, 200]),
+        ({"times": None}, [503, 503, 503, 503]),
+        ({"start": 3}, [200, 200, 503, 200]),
+        ({"start": 2, "times": 2}, [200, 503, 503, 200]),
+        ({"start": 3, "times": None}, [200, 200, 503, 503]),
+    ],
+)
+def test_the_next_every_or_the_nth_query(options: Any, expected: list[int]) -> None:
+    with frozen_fake() as fake:
+        fault = fake.api.fail(**options)
+
+        assert expected == answers(fake, 4)
+        assert expected.count(503) == fault.fired
+
+
+def test_the_account_is_down_until_told_otherwise() -> None:
+    with frozen_fake() as fake:
+        fault = fake.api.fail(times=None)
+        assert [503] * 3 == answers(fake, 3)
+        fault.remove()
+        assert [200] == answers(fake, 1)
+        with fake.api.fail(times=None):
+            assert [503] * 2 == answers(fake, 2)
+        assert [200] == answers(fake, 1)
+
+
+def test_only_queries_with_the_right_key_are_concerned() -> None:
+    with frozen_fake() as fake, ChatFake() as other:
+        fake.api.fail()
+
+        assert 401 == query(fake, key="wrong").status_code
+        assert 200 == query(other).status_code
+        assert [503] == answers(fake, 1)
+
+
+def test_a_key_that_is_not_ascii_is_401() -> None:
+    with frozen_fake() as fake:
+        answer = query(fake, key="schl\xfcssel")
+
+        assert (401, "INVALID_API_KEY") == (answer.status_code, answer.json["error"]["message"])
+
+
+def test_a_route_is_not_concerned() -> None:
+    with frozen_fake() as fake:
+        fault = fake.api.fail(times=None)
+        fake.route("/x", ["GET"])(lambda _: {})
+        answer = Client(fake.wsgi_app).get("/x", headers={"X-API-Key": fake.api_key})
+
+        assert 200 == answer.status_code
+        assert 0 == fault.fired
+        query(fake)
+
+
+def test_in_process_a_delay_takes_no_time_and_is_counted() -> None:
+    with frozen_fake() as fake:
+        fault = fake.api.delay(60)
+        before = time.monotonic()
+
+        assert [200, 200] == answers(fake, 2)
+        assert time.monotonic() - before < 5
+        assert 1 == fault.fired
+
+
+def test_in_process_a_disconnection_is_a_connection_reset_and_no_answer_in_the_log() -> None:
+    with frozen_fake() as fake:
+        fake.api.disconnect()
+        with pytest.raises(ConnectionResetError, match="without an answer, by a fault"):
+            query(fake)
+
+        assert [200] == answers(fake, 1)
+        assert [None, 200] == [one.status for one in fake.api.requests]
+        assert str(fake.api.requests[0]).endswith("(accepted): no answer")
+
+
+@pytest.mark.parametrize(("length", "kept"), [(None, 16), (0, 0), (5, 5), (1_000, 33)])
+def test_a_truncated_answer_promises_all_of_it(length: Any, kept: int) -> None:
+    whole = b'{"amount":100,"currency":"USD"}'
+    with frozen_fake() as fake:
+        fake.api.truncate(length)
+        sent: list[Any] = []
+        environ = {
+            "REQUEST_METHOD": "GET",
+            "PATH_INFO": "/v2/balance",
+            "HTTP_X_API_KEY": fake.api_key,
+        }
+        body = b"".join(fake.wsgi_app(environ, lambda status, headers: sent.append(headers)))  # type: ignore[arg-type,return-value]
+
+        kept = len(whole) // 2 if length is None else kept
+        assert whole[:kept] == body
+        assert ("Content-Length", str(len(whole))) in sent[0]
+
+
+def test_a_rate_limit_holds_until_its_time_has_passed_on_the_fakes_clock() -> None:
+    with frozen_fake() as fake:
+        fault = fake.api.rate_limit(30)
+        fake.clock.advance(100)  # it begins with the first query that meets it
+        first = query(fake)
+        fake.clock.advance(12.5)
+        second = query(fake)
+        fake.clock.advance(seconds=17, microseconds=499_999)
+        third = query(fake)
+        fake.clock.advance(microseconds=1)
+
+        assert [429, 429, 429] == [one.status_code for one in (first, second, third)]
+        assert ["30", "18", "1"] == [one.headers["Retry-After"] for one in (first, second, third)]
+        assert {
+            "status": 429,
+            "code": "TOO_MANY_REQUESTS",
+            "message": "RATE_LIMIT_EXCEEDED",
+        } == first.json["error"]
+        assert [200, 200] == answers(fake, 2)
+        assert 3 == fault.fired
+
+
+def test_a_rate_limit_may_be_met_a_number_of_times_only() -> None:
+    with frozen_fake() as fake:
+        fake.api.rate_limit(timedelta(hours=1), times=2, start=2)
+
+        assert [200, 429, 429, 200] == answers(fake, 4)
+
+
+def test_of_several_faults_the_first_that_answers_wins_and_each_counts_its_own() -> None:
+    with frozen_fake() as fake:
+        delay = fake.api.delay(1, times=None)
+        first = fake.api.fail(500)
+        second = fake.api.fail(501)
+
+        assert [500, 501, 200] == answers(fake, 3)
+        assert (1, 1, 3) == (first.fired, second.fired, delay.fired)
+
+
+def test_a_fault_that_fired_is_seen_in_the_log() -> None:
+    with frozen_fake(api_key="secret-key-1234") as fake:
+        fake.api.fail(502)
+        query(fake)
+
+        assert ["GET /v2/balance with key ...1234 (accepted): 502"] == [
+            str(one) for one in fake.api.requests
+        ]
+
+
+def test_a_failed_query_changes_nothing() -> None:
+    with frozen_fake() as fake:
+        fake.send_text()
+        before = fake.balance
+        fake.api.fail()
+        query(fake)
+
+        assert before == fake.balance
+        assert {"amount": 99.95, "currency": "USD"} == json.loads(query(fake).data)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda api: api.fail(199), ValueError, "status must be from 200 to 599"),
+        (lambda api: api.fail(600), ValueError, "status must be from 200 to 599"),
+        (lambda api: api.fail("503"), TypeError, "status must be a whole number"),
+        (lambda api: api.fail(True), TypeError, "status must be a whole number"),
+        (lambda api: api.fail(code=1), TypeError, "code must be text"),
+        (lambda api: api.fail(code=""), ValueError, "code must not be empty"),
+        (lambda api: api.fail(message=1), TypeError, "message must be text"),
+        (lambda api: api.fail(body={"a": 1}), TypeError, "body must be text or bytes"),
+        (lambda api: api.fail(body="x", code="Y"), ValueError, "or the whole body=, not both"),
+        (lambda api: api.fail(body="x", message="Y"), ValueError, "or the whole body=, not both"),
+        (lambda api: api.fail(times=0), ValueError, "times must be at least 1"),
+        (lambda api: api.fail(times=1.0), TypeError, "times must be a whole number"),
+        (lambda api: api.fail(start=0), ValueError, "start must be at least 1"),
+        (lambda api: api.delay(0), ValueError, "over 0 and at most 60 s"),
+        (lambda api: api.delay(61), ValueError, "over 0 and at most 60 s, not 61"),
+        (lambda api: api.delay(-1), ValueError, "must not be negative"),
+        (lambda api: api.delay("1"), TypeError, "a timedelta or a number of seconds"),
+        (lambda api: api.truncate(-1), ValueError, "length must be at least 0"),
+        (lambda api: api.truncate(1.5), TypeError, "length must be a whole number"),
+        (lambda api: api.disconnect(times=-1), ValueError, "times must be at least 1"),
+        (lambda api: api.rate_limit(0), ValueError, "longer than nothing"),
+        (lambda api: api.rate_limit(None), TypeError, "a timedelta or a number of seconds"),
+    ],
+)
+def test_a_bad_argument_is_refused_and_sets_nothing_up(call: Any, error: Any, words: str) -> None:
+    with frozen_fake() as fake:
+        before = snapshot(fake)
+
+        with pytest.raises(error, match=words):
+            call(fake.api)
+
+        assert before == snapshot(fake)
+        assert [200] == answers(fake, 1)

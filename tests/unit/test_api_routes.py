@@ -1,0 +1,186 @@
+"""Endpoints of the user's own, and the events that they cause; without a socket."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from werkzeug import Response
+from werkzeug.exceptions import abort
+
+from pytest_chatfake import ChatFake
+
+from .asking import BOTH_WAYS, Ask
+from .listening import listening, statuses
+from .table import frozen_fake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+pytestmark = BOTH_WAYS
+
+
+# -- routes ----------------------------------------------------------------------------------------
+
+
+def test_a_route_is_behind_the_key_check_and_gets_the_request(ask: Ask) -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/v2/messages")
+        def send(request: Any) -> tuple[dict[str, Any], int]:
+            message = fake.send_text(json.loads(request.get_data())["text"])
+            return {"id": message.id, "price": message.total_price}, 202
+
+        body = json.dumps({"text": "Sale"}).encode()
+        assert 401 == ask(fake, "POST", "/v2/messages", key="wrong", body=body).status
+        assert 0 == len(fake.messages)
+        answer = ask(fake, "POST", "/v2/messages", body=body)
+
+        assert 202 == answer.status
+        assert {"id": fake.messages[0].id, "price": Decimal("0.05")} == answer.json()
+        assert b'"price":0.05' in answer.body  # exact, as everywhere
+        assert "Sale" == fake.messages[0].body
+        assert 405 == ask(fake, "GET", "/v2/messages").status
+        assert "POST" == ask(fake, "GET", "/v2/messages").headers["allow"]
+
+
+def test_a_route_has_variables_and_methods(ask: Ask) -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/v2/messages/<id>/parts/<int:number>", methods=["get", "DELETE"])
+        def part(request: Any, id: str, number: int) -> dict[str, Any]:
+            return {"method": request.method, "id": id, "number": number}
+
+        path = "/v2/messages/a-1/parts/7"
+        assert {"method": "GET", "id": "a-1", "number": 7} == ask(fake, "GET", path).json()
+        assert {"method": "DELETE", "id": "a-1", "number": 7} == ask(fake, "DELETE", path).json()
+        assert 404 == ask(fake, "GET", "/v2/messages/a-1/parts/x").status
+        assert 405 == ask(fake, "POST", path).status
+
+
+def test_a_route_may_return_a_response_of_its_own(ask: Ask) -> None:
+    with frozen_fake() as fake:
+        fake.route("/plain", ["GET"])(
+            lambda _: Response("né", 299, {"X-Own": "1"}, content_type="text/plain")
+        )
+        answer = ask(fake, "GET", "/plain")
+
+        assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
+
+
+def test_a_route_belongs_to_its_fake_alone(ask: Ask) -> None:
+    with frozen_fake() as fake, ChatFake() as other:
+        fake.route("/own", ["GET"])(lambda _: {"whose": "fake"})
+
+        assert [200, 404] == [ask(fake, "GET", "/own").status, ask(other, "GET", "/own").status]
+
+
+def test_a_route_can_be_another_method_of_the_balance_path(ask: Ask) -> None:
+    with frozen_fake() as fake:
+        fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
+
+        assert {"topped": "up"} == ask(fake, "POST").json()
+        assert 200 == ask(fake).status
+        assert {"GET", "HEAD", "POST"} == set(ask(fake, "PUT").headers["allow"].split(", "))
+
+
+@pytest.mark.parametrize("result", [None, "text", ({}, "200"), ({}, True), ([], 200), [1], 200])
+def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
+    ask: Ask, result: Any
+) -> None:
+    with frozen_fake() as fake:
+        fake.route("/x", ["GET"])(lambda _: result)
+
+        answer = ask(fake, "GET", "/x")
+
+        assert (500, "INTERNAL_SERVER_ERROR") == (answer.status, answer.json()["error"]["code"])
+        with pytest.raises(TypeError, match="the route /x must return a werkzeug Response, a dict"):
+            fake.settle()
+
+
+def test_a_route_may_abort_with_a_status(ask: Ask) -> None:
+    with frozen_fake() as fake:
+        fake.route("/x", ["GET"])(lambda _: abort(422))
+
+        assert 422 == ask(fake, "GET", "/x").status
+        fake.settle()  # and nothing comes back
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda fake: fake.settle(),
+        lambda fake: fake.send_text(),
+        lambda fake: fake.assert_held("0"),
+        lambda fake: fake.clock.advance(1),
+        lambda fake: fake.close(),
+    ],
+    ids=["settle", "verb", "assertion", "clock", "close"],
+)
+def test_an_error_of_a_route_is_a_500_and_comes_back_once(ask: Ask, use: Any) -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/x", ["GET"])
+        def broken(_: Any) -> dict[str, Any]:
+            raise LookupError("no such campaign")
+
+        answer = ask(fake, "GET", "/x")
+        assert 500 == answer.status
+        assert "a handler raised LookupError" == answer.json()["error"]["message"]
+
+        with pytest.raises(LookupError, match="no such campaign") as caught:
+            use(fake)
+
+        assert "broken" in [entry.name for entry in caught.traceback]
+    # and the end of the block had nothing more to say
+
+
+def test_what_a_route_sends_is_attempted_by_the_tests_next_step(ask: Ask) -> None:
+    with listening() as (fake, receiver):
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, Any]:
+            return {"id": fake.send_text().deliver().id}
+
+        ask(fake, "POST", "/send")
+        assert [] == statuses(receiver)
+        fake.assert_statuses(fake.messages[0], "sent", "delivered")
+        assert ["sent", "delivered"] == statuses(receiver)
+
+
+def test_webhooks_may_win_the_race_against_the_answer(ask: Ask) -> None:
+    order: list[str] = []
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: order.append(request.event.status))
+
+        @fake.route("/send", webhooks_first=True)
+        def send(_: Any) -> dict[str, Any]:
+            return {"id": fake.send_text().id}
+
+        ask(fake, "POST", "/send")
+        order.append("answer")
+
+    assert ["sent", "answer"] == order
+
+
+def test_an_app_may_send_while_it_receives(ask: Ask) -> None:
+    seen: list[str] = []
+    with frozen_fake() as fake:
+
+        @fake.route("/send", webhooks_first=True)
+        def send(_: Any) -> dict[str, Any]:
+            return {"id": fake.send_text("answer").id}
+
+        def app(request: Any) -> None:
+            text = request.json()["chatMessage"]["text"]["body"]
+            seen.append(f"{text} {request.event.status}")
+            if seen == ["first sent"]:
+                assert 200 == ask(fake, "POST", "/send").status
+                seen.append("sent")  # its own event comes later: one attempt at a time
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text("first").deliver()
+
+    assert ["first sent", "sent", "answer sent", "first delivered"] == seen
