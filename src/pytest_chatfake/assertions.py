@@ -89,7 +89,7 @@ class Expectations:
         if times is not None:
             whole(times, "times", 0)
         self._engine.settle_and_look()
-        _fail(_requests_failure(self.api.log, method, path, times))
+        _fail(_requests_failure(self.api._log, method, path, times))
 
     @contextmanager
     def expect_charge(self, amount: Money) -> Generator[None, None, None]:

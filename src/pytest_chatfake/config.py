@@ -74,7 +74,7 @@ class Naming:
         _refuse_taken("trace_key", self.trace_key, _ERROR_KEYS)
 
     @property
-    def message_keys(self) -> frozenset[str]:
+    def _message_keys(self) -> frozenset[str]:
         """Every key that the message resource can have (§2.3)."""
         return _MESSAGE_KEYS | {self.original_id_key, self.error_key}
 
@@ -194,12 +194,12 @@ class ChatFakeConfig:
         return cls(**fields)
 
     @property
-    def timeout_seconds(self) -> float:
+    def _timeout_seconds(self) -> float:
         """:attr:`timeout` in real seconds."""
         return duration(self.timeout, "timeout") / SECOND
 
     @property
-    def rules(self) -> Rules:
+    def _rules(self) -> Rules:
         """The knobs of the rules, in the rules' own units."""
         return Rules(
             origin_type=self.origin_type,

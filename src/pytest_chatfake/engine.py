@@ -79,7 +79,7 @@ class Engine:
         self.schedule.clear()
         ids = Ids(self.seed, self.config.naming.id_prefix)
         opening = amount(self.config.opening_balance, "opening_balance")
-        self.account = Account(self.config.rules, ids, self.schedule, opening, self.time.read())
+        self.account = Account(self.config._rules, ids, self.schedule, opening, self.time.read())
         self.outbox.begin(ids)
 
     # Reading
@@ -323,7 +323,7 @@ class Engine:
             ClosedError: It is.
         """
         if self.mode == "async" and self._handover is None:
-            self._handover = handover(self.config.timeout_seconds)
+            self._handover = handover(self.config._timeout_seconds)
         if self.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."

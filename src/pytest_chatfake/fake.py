@@ -205,8 +205,8 @@ class ChatFake(Sending, Expectations):
         """
 
         def forget() -> None:
-            self.api.forget()
-            self.webhooks.forget()
+            self.api._forget()
+            self.webhooks._forget()
             self._recipients.clear()
 
         return self._engine.reset(forget)
@@ -216,13 +216,13 @@ class ChatFake(Sending, Expectations):
     @property
     def api_key(self) -> str:
         """The account's key, for the ``X-API-Key`` header (§5)."""
-        return self.api.key
+        return self.api._key
 
     def rotate_key(self) -> str:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
         service.rekey(self.api, derived_key(f"{self._engine.seed} {next(_fakes)}"))
-        return self.api.key
+        return self.api._key
 
     @property
     def base_url(self) -> str:
@@ -267,7 +267,7 @@ class ChatFake(Sending, Expectations):
         def add(view: _V) -> _V:
             if not callable(view):
                 raise TypeError(f"route() decorates a function, not {view!r}")
-            self.api.routes.add(path, methods, Route(path, view, webhooks_first))
+            self.api._routes.add(path, methods, Route(path, view, webhooks_first))
             return view
 
         return add

@@ -60,7 +60,7 @@ def warnings_of(fake: ChatFake) -> Iterator[str]:
             [f"{one.event.status} of message {one.event.message_id}, caused at {one.event.line}"
              for one in queued],
         )  # fmt: skip
-    failed = list(_overlooked(outbox.attempts, fake.webhooks.seen))
+    failed = list(_overlooked(outbox.attempts, fake.webhooks._seen))
     if failed:
         yield _listed(
             f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
@@ -71,7 +71,7 @@ def warnings_of(fake: ChatFake) -> Iterator[str]:
                 for one in failed
             ],
         )
-    idle = [f for f in (*fake.webhooks.past_faults, *fake.api.past_faults) if not f.fired]
+    idle = [f for f in (*fake.webhooks._past_faults, *fake.api._past_faults) if not f.fired]
     if idle:
         yield _listed(
             f"{len(idle)} fault{_s(idle)} never fired, because nothing matched",
@@ -85,11 +85,11 @@ def _overlooked(attempts: list[Attempt], seen: int) -> Iterator[Attempt]:
         (id(one.event), id(one.endpoint)) for one in attempts if one.ok and one.fault is None
     }
     for one in attempts[seen:]:
-        retried = one.number <= len(one.endpoint.retries)
+        retried = one.number <= len(one.endpoint._retries)
         if (
             not one.ok
             and one.fault is None
-            and not (one.endpoint.scripted or one.event.forged)
+            and not (one.endpoint._scripted or one.event.forged)
             and not retried
             and (id(one.event), id(one.endpoint)) not in made_good
         ):

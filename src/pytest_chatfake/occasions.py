@@ -66,7 +66,7 @@ class Occasions(ABC):
         """Let nothing more go wrong; what it did already stays. Twice does no harm."""
         self._remove(self)
 
-    def meet(self) -> bool:
+    def _meet(self) -> bool:
         """Count an occasion, and return whether it fires on it."""
         self._met += 1
         past = self._met - self._start

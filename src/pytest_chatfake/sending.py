@@ -161,7 +161,7 @@ class Sending:
             return ""
         if not isinstance(extra, Mapping):
             raise TypeError(f"extra must be a mapping of field names to values, not {extra!r}")
-        taken = sorted(set(extra) & self.config.naming.message_keys)
+        taken = sorted(set(extra) & self.config.naming._message_keys)
         if taken:
             raise ValueError(
                 f"extra can't replace {', '.join(map(repr, taken))}: these fields are specified. "

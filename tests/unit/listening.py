@@ -59,7 +59,7 @@ def snapshot(fake: ChatFake) -> list[object]:
         len(fake.webhooks.attempts),
         fake._engine.outbox.endpoints,
         list(fake._engine.outbox.faults),
-        list(fake.api.faults),
+        list(fake.api._faults),
         fake.clock.now,
         fake.clock.next_due,
         fake.api_key,

@@ -373,7 +373,7 @@ def test_a_bad_argument_is_refused_and_sets_nothing_up(
             set_up(fake, kind, **options)
 
         assert before == snapshot(fake)
-        assert [] == fake.webhooks.past_faults
+        assert [] == fake.webhooks._past_faults
 
 
 @pytest.mark.parametrize(

@@ -44,37 +44,39 @@ class AccountApi:
 
     def __init__(self, engine: Engine, key: str) -> None:
         self._engine = engine
-        self.set_key(key)
-        self.log: list[ApiRequest] = []
-        self.routes = Routes()
-        self.faults: list[ApiFault] = []
-        self.past_faults: list[ApiFault] = []
+        self._set_key(key)
+        self._log: list[ApiRequest] = []
+        self._routes = Routes()
+        self._faults: list[ApiFault] = []
+        self._past_faults: list[ApiFault] = []
 
     @property
     def requests(self) -> Sequence[ApiRequest]:
         """What was asked so far, in order: every request with this fake's key, or with nobody's."""
         self._engine.look()
-        return tuple(self.log)
+        return tuple(self._log)
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Forget what was asked, and remove the faults."""
-        self.log.clear()
-        self.faults.clear()
-        self.past_faults.clear()
+        self._log.clear()
+        self._faults.clear()
+        self._past_faults.clear()
 
-    def set_key(self, key: str) -> None:
+    def _set_key(self, key: str) -> None:
         """Go by another key."""
-        self.key = key
+        self._key = key
         self._tail = tail(key)
 
-    def record(self, method: str, path: str, key: str | None, status: int) -> None:
+    def _record(self, method: str, path: str, key: str | None, status: int) -> None:
         """Record a request that was not a balance query with the right key."""
-        shown, accepted = tail(key), key == self.key
-        self.log.append(ApiRequest(method, path, shown, accepted, status, self._engine.time.read()))
+        shown, accepted = tail(key), key == self._key
+        self._log.append(
+            ApiRequest(method, path, shown, accepted, status, self._engine.time.read())
+        )
 
     # Answers
 
-    def balance(self, method: str = "GET") -> Reply:
+    def _balance(self, method: str = "GET") -> Reply:
         """Answer a balance query that came with the right key (§4.1)."""
         engine = self._engine
         config = engine.config
@@ -86,18 +88,18 @@ class AccountApi:
                 value = EXACT.add(value, ledger.held)
             reply = Reply(200, balance_body(value, config.currency))
             now = engine.time.read()
-            if self.faults:
+            if self._faults:
                 reply = self._damaged(reply, now)
         status = None if reply.disconnect else reply.status
-        self.log.append(ApiRequest(method, BALANCE_PATH, self._tail, True, status, now))
+        self._log.append(ApiRequest(method, BALANCE_PATH, self._tail, True, status, now))
         return reply
 
     def _damaged(self, reply: Reply, now: int) -> Reply:
         delay = 0.0
-        for fault in list(self.faults):
-            if not fault.meet():
+        for fault in list(self._faults):
+            if not fault._meet():
                 continue
-            damaged = fault.damage(reply, now)
+            damaged = fault._damage(reply, now)
             if damaged is None:
                 fault.fired -= 1
                 fault.remove()
@@ -107,7 +109,7 @@ class AccountApi:
                 return damaged._replace(delay=delay)
         return reply._replace(delay=delay)
 
-    def call(self, route: Route, request: Request, variables: dict[str, Any]) -> Response | Reply:
+    def _call(self, route: Route, request: Request, variables: dict[str, Any]) -> Response | Reply:
         """Answer with a route of the user's. Its error is a 500, and comes back in the test."""
         try:
             with self._engine.answering():
@@ -223,13 +225,13 @@ class AccountApi:
         fault = ApiFault(
             name, damage, times=times, start=start, line=calling_line(), remove=self._remove
         )
-        self.faults.append(fault)
-        self.past_faults.append(fault)
+        self._faults.append(fault)
+        self._past_faults.append(fault)
         return fault
 
     def _remove(self, fault: ApiFault) -> None:
-        if fault in self.faults:
-            self.faults.remove(fault)
+        if fault in self._faults:
+            self._faults.remove(fault)
 
 
 def _code_of(status: int) -> str:

@@ -35,8 +35,8 @@ class ApiFault(Occasions):
         remove: Callable[[ApiFault], None],
     ) -> None:
         super().__init__(times, start, line, remove)
-        self.name = name
-        self.damage = damage
+        self._name = name
+        self._damage = damage
 
     def __repr__(self) -> str:
         return f"<ApiFault {self.description}, fired {self.fired} times>"
@@ -44,7 +44,7 @@ class ApiFault(Occasions):
     @property
     def description(self) -> str:
         """What it is, as a test would write it."""
-        return f"api.{self.name}()"
+        return f"api.{self._name}()"
 
 
 def rate_limited(length: int) -> Damage:

@@ -47,23 +47,23 @@ class Service:
             ValueError: Another fake that lives has that key.
         """
         with self._lock:
-            if account.key in self._accounts:
+            if account._key in self._accounts:
                 raise ValueError(
-                    f"another fake with the API key {tail(account.key)} is running: "
+                    f"another fake with the API key {tail(account._key)} is running: "
                     f"give each its own, or leave api_key out"
                 )
-            self._accounts[account.key] = account
+            self._accounts[account._key] = account
 
     def close(self, account: AccountApi) -> None:
         """Serve an account no more: its key gets 401."""
         with self._lock:
-            self._accounts.pop(account.key, None)
+            self._accounts.pop(account._key, None)
 
     def rekey(self, account: AccountApi, key: str) -> None:
         """Give an account another key; the old one gets 401."""
         with self._lock:
-            del self._accounts[account.key]
-            account.set_key(key)
+            del self._accounts[account._key]
+            account._set_key(key)
             self._accounts[key] = account
 
     # The listener
@@ -119,7 +119,7 @@ class Service:
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
         account = self._accounts.get(key) if key is not None else None
         if account is not None:
-            return account.balance(method)
+            return account._balance(method)
         self._record(method, BALANCE_PATH, key, 401)
         return _INVALID_KEY
 
@@ -129,18 +129,18 @@ class Service:
         if request.path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
             return self.balance(key, method=request.method)
         account = self._accounts.get(key or "")
-        found = account.routes.find(request.path, request.method) if account else None
+        found = account._routes.find(request.path, request.method) if account else None
         if account is None or found is None:
             return None
         route, variables = found
-        return account.call(route, request, variables)
+        return account._call(route, request, variables)
 
     def not_found(self, request: Request) -> Reply:
         """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""
         account = self._accounts.get(request.headers.get("X-API-Key") or "")
         if account is None:
             return _INVALID_KEY
-        methods = account.routes.methods(request.path)
+        methods = account._routes.methods(request.path)
         if not methods:
             return _NOT_FOUND
         return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
@@ -155,7 +155,7 @@ class Service:
         """Record with the key's account; a request with nobody's key with all of them."""
         own = self._accounts.get(key or "")
         for account in [own] if own else list(self._accounts.values()):
-            account.record(method, path, key, status)
+            account._record(method, path, key, status)
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer as a WSGI app: the same API, without a socket and without real waiting.

@@ -38,7 +38,7 @@ class BadDay:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._outbox = engine.outbox
-        self.past_faults: list[Fault] = []
+        self._past_faults: list[Fault] = []
 
     # Order and loss
 
@@ -189,7 +189,7 @@ class BadDay:
             **effect,
         )
         self._outbox.faults.append(fault)
-        self.past_faults.append(fault)
+        self._past_faults.append(fault)
         return fault
 
     def _remove(self, fault: Fault) -> None:

@@ -31,15 +31,15 @@ class Endpoint:
 
     __slots__ = (
         "_disconnect",
+        "_retries",
+        "_scripted",
+        "_target",
         "connected",
         "events",
         "headers",
         "name",
         "raise_exceptions",
-        "retries",
-        "scripted",
         "signer",
-        "target",
     )
 
     def __init__(
@@ -56,13 +56,13 @@ class Endpoint:
         disconnect: Callable[[Endpoint], None],
     ) -> None:
         self.name = name
-        self.target = target
+        self._target = target
         self.headers = headers
         self.events = events
         self.raise_exceptions = raise_exceptions
-        self.retries = retries
+        self._retries = retries
         self.signer = signer
-        self.scripted = scripted
+        self._scripted = scripted
         self.connected = True
         self._disconnect = disconnect
 
@@ -72,7 +72,7 @@ class Endpoint:
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
         """How long after each failure an attempt is made again."""
-        return tuple(timedelta(microseconds=delay // 1_000) for delay in self.retries)
+        return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
     def disconnect(self) -> None:
         """Stop attempts to this endpoint, planned retries included. Twice does no harm."""

@@ -48,9 +48,9 @@ class Fault(Occasions):
     ) -> None:
         super().__init__(times, start, line, remove)
         self.kind: FaultKind = kind
-        self.delay = delay
-        self.change = change
-        self.signer = signer
+        self._delay = delay
+        self._change = change
+        self._signer = signer
         self._message = message
         self._status = status
         self._endpoint = endpoint
@@ -70,7 +70,7 @@ class Fault(Occasions):
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
         return f"{self.kind}({', '.join(arguments)})"
 
-    def fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+    def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""
         concerned = tuple(one for one in endpoints if self._endpoint in (None, one))
         if (
@@ -79,9 +79,9 @@ class Fault(Occasions):
             or (self._message is not None and self._message.id != event.message_id)
         ):
             return ()
-        return concerned if self.meet() else ()
+        return concerned if self._meet() else ()
 
-    def apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
+    def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
         """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
         if dispatch.twist.dropped:
             yield dispatch
@@ -100,9 +100,9 @@ class Fault(Occasions):
         shaped.twist = twist._replace(
             fault=self.kind,
             dropped=self.kind == "drop",
-            delay=twist.delay + self.delay,
-            change=self.change or twist.change,
-            signer=self.signer or twist.signer,
+            delay=twist.delay + self._delay,
+            change=self._change or twist.change,
+            signer=self._signer or twist.signer,
         )
         yield shaped
 
@@ -111,6 +111,6 @@ def shaped(dispatch: Dispatch, faults: list[Fault]) -> list[Dispatch]:
     """Send a dispatch past the faults, in the order in which they were set up."""
     parts = [dispatch]
     for fault in list(faults):
-        if concerned := fault.fires(dispatch.event, dispatch.endpoints):
-            parts = [after for part in parts for after in fault.apply(part, concerned)]
+        if concerned := fault._fires(dispatch.event, dispatch.endpoints):
+            parts = [after for part in parts for after in fault._apply(part, concerned)]
     return parts

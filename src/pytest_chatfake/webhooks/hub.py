@@ -33,7 +33,7 @@ class Webhooks(BadDay):
     def __init__(self, engine: Engine, portal: Portal) -> None:
         super().__init__(engine)
         self._portal = portal
-        self.seen = 0
+        self._seen = 0
         self._receivers: list[Receiver] = []
 
     # Endpoints
@@ -125,7 +125,7 @@ class Webhooks(BadDay):
             return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=self._portal)
         if handler is not None:
             return f"{_name(handler)}()", HandlerTarget(handler, portal=self._portal)
-        timeout = self._engine.config.timeout_seconds
+        timeout = self._engine.config._timeout_seconds
         return text(url, "the URL"), UrlTarget(text(url, "the URL"), timeout=timeout)
 
     def receiver(self) -> Receiver:
@@ -161,15 +161,15 @@ class Webhooks(BadDay):
         """
         self._engine.look()
         attempts = tuple(self._outbox.attempts)
-        self.seen = len(attempts)
+        self._seen = len(attempts)
         return attempts
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Forget what was looked at and what was to go wrong; the outbox forgets the rest."""
-        self.seen = 0
-        self.past_faults.clear()
+        self._seen = 0
+        self._past_faults.clear()
         for receiver in self._receivers:
-            receiver.forget()
+            receiver._forget()
 
 
 def _types(events: Iterable[str]) -> list[str]:

@@ -90,7 +90,7 @@ class Outbox:
         """Close what leads to the endpoints."""
         with ExitStack() as stack:
             for endpoint in self._ever:
-                stack.callback(endpoint.target.close)
+                stack.callback(endpoint._target.close)
 
     def connect(self, endpoint: Endpoint) -> None:
         """Add an endpoint; it gets what is emitted from now on."""
@@ -123,7 +123,7 @@ class Outbox:
         id_ = self._event_id(message)
         expires_at = None
         if message.conversation is not None and message.sent_at is not None:
-            estimate = message.sent_at + self._engine.config.rules.conversation_length
+            estimate = message.sent_at + self._engine.config._rules.conversation_length
             expires_at = message.conversation.expires_at or estimate
         body = self._writer.write(id_, status, completed(message, status, now), now, expires_at)
         self._add(Event(id_, self._type, status, message.id, now, edit(body), line, forged=True))
@@ -181,7 +181,7 @@ class Outbox:
                     dispatch = self._next()
                     for endpoint, request in self._requests(dispatch):
                         try:
-                            outcome: Outcome = endpoint.target.attempt(request)
+                            outcome: Outcome = endpoint._target.attempt(request)
                         except BaseException as error:
                             outcome = error
                         self._record(dispatch, endpoint, outcome)
@@ -192,7 +192,7 @@ class Outbox:
     def wait(self) -> None:
         """Wait until a thread that is attempting has finished; not for attempts of one's own."""
         if self.in_flight and self._drainer != threading.get_ident():
-            timeout = self._engine.config.timeout_seconds
+            timeout = self._engine.config._timeout_seconds
             if self._busy.acquire(timeout=timeout):
                 self._busy.release()
 
@@ -206,7 +206,7 @@ class Outbox:
                     dispatch = self._next()
                     for endpoint, request in self._requests(dispatch):
                         try:
-                            outcome: Outcome = await endpoint.target.attempt_async(request)
+                            outcome: Outcome = await endpoint._target.attempt_async(request)
                         except BaseException as error:
                             outcome = error
                         self._record(dispatch, endpoint, outcome)
@@ -268,14 +268,14 @@ class Outbox:
         self.attempts.append(attempt)
         if attempt.ok or dispatch.twist.dropped:
             return
-        if dispatch.number <= len(endpoint.retries):
+        if dispatch.number <= len(endpoint._retries):
             retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-            self._plan(retry, dispatch.moment + endpoint.retries[dispatch.number - 1])
+            self._plan(retry, dispatch.moment + endpoint._retries[dispatch.number - 1])
         if not isinstance(outcome, BaseException):
             return
         if not isinstance(outcome, Exception):
             raise outcome
-        if endpoint.raise_exceptions and not endpoint.retries:
+        if endpoint.raise_exceptions and not endpoint._retries:
             outcome.add_note(
                 f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"

@@ -43,7 +43,7 @@ class Receiver:
             self._requests.append(request)
             return self._answers.pop(0) if self._answers else 200
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Forget what it got and what it was to answer."""
         with self._lock:
             self._requests.clear()
