@@ -22,9 +22,9 @@ from .domain.instants import nanoseconds, stamp
 from .domain.money import amount
 from .domain.schedule import Schedule
 from .exceptions import ClockError, ClosedError
+from .performing import Performer
 from .plan import Performing, Plan, Step
 from .webhooks.handover import Handover, handover
-from .webhooks.loops import LoopEvent, new_event
 from .webhooks.outbox import Outbox
 
 if TYPE_CHECKING:
@@ -68,10 +68,9 @@ class Engine:
         self.errors: list[BaseException] = []
         self._changes = False
         self._ran = 0
-        self._performing = False
         self._handover: Handover | None = None
-        self._waiting: list[LoopEvent] = []
         self.outbox = Outbox(self)
+        self.performer = Performer(self)
         self.begin()
 
     def begin(self) -> None:
@@ -107,14 +106,14 @@ class Engine:
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
-        if self.mode == "sync" and not self._inside:
+        if self.mode == "sync" and not self.inside:
             self._run(self._settling())
         else:
             self.catch_up()
 
     def raise_errors(self) -> None:
         """Raise, in the test, what a user route raised while it answered; the first of them."""
-        if self.errors and not self._inside:
+        if self.errors and not self.inside:
             error = self.errors[0]
             self.errors.clear()
             raise error
@@ -122,7 +121,7 @@ class Engine:
     # Changing
 
     def perform(
-        self, what: str, verb: Callable[[int], Iterable[Fact]], subject: object = None
+        self, what: str, verb: Callable[[int], Iterable[Fact]], subject: MessageState | None = None
     ) -> None:
         """Perform a verb of the account, or lay it as a step.
 
@@ -133,7 +132,10 @@ class Engine:
         """
         self.refuse_closed()
         line = calling_line()
-        if not self._at_once:
+        # While an attempt is in flight, a verb of whoever acts at once; but a message that waits to
+        # be sent can't have been seen by a receiver.
+        waits = subject is not None and not subject.number and self.plan.is_to_begin(subject)
+        if waits or not self._at_once:
             self.plan.lay(Step(partial(self._changing, verb, line), what, line, subject))
             return
         if self._is_due():
@@ -182,7 +184,7 @@ class Engine:
             step: Changes state up to each ``yield``, where attempts are made.
         """
         self.refuse_closed()
-        if self.mode == "sync" or self._inside:
+        if self.mode == "sync" or self.inside:
             self._run(step())
         else:
             self.plan.lay(Step(step, what, calling_line()))
@@ -322,8 +324,8 @@ class Engine:
         Raises:
             ClosedError: It is.
         """
-        if self.mode == "async" and self._handover is None:
-            self._handover = handover(self.config._timeout_seconds)
+        if self.mode == "async" and (self._handover is None or not self._handover.is_here()):
+            self._handover = handover(self.config._timeout_seconds) or self._handover
         if self.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."
@@ -341,62 +343,10 @@ class Engine:
             _answering.reset(token)
 
     @property
-    def _inside(self) -> bool:
+    def inside(self) -> bool:
         """Whether the caller is part of an answer or of an attempt."""
         return _answering.get() or self.outbox.in_attempt()
 
     @property
     def _at_once(self) -> bool:
         return self.mode == "sync" or self.outbox.in_flight or _answering.get()
-
-    # Async mode
-
-    async def perform_plan(self, subject: object = None) -> None:
-        """Perform the pending steps, one after another: change, attempts, next.
-
-        Args:
-            subject: Where somebody else is performing already, wait only for the steps that
-                concern this one; None: wait for all.
-
-        Raises:
-            TypeError: The mode is sync, where there is nothing to wait for.
-        """
-        if self.mode == "sync":
-            raise TypeError(
-                "there is nothing to await: this fake is in sync mode, where each verb is "
-                "performed at once. Leave `await` out, or make the test `async def`."
-            )
-        if self._inside:  # a receiver's own verbs were performed at once
-            return
-        while self._performing:
-            if subject is not None and not self.plan.concerns(subject):
-                return
-            await self._idle()
-        self._performing = True
-        try:
-            while (step := self.plan.next()) is not None:
-                await self._perform_step(step)
-            await self.outbox.attempt_async()
-            self.raise_errors()
-        except BaseException:
-            self.plan.drop()  # sync code would never have reached those lines
-            raise
-        finally:
-            self._performing = False
-            self.plan.current = None
-            for event in self._waiting:
-                event.set()
-            self._waiting.clear()
-
-    async def _perform_step(self, step: Step) -> None:
-        try:
-            for _ in step.run():
-                await self.outbox.attempt_async()
-        except Exception as error:
-            error.add_note(f"in {step.what} at {step.line}")
-            raise
-
-    async def _idle(self) -> None:
-        event = new_event()
-        self._waiting.append(event)
-        await event.wait()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .exceptions import NotAwaited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from .callsite import Line
     from .engine import Engine
@@ -43,10 +43,11 @@ class Plan:
         current: The step that is being performed.
     """
 
-    __slots__ = ("_steps", "current")
+    __slots__ = ("_dropped", "_steps", "current")
 
     def __init__(self) -> None:
         self._steps: deque[Step] = deque()
+        self._dropped: dict[int, Step] = {}
         self.current: Step | None = None
 
     def __bool__(self) -> bool:
@@ -54,6 +55,7 @@ class Plan:
 
     def lay(self, step: Step) -> None:
         """Add a step at the end."""
+        self._dropped.pop(id(step.subject), None)
         self._steps.append(step)
 
     def next(self) -> Step | None:
@@ -65,11 +67,42 @@ class Plan:
         """Whether a step that is current or to come is about ``subject``."""
         if self.current is not None and self.current.subject is subject:
             return True
+        return self.is_to_begin(subject)
+
+    def is_to_begin(self, subject: object) -> bool:
+        """Whether a step to come is about ``subject``."""
         return any(step.subject is subject for step in self._steps)
 
-    def drop(self) -> None:
-        """Forget all steps: sync code would never have reached those lines."""
-        self._steps.clear()
+    def drop(self, keep: Sequence[object] = (), told: Sequence[object] = ()) -> None:
+        """Forget the steps: sync code would never have reached those lines.
+
+        Args:
+            keep: The subjects of chains that somebody else awaits, beside the one that failed.
+            told: Whose ``await`` says so anyway. Others' are refused, once: see `refuse_dropped`.
+        """
+        steps, self._steps = self._steps, deque()
+        for step in steps:
+            if any(step.subject is one for one in keep):
+                self._steps.append(step)
+            elif step.subject is not None and not any(step.subject is one for one in told):
+                self._dropped.setdefault(id(step.subject), step)
+
+    def refuse_dropped(self, subject: object) -> None:
+        """Refuse to take a chain for performed that was dropped.
+
+        Raises:
+            NotAwaited: It was, and nothing was laid about its subject since.
+        """
+        step = self._dropped.pop(id(subject), None)
+        if step is not None:
+            raise NotAwaited(
+                f"{step.what} at {step.line} was never performed: what was awaited before it "
+                f"failed or was cancelled"
+            )
+
+    def drop_chain(self, subject: object) -> None:
+        """Forget the steps that concern ``subject``: nobody awaits them any more."""
+        self._steps = deque(step for step in self._steps if step.subject is not subject)
 
     def complaint(self) -> str:
         """Say what was never awaited, and where to put the ``await``."""
@@ -103,4 +136,4 @@ class Performing:
         self._engine = engine
 
     def __await__(self) -> Generator[Any, Any, None]:
-        return self._engine.perform_plan().__await__()
+        return self._engine.performer.perform().__await__()

@@ -136,7 +136,7 @@ class Message:
         return hash(id(self._message))
 
     def __await__(self) -> Generator[Any, Any, Self]:
-        yield from self._engine.perform_plan(self._message).__await__()
+        yield from self._engine.performer.perform(self._message).__await__()
         return self
 
     # What happens to it (§3)

@@ -2,18 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .loops import running_framework
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from typing import TypeAlias
 
 __all__ = ["Handover", "handover"]
 
-#: Runs a coroutine function in the loop that it was made in, called from another thread, and waits.
-Handover: TypeAlias = "Callable[[Callable[[], Coroutine[Any, Any, None]]], None]"
+
+class Handover(Protocol):
+    """The way into one loop."""
+
+    def __call__(self, function: Callable[[], Coroutine[Any, Any, None]], /) -> None:
+        """Run a coroutine function in the loop, called from another thread, and wait."""
+        ...
+
+    def is_here(self) -> bool:
+        """Whether its loop runs here, or none does."""
+        ...
+
+
+class _IntoAsyncio:
+    def __init__(self, timeout: float) -> None:
+        import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+        self._asyncio = asyncio
+        self._loop = asyncio.get_running_loop()
+        self._timeout = timeout
+
+    def __call__(self, function: Callable[[], Coroutine[Any, Any, None]], /) -> None:
+        run = self._asyncio.run_coroutine_threadsafe
+        run(function(), self._loop).result(self._timeout)
+
+    def is_here(self) -> bool:
+        return self._asyncio._get_running_loop() in (self._loop, None)
+
+
+class _IntoTrio:
+    def __init__(self, timeout: float) -> None:
+        import trio  # noqa: PLC0415 - it runs, so it is there
+
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        self._timeout = timeout
+
+    def __call__(self, function: Callable[[], Coroutine[Any, Any, None]], /) -> None:
+        async def bounded() -> None:
+            with self._trio.fail_after(self._timeout):
+                await function()
+
+        self._trio.from_thread.run(bounded, trio_token=self._token)
+
+    def is_here(self) -> bool:
+        try:
+            return self._trio.lowlevel.current_trio_token() is self._token
+        except RuntimeError:
+            return True
 
 
 def handover(timeout: float) -> Handover | None:
@@ -24,25 +70,5 @@ def handover(timeout: float) -> Handover | None:
     """
     framework = running_framework()
     if framework == "asyncio":
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
-
-        loop = asyncio.get_running_loop()
-
-        def into_asyncio(function: Callable[[], Coroutine[Any, Any, None]]) -> None:
-            asyncio.run_coroutine_threadsafe(function(), loop).result(timeout)
-
-        return into_asyncio
-    if framework == "trio":
-        import trio  # noqa: PLC0415 - it runs, so it is there
-
-        token = trio.lowlevel.current_trio_token()
-
-        def into_trio(function: Callable[[], Coroutine[Any, Any, None]]) -> None:
-            async def bounded() -> None:
-                with trio.fail_after(timeout):
-                    await function()
-
-            trio.from_thread.run(bounded, trio_token=token)
-
-        return into_trio
-    return None
+        return _IntoAsyncio(timeout)
+    return _IntoTrio(timeout) if framework == "trio" else None

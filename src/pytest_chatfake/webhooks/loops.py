@@ -37,6 +37,18 @@ def running_framework() -> Literal["asyncio", "trio"] | None:
     return None
 
 
+async def checkpoint() -> None:
+    """Let a cancellation come that is due."""
+    if running_framework() == "trio":
+        import trio  # noqa: PLC0415 - it runs, so it is there
+
+        await trio.lowlevel.checkpoint_if_cancelled()
+    else:
+        import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+        await asyncio.sleep(0)
+
+
 class LoopEvent(Protocol):
     """What asyncio's and trio's events have in common."""
 

@@ -64,6 +64,7 @@ class Outbox:
         self._listening: tuple[Endpoint, ...] = ()
         self.paused: list[Dispatch] | None = None
         self._drainer = 0
+        self.threaded = False
         self.in_flight = False
 
     def begin(self, ids: Ids) -> None:
@@ -105,6 +106,7 @@ class Outbox:
     def _set_endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
         self.endpoints = endpoints
         self._listening = self._listeners(self._type)
+        self.threaded = any(one._target.threaded for one in self._ever)
 
     def _listeners(self, type_: str) -> tuple[Endpoint, ...]:
         return tuple(one for one in self.endpoints if type_ in one.events)

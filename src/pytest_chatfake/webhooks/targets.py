@@ -40,7 +40,13 @@ TAKEN = Answer(200)
 
 
 class Target(Protocol):
-    """Where attempts go. One attempt at a time."""
+    """Where attempts go. One attempt at a time.
+
+    Attributes:
+        threaded: Whether `attempt_async` calls in a thread, which holds cancellations back.
+    """
+
+    threaded: bool
 
     def attempt(self, request: WebhookRequest) -> Answer:
         """Make one attempt and wait for it."""
@@ -66,6 +72,8 @@ class UrlTarget:
         TypeError: The URL is not a ``str``.
         ValueError: Nothing could be posted to the URL; the message says what to write.
     """
+
+    threaded = True
 
     def __init__(self, url: str, *, timeout: float) -> None:
         self._client = HttpClient(url, timeout=timeout)
@@ -99,6 +107,8 @@ class WsgiTarget:
         TypeError: The app can't be called, or the path is not a ``str``.
         ValueError: The path is none; the message says what to write.
     """
+
+    threaded = True
 
     def __init__(self, app: WSGIApplication, *, path: str) -> None:
         _check_app(app, "wsgi")
@@ -138,6 +148,8 @@ class AsgiTarget:
         ValueError: The path is none; the message says what to write.
     """
 
+    threaded = False
+
     def __init__(self, app: AsgiApp, *, path: str, portal: Portal) -> None:
         _check_app(app, "asgi")
         self._app = app
@@ -173,6 +185,8 @@ class HandlerTarget:
     Raises:
         TypeError: The function can't be called.
     """
+
+    threaded = False
 
     def __init__(self, function: Callable[[WebhookRequest], object], *, portal: Portal) -> None:
         if not callable(function):

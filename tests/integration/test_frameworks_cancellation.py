@@ -1,0 +1,189 @@
+"""A cancellation in the middle of a chain: what happened stays, and the rest never happens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+
+from pytest_chatfake import ChatFake
+from pytest_chatfake.webhooks.loops import running_framework
+
+from ..unit.both_frameworks import BOTH
+from .frameworks_support import hard_limit  # noqa: F401 - a fixture
+from .target_support import sleep
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+pytestmark = pytest.mark.usefixtures("hard_limit")
+
+
+async def cancelled_after(seconds: float, function: Callable[[], Awaitable[object]]) -> bool:
+    """Await what the function returns for so long; return whether it was cancelled."""
+    if running_framework() == "trio":
+        with trio.move_on_after(seconds) as scope:
+            await function()
+        return scope.cancelled_caught
+    try:
+        async with asyncio.timeout(seconds):
+            await function()
+    except TimeoutError:
+        return True
+    return False
+
+
+class Slow:
+    """Receivers that take too long, at events of one status only."""
+
+    def __init__(self, status: str) -> None:
+        self.status = status.encode()
+        self.began = 0
+
+    def _concerns(self, body: bytes) -> bool:
+        concerns = b'"status":"%s"' % self.status in body
+        self.began += concerns
+        return concerns
+
+    async def handler(self, request):
+        if self._concerns(request.body):
+            await sleep(60)
+
+    async def asgi(self, scope, receive, send):
+        if self._concerns((await receive())["body"]):
+            await sleep(60)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+
+    def wsgi(self, environ, start_response):
+        if self._concerns(environ["wsgi.input"].read()):
+            time.sleep(0.4)
+        start_response("200 OK", [])
+        return []
+
+
+RECEIVERS = pytest.mark.parametrize("kind", ["handler", "asgi", "wsgi"])
+
+
+@contextmanager
+def fake_before(slow: Slow, kind: str) -> Iterator[ChatFake]:
+    """A fake in async mode whose webhooks go to the slow receiver; its books are right after."""
+    with ChatFake(mode="async") as fake:
+        fake.webhooks.connect(**{kind: getattr(slow, kind)})
+        yield fake
+        balance = fake.balance
+        assert Decimal(100) == balance.available + balance.held + balance.charged
+        attempted = [attempt.event.id for attempt in fake.webhooks.attempts]
+        assert sorted(event.id for event in fake.events) == sorted(attempted)
+
+
+@BOTH
+@RECEIVERS
+def test_what_was_attempted_happened_and_the_rest_of_the_chain_did_not(run, kind):
+    slow = Slow("delivered")
+
+    async def main():
+        with fake_before(slow, kind) as fake:
+            message = fake.send_text()
+            assert await cancelled_after(0.1, lambda: message.deliver().read())
+
+            assert ["sent", "delivered"] == [event.status for event in message.events]
+            assert "delivered" == message.status
+            fake.assert_charged("0.05")
+            fake.assert_held("0")
+            assert [True, kind == "wsgi"] == [attempt.ok for attempt in fake.webhooks.attempts]
+            assert 1 == slow.began
+
+    run(main)
+
+
+@BOTH
+@RECEIVERS
+def test_the_message_goes_on_where_the_cancellation_left_it(run, kind):
+    async def main():
+        with fake_before(Slow("delivered"), kind) as fake:
+            message = fake.send_text()
+            assert await cancelled_after(0.1, lambda: message.deliver().read())
+
+            await message.read()
+
+            fake.assert_statuses(message, "sent", "delivered", "read")
+
+    run(main)
+
+
+@BOTH
+def test_a_cancellation_before_the_first_step_leaves_nothing(run):
+    async def main():
+        with fake_before(Slow("delivered"), "wsgi") as fake:
+            if running_framework() == "trio":
+                with trio.CancelScope() as scope:
+                    scope.cancel()
+                    await fake.send_text().deliver()
+            else:
+                task = asyncio.ensure_future(awaited(fake.send_text().deliver()))
+                await asyncio.sleep(0)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            # One step's change may have been made already: never half of one.
+            assert len(fake.events) == len(fake.messages) <= 1
+            fake.assert_charged("0")
+
+    run(main)
+
+
+@BOTH
+@RECEIVERS
+def test_time_stays_at_the_moment_whose_attempt_was_cancelled(run, kind):
+    start = datetime(2030, 1, 1, tzinfo=UTC)
+
+    async def main():
+        with fake_before(Slow("delivered"), kind) as fake:
+            await fake.clock.move_to(start)
+            await fake.settle()
+            fake.webhooks.delay(timedelta(hours=1), status="delivered")
+            message = await fake.send_text().deliver()
+            later = fake.send_text(to="+4915550002")
+
+            assert await cancelled_after(
+                0.1, lambda: awaited_in_turn(later, fake.clock.advance(hours=5), message.read())
+            )
+
+            assert start + timedelta(hours=1) == fake.clock.now
+            assert "delivered" == message.status
+            assert "sent" == later.status
+            await fake.clock.advance(hours=1)
+            assert start + timedelta(hours=2) == fake.clock.now
+
+    run(main)
+
+
+async def awaited(chain):
+    return await chain
+
+
+async def awaited_in_turn(*chains):
+    for chain in chains:
+        await chain
+
+
+def test_a_cancelled_task_of_asyncio_leaves_what_a_timeout_leaves():
+    async def main():
+        with fake_before(Slow("delivered"), "asgi") as fake:
+            message = fake.send_text()
+            task = asyncio.create_task(awaited(message.deliver().read()))
+            await asyncio.sleep(0.1)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            fake.assert_statuses(message, "sent", "delivered")
+        assert {asyncio.current_task()} == asyncio.all_tasks()
+
+    asyncio.run(main())

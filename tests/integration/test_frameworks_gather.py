@@ -1,0 +1,151 @@
+"""Chains that are awaited side by side: one order, one account, and nobody is left in the dark."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+import trio
+
+from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
+from pytest_chatfake.webhooks.loops import running_framework
+
+from ..unit.both_frameworks import BOTH
+from .frameworks_support import hard_limit  # noqa: F401 - a fixture
+from .target_support import sleep
+
+pytestmark = pytest.mark.usefixtures("hard_limit")
+
+
+async def side_by_side(*chains):
+    """Await them at once; return for each its result or its error."""
+    outcomes = [None] * len(chains)
+
+    async def wait(number):
+        try:
+            outcomes[number] = await chains[number]
+        except Exception as error:
+            outcomes[number] = error
+
+    if running_framework() == "trio":
+        async with trio.open_nursery() as nursery:
+            for number in range(len(chains)):
+                nursery.start_soon(wait, number)
+    else:
+        await asyncio.gather(*map(wait, range(len(chains))))
+    return outcomes
+
+
+class Awaited:
+    """A coroutine function and its argument, to be called by ``await``."""
+
+    def __init__(self, function, argument):
+        self.function, self.argument = function, argument
+
+    def __await__(self):
+        return self.function(self.argument).__await__()
+
+
+@BOTH
+def test_both_are_performed_in_the_order_in_which_they_were_written(run):
+    async def main():
+        with ChatFake(mode="async") as fake:
+            receiver = fake.webhooks.receiver()
+            one, two = fake.send_text(to="one"), fake.send_text(to="two")
+
+            outcomes = await side_by_side(one.deliver().read(), two.deliver(devices=2))
+
+            assert [one, two] == outcomes
+            assert [
+                (one.id, "sent"),
+                (two.id, "sent"),
+                (one.id, "delivered"),
+                (one.id, "read"),
+                (two.id, "delivered"),
+                (two.id, "delivered"),
+            ] == [(event.message_id, event.status) for event in receiver.events]
+            fake.assert_charged("0.10")
+
+    run(main)
+
+
+def test_gather_takes_chains_as_they_are():
+    async def main():
+        with ChatFake(mode="async") as fake:
+            one, two = await asyncio.gather(
+                fake.send_text(to="one").deliver(), fake.send_text(to="two").deliver().read()
+            )
+            assert ["delivered", "read"] == [one.status, two.status]
+
+    asyncio.run(main())
+
+
+@BOTH
+def test_each_one_waits_until_its_own_steps_are_attempted(run):
+    async def main():
+        with ChatFake(mode="async") as fake:
+            answered = []
+
+            async def handler(request):
+                await sleep(0.01)
+                answered.append((request.event.message_id, request.event.status))
+
+            fake.webhooks.connect(handler=handler)
+            one, two = fake.send_text(to="one").deliver(), fake.send_text(to="two").deliver()
+
+            async def follow(message):
+                await message
+                return (message.id, "delivered") in answered
+
+            assert [True, True] == await side_by_side(Awaited(follow, one), Awaited(follow, two))
+
+    run(main)
+
+
+@BOTH
+def test_an_error_of_one_is_no_secret_to_the_other(run):
+    async def main():
+        with ChatFake(mode="async") as fake:
+            one, two = fake.send_text(to="one"), fake.send_text(to="two")
+            await fake.settle()
+
+            outcomes = await side_by_side(one.fail().read(), two.deliver())
+
+            assert any(isinstance(outcome, IllegalTransition) for outcome in outcomes)
+            # It is performed, or its `await` says that it was not.
+            assert isinstance(outcomes[1], ChatFakeError) or "delivered" == two.status
+
+    run(main)
+
+
+@pytest.mark.parametrize("cancelled", ["who performs", "who waits"])
+def test_a_cancellation_ends_one_chain_and_is_no_secret_to_the_other(cancelled):
+    async def main():
+        with ChatFake(mode="async") as fake:
+            one, two = fake.send_text(to="one"), fake.send_text(to="two")
+            await fake.settle()
+            gate = asyncio.Event()
+
+            async def gated(request):
+                await gate.wait()
+
+            fake.webhooks.connect(handler=gated)
+            chains = {one: one.deliver().read(), two: two.deliver()}
+            first, second = (one, two) if cancelled == "who performs" else (two, one)
+            tasks = {}
+            for message in (first, second):
+                tasks[message] = asyncio.ensure_future(chains[message])
+                await asyncio.sleep(0.01)
+
+            tasks[one].cancel()
+            await asyncio.sleep(0)
+            gate.set()
+            with pytest.raises(asyncio.CancelledError):
+                await tasks[one]
+            try:
+                assert "delivered" == (await tasks[two]).status
+            except ChatFakeError:
+                assert "sent" == two.status
+            assert "delivered" == one.status
+
+    asyncio.run(asyncio.wait_for(main(), 10))
