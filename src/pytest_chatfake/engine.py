@@ -101,8 +101,7 @@ class Engine:
     def settle_and_look(self) -> None:
         """As :meth:`look`; in sync mode, what is queued is attempted before."""
         self.look()
-        self._attempt()
-        self.outbox.wait()
+        self._attempt_all()
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
@@ -194,8 +193,7 @@ class Engine:
         outbox = self.outbox
         for _ in step:
             if outbox.queue or outbox.in_flight:
-                self._attempt()
-                outbox.wait()
+                self._attempt_all()
         self.raise_errors()
 
     def attempt_now(self) -> None:
@@ -212,6 +210,15 @@ class Engine:
     def _attempt(self) -> None:
         if self.mode == "sync" and self.outbox.queue and not _answering.get():
             self.outbox.attempt()
+
+    def _attempt_all(self) -> None:
+        """Attempt what is queued, and wait for what another thread attempts.
+
+        Who is part of an attempt would wait for itself, and a loop must not be blocked.
+        """
+        self._attempt()
+        if self.mode == "sync" and not self.inside:
+            self.outbox.wait()
 
     # The steps: state changes up to each yield, and attempts are made at it
 
@@ -241,7 +248,7 @@ class Engine:
         yield from self._settling()
 
     def _moving(self, by: int | None, to: int | None) -> Iterator[None]:
-        yield from self._settling()
+        yield from self._settled()  # what is queued is of now, and not of later
         now = self.time.read()
         target = now + by if by is not None else to
         assert target is not None
@@ -255,7 +262,7 @@ class Engine:
             )
         limit = self._ran + len(self.schedule) + _MAX_DUE
         at = now
-        while (due := self.schedule.next_due) is not None and due <= target:
+        while (due := self.next_due()) is not None and due <= target:
             if due > at:
                 self.time.forward(due)
                 at = due
@@ -265,8 +272,13 @@ class Engine:
         self.time.forward(target)
 
     def _is_due(self) -> bool:
-        due = self.schedule.next_due
+        due = self.next_due()
         return due is not None and due <= self.time.read()
+
+    def next_due(self) -> int | None:
+        """When something is due next, in nanoseconds; None if nothing is planned."""
+        with self.lock:  # to look takes out what was cancelled
+            return self.schedule.next_due
 
     def _run_due(self, now: int) -> bool:
         """Run the next thing that is due at ``now``, at its own moment; False if there is none."""

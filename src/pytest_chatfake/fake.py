@@ -119,10 +119,9 @@ class ChatFake(Sending, Expectations):
     def conversations(self) -> Sequence[Conversation]:
         """The conversations, in the order in which they were begun."""
         self._engine.look()
-        return tuple(
-            Conversation(self._engine, record)
-            for record in self._engine.account.conversations.values()
-        )
+        with self._engine.lock:
+            records = list(self._engine.account.conversations.values())
+        return tuple(Conversation(self._engine, record) for record in records)
 
     @property
     def events(self) -> Sequence[Event]:

@@ -1,7 +1,6 @@
 """An API to listen for, and a client that sees every byte. No test hangs: all sockets time out."""
 
 # Asserts read `expected == actual`.
-# ruff: noqa: SIM300
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The balance query over a socket: the short way, the general way, and both on one connection."""
 
 # Asserts read `expected == actual`.
-# ruff: noqa: SIM300
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Replies over a socket, and what they do to the connection on purpose."""
 
 # Asserts read `expected == actual`.
-# ruff: noqa: SIM300
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Requests over a socket: bodies, persistence, slow and broken clients."""
 
 # Asserts read `expected == actual`.
-# ruff: noqa: SIM300
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Responses over a socket: with a length, in chunks, cut off; errors and stubborn clients."""
 
 # Asserts read `expected == actual`.
-# ruff: noqa: SIM300
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The listener: its life, its threads, its sockets and its clients."""
 
 # Asserts read `expected == actual`.
-# ruff: noqa: SIM300
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """What a test adds to the listener: pytest-httpserver's handlers, its log, its errors."""
 
 # Asserts read `expected == actual`.
-# ruff: noqa: SIM300
 
 from __future__ import annotations
 

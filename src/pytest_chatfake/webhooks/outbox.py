@@ -74,6 +74,7 @@ class Outbox:
         self._by_message: defaultdict[str, list[Event]] = defaultdict(list)
         self._indexed = 0
         self.attempts: list[Attempt] = []
+        self.surfaced: set[int] = set()  # the ids of attempts whose error came back in the test
         self.queue: deque[Dispatch] = deque()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
@@ -82,10 +83,11 @@ class Outbox:
     def events_of(self, message_id: str) -> Sequence[Event]:
         """Return the events of a message, in order."""
         # The index is made when it is first asked for: many tests never ask.
-        for event in self.events[self._indexed :]:
-            self._by_message[event.message_id].append(event)
-        self._indexed = len(self.events)
-        return self._by_message.get(message_id, ())
+        with self._engine.lock:
+            for event in self.events[self._indexed :]:
+                self._by_message[event.message_id].append(event)
+            self._indexed = len(self.events)
+            return self._by_message.get(message_id, ())
 
     def close(self) -> None:
         """Close what leads to the endpoints."""
@@ -163,7 +165,8 @@ class Outbox:
 
     def _plan(self, dispatch: Dispatch, due: int) -> None:
         dispatch.due = due
-        self._engine.schedule.add(due, lambda _: self._enqueue(dispatch))
+        with self._engine.lock:  # a retry is planned by whoever attempts
+            self._engine.schedule.add(due, lambda _: self._enqueue(dispatch))
 
     # Attempting; no lock is held
 
@@ -178,6 +181,7 @@ class Outbox:
         while self.queue and self._busy.acquire(blocking=False):
             self.in_flight = True
             self._drainer = threading.get_ident()
+            token = _attempting.set((*_attempting.get(), self))
             try:
                 while self.queue:
                     dispatch = self._next()
@@ -190,6 +194,7 @@ class Outbox:
                     self._raise_met()
             finally:
                 self._let_go()
+                _attempting.reset(token)
 
     def wait(self) -> None:
         """Wait until a thread that is attempting has finished; not for attempts of one's own."""
@@ -283,6 +288,7 @@ class Outbox:
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
             )
             self._met = self._met or outcome
+            self.surfaced.add(id(attempt))
 
     def _raise_met(self) -> None:
         if self._met is not None:
