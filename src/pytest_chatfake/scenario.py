@@ -301,11 +301,12 @@ class Submission:
         Raises:
             IllegalTransition: It was accepted or rejected already.
         """
+        return self._accept("accept()")
+
+    def _accept(self, what: str) -> Message:
         engine, message, draft = self._engine, self._message, self._draft
-        engine.perform(
-            "accept()", lambda now: (engine.account.accept(message, draft, now),), message
-        )
-        return Message(self._engine, message)
+        engine.perform(what, lambda now: (engine.account.accept(message, draft, now),), message)
+        return Message(engine, message)
 
     def reject(
         self,

@@ -80,7 +80,9 @@ class Sending:
             ValueError: An argument is out of range, empty, or of another fake.
             IllegalTransition: The conversation's session is over.
         """
-        return self._submission(body, to, conversation, origin_type, price, extra).accept()
+        return self._submission(body, to, conversation, origin_type, price, extra)._accept(
+            "send_text()"
+        )
 
     def submit_text(
         self,

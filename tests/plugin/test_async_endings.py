@@ -122,7 +122,7 @@ def test_reading_a_result_too_early_says_where_the_await_belongs(pytester):
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*NotAwaited: accept() at test_it.py:5 was not awaited yet, *: put `await` before the*"]
+        ["*NotAwaited: send_text() at test_it.py:5 was not awaited yet, *: put `await` before the*"]
     )
 
 
