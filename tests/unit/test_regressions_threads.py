@@ -1,0 +1,94 @@
+"""Threads of the app look at the fake while the test goes on."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_chatfake import ChatFake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_chatfake import WebhookRequest
+
+
+@pytest.fixture(autouse=True)
+def _switching_all_the_time() -> Iterator[None]:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def at_once(count: int, work: Callable[[], object]) -> None:
+    """Let so many threads do the same at the same moment."""
+    barrier = threading.Barrier(count, timeout=10)
+
+    def begin() -> None:
+        barrier.wait()
+        work()
+
+    threads = [threading.Thread(target=begin, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def test_events_are_there_once_however_many_threads_look_first() -> None:
+    for _ in range(5):
+        with ChatFake() as fake:
+            messages = [fake.send_text() for _ in range(300)]
+
+            at_once(6, lambda: messages[0].events)  # noqa: B023 - done before the next round
+
+            assert [1] * 300 == [len(message.events) for message in messages]
+
+
+def test_conversations_can_be_read_while_others_begin() -> None:
+    with ChatFake() as fake:
+        over = threading.Event()
+
+        def send() -> None:
+            number = 0
+            while not over.is_set():
+                number += 1
+                fake.send_text(to=str(number))
+
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        try:
+            read = [len(fake.conversations) for _ in range(100)]
+        finally:
+            over.set()
+            thread.join(10)
+
+        assert sorted(read) == read
+
+
+def test_time_waits_for_an_attempt_of_another_thread() -> None:
+    with ChatFake() as fake:
+        begun = threading.Event()
+        seen: list[object] = []
+
+        def receiver(_: WebhookRequest) -> None:
+            begun.set()
+            time.sleep(0.05)
+            seen.append(fake.clock.now)
+
+        fake.clock.advance(1)
+        before = fake.clock.now
+        fake.webhooks.connect(handler=receiver)
+        thread = threading.Thread(target=fake.send_text, daemon=True)
+        thread.start()
+        assert begun.wait(10)
+        fake.clock.advance(hours=1)
+        thread.join(10)
+
+        assert [before] == seen
