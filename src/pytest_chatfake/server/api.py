@@ -120,7 +120,10 @@ class AccountApi:
             self._engine.errors.append(error)
             return server_error(error)
         if route.webhooks_first:
-            self._engine.attempt_now()
+            try:
+                self._engine.attempt_now()
+            except Exception as error:  # a receiver's, which is no failure of the route
+                self._engine.errors.append(error)
         return response
 
     # Faults

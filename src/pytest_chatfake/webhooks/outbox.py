@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..domain.instants import SECOND
 from ..exceptions import UndeliveredWebhooks
-from ..wire import EventWriter
+from ..wire import EventWriter, encode
 from .dispatch import Dispatch
 from .events import Attempt, Event
 from .faults import shaped
@@ -25,7 +25,7 @@ from .requests import Answer, WebhookRequest
 from .signing import sign
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import TypeAlias
 
     from ..callsite import Line
@@ -129,7 +129,8 @@ class Outbox:
         if message.conversation is not None and message.sent_at is not None:
             estimate = message.sent_at + self._engine.config._rules.conversation_length
             expires_at = message.conversation.expires_at or estimate
-        body = self._writer.write(id_, status, completed(message, status, now), now, expires_at)
+        shown = encode(status)[1:-1]  # any text, and the writer quotes no status
+        body = self._writer.write(id_, shown, completed(message, status, now), now, expires_at)
         self._add(Event(id_, self._type, status, message.id, now, edit(body), line, forged=True))
 
     def send_again(self, event: Event) -> None:
@@ -185,13 +186,17 @@ class Outbox:
             try:
                 while self.queue:
                     dispatch = self._next()
-                    for endpoint, request in self._requests(dispatch):
+                    for endpoint in dispatch.endpoints:
+                        request = self._request(dispatch, endpoint)
+                        if request is None:
+                            continue
                         try:
                             outcome: Outcome = endpoint._target.attempt(request)
                         except BaseException as error:
                             outcome = error
                         self._record(dispatch, endpoint, outcome)
-                    self._raise_met()
+                    if self._met is not None:
+                        raise self._met
             finally:
                 self._let_go()
                 _attempting.reset(token)
@@ -211,13 +216,17 @@ class Outbox:
             try:
                 while self.queue:
                     dispatch = self._next()
-                    for endpoint, request in self._requests(dispatch):
+                    for endpoint in dispatch.endpoints:
+                        request = self._request(dispatch, endpoint)
+                        if request is None:
+                            continue
                         try:
                             outcome: Outcome = await endpoint._target.attempt_async(request)
                         except BaseException as error:
                             outcome = error
                         self._record(dispatch, endpoint, outcome)
-                    self._raise_met()
+                    if self._met is not None:
+                        raise self._met
             finally:
                 self._let_go()
                 _attempting.reset(token)
@@ -239,34 +248,34 @@ class Outbox:
         self._met = None
         return dispatch
 
-    def _requests(self, dispatch: Dispatch) -> Iterator[tuple[Endpoint, WebhookRequest]]:
-        """Give the request for each endpoint, when its turn comes."""
-        event = dispatch.event
-        for endpoint in dispatch.endpoints:
-            if not endpoint.connected:
-                continue
-            now = self._engine.time.read()
-            dispatch.moment = now if dispatch.due is None else dispatch.due
-            request = WebhookRequest(
-                event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
-            )
-            signer = dispatch.twist.signer or endpoint.signer
-            if signer is not None:
-                try:
-                    request.headers = {**endpoint.headers, **sign(signer, request)}
-                except Exception as error:
-                    self._record(dispatch, endpoint, error)
-                    self._met = self._met or error
-                    continue
-            if dispatch.twist.change is not None:
-                request.body = dispatch.twist.change(request.body)
-            yield endpoint, request
+    def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None:
+        """Return the request to make now; None if the endpoint is gone, or its signer fails."""
+        if not endpoint.connected:
+            return None
+        event, twist = dispatch.event, dispatch.twist
+        now = self._engine.time.read()
+        dispatch.moment = now if dispatch.due is None else dispatch.due
+        request = WebhookRequest(
+            event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
+        )
+        signer = twist.signer or endpoint.signer
+        if signer is not None:
+            try:
+                request.headers = {**endpoint.headers, **sign(signer, request)}
+            except Exception as error:
+                self._record(dispatch, endpoint, error)
+                self._met = self._met or error
+                return None
+        if twist.change is not None:
+            request.body = twist.change(request.body)
+        return request
 
     def _record(self, dispatch: Dispatch, endpoint: Endpoint, outcome: Outcome) -> None:
         """Record an attempt, plan its retry, and keep what must come back in the test.
 
         Raises:
-            BaseException: A cancellation or an interrupt, which can't wait for other endpoints.
+            BaseException: A cancellation or an interrupt, which can't wait for other endpoints:
+                they stay queued.
         """
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
         attempt = Attempt(
@@ -281,6 +290,9 @@ class Outbox:
         if not isinstance(outcome, BaseException):
             return
         if not isinstance(outcome, Exception):
+            rest = dispatch.endpoints[dispatch.endpoints.index(endpoint) + 1 :]
+            if rest:
+                self.queue.appendleft(dispatch.part(rest))
             raise outcome
         if endpoint.raise_exceptions and not endpoint._retries:
             outcome.add_note(
@@ -289,10 +301,6 @@ class Outbox:
             )
             self._met = self._met or outcome
             self.surfaced.add(id(attempt))
-
-    def _raise_met(self) -> None:
-        if self._met is not None:
-            raise self._met
 
     def _refuse_endless(self, dispatch: Dispatch) -> None:
         self.queue.clear()

@@ -126,10 +126,15 @@ class Paused:
         outbox.paused = self._held
 
     def _end(self) -> Iterator[None]:
-        with self._engine.lock:
-            self._engine.outbox.paused = None
-            self._let_out(list(range(len(self._held))))
+        self._resume()
         yield
+
+    def _resume(self) -> None:
+        outbox = self._engine.outbox
+        with self._engine.lock:
+            if outbox.paused is self._held:
+                outbox.paused = None
+            self._let_out(list(range(len(self._held))))
 
     def __enter__(self) -> Self:
         self._engine.refuse_mode("sync", "with", "async with")
@@ -155,4 +160,7 @@ class Paused:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await self._engine.step("release()", self._end)
+        try:
+            await self._engine.step("release()", self._end)
+        finally:
+            self._resume()  # even if a step before it was refused, and this one dropped
