@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
 JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 
 
 @contextmanager
-def balance_server(body: bytes) -> Iterator[int]:
+def balance_server(body: bytes) -> Generator[int, None, None]:
     """Answer every read with the same bytes; give the port."""
     answer = JSON % (len(body), body)
 
@@ -27,7 +27,7 @@ def balance_server(body: bytes) -> Iterator[int]:
 
 
 @contextmanager
-def webhook_receiver() -> Iterator[int]:
+def webhook_receiver() -> Generator[int, None, None]:
     """Take posts over connections that are kept, read each to its end; give the port."""
     answer = JSON % (2, b"{}")
 
@@ -48,7 +48,7 @@ def webhook_receiver() -> Iterator[int]:
 
 
 @contextmanager
-def _listening(talk: Callable[[socket.socket], None]) -> Iterator[int]:
+def _listening(talk: Callable[[socket.socket], None]) -> Generator[int, None, None]:
     """Accept clients, each with a thread of its own, until the block is left."""
     clients: list[socket.socket] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..measuring import Row, now
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_chatfake import ChatFake
+    from pytest_chatfake.domain.messages import MessageState
 
 MANY = 100_000
 FEW = 10_000
@@ -41,19 +42,19 @@ def bare_loop(fake: ChatFake) -> float:
 
     writer = EventWriter(fake.config)
     messages = fake._engine.account.by_id
-    events = []
+    writings: list[tuple[str, Any, MessageState, int, int | None]] = []
     for event in fake.events:
         message = messages[event.message_id]
         assert message.conversation is not None
         expiry = message.conversation.expires_at
         if event.status == "sent":
             expiry = event.moment + 24 * 3600 * 1_000_000_000
-        events.append((event.id, event.status, message, event.moment, expiry))
-    assert [writer.write(*event) for event in events] == [event.body for event in fake.events]
+        writings.append((event.id, event.status, message, event.moment, expiry))
+    assert [writer.write(*writing) for writing in writings] == [event.body for event in fake.events]
     gc.collect()
     started = now()
-    for event in events:
-        take(writer.write(*event))
+    for writing in writings:
+        take(writer.write(*writing))
     return now() - started
 
 
