@@ -26,11 +26,11 @@ _lines: dict[tuple[str, int], Line] = {}
 
 
 def calling_line() -> Line:
-    """Return the innermost line on the stack that is not of this package.
+    """Return the innermost line on the stack that is not of this package, from the caller's on.
 
     The same line gives the same object, so that a loop of many sends costs no memory here.
     """
-    frame = sys._getframe(1)
+    frame = sys._getframe(2)
     while (code := frame.f_code).co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
     key = code.co_filename, frame.f_lineno

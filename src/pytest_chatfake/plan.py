@@ -71,7 +71,7 @@ class Plan:
 
     def is_to_begin(self, subject: object) -> bool:
         """Whether a step to come is about ``subject``."""
-        return any(step.subject is subject for step in self._steps)
+        return bool(self._steps) and any(step.subject is subject for step in self._steps)
 
     def drop(self, keep: Sequence[object] = (), told: Sequence[object] = ()) -> None:
         """Forget the steps: sync code would never have reached those lines.

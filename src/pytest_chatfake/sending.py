@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Sending"]
 
 #: The person that messages without ``to=`` go to.
-_DEFAULT_RECIPIENT = "+15550100"
+_DEFAULT_RECIPIENT = Recipient("+15550100")
 
 
 class Sending:
@@ -147,8 +147,11 @@ class Sending:
         if isinstance(to, Recipient):
             return to
         if to is None:
-            to = _DEFAULT_RECIPIENT
-        return self._recipients.get(text(to, "to")) or Recipient(to)
+            to = _DEFAULT_RECIPIENT.address
+        known = self._recipients.get(text(to, "to"))
+        if known is not None:
+            return known
+        return _DEFAULT_RECIPIENT if to == _DEFAULT_RECIPIENT.address else Recipient(to)
 
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
         if not callable(price):

@@ -88,8 +88,8 @@ class Account:
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
-        # With whom and of which origin type; the one that was used last is last.
-        self._latest: defaultdict[tuple[str, str], list[Conversation]] = defaultdict(list)
+        # By whom they are with and their origin type, then by id; the one that was used last is last.
+        self._latest: defaultdict[tuple[str, str], dict[str, Conversation]] = defaultdict(dict)
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def owns(self, message: MessageState) -> bool:
@@ -120,7 +120,7 @@ class Account:
         message.total_price = message.held = estimate
         message.sent_at = now
         message.drop = self._schedule.add(now + self._rules.drop_after, partial(self.drop, message))
-        self._use(conversation, now)
+        self._use(conversation)
         entries = (self._entry("hold", estimate, message, now),) if estimate else ()
         expires_at = conversation.expires_at or now + self._rules.conversation_length
         return self._record(Fact("sent", message, now, entries, expires_at))
@@ -164,9 +164,12 @@ class Account:
         wanted = draft.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
-            for known in reversed(self._latest[message.recipient, origin_type]):
+            latest = self._latest[message.recipient, origin_type]
+            while latest:
+                known = latest[next(reversed(latest))]
                 if known.state(now) != "expired":
                     return known
+                del latest[known.id]  # for good, so that nobody looks at it again
             wanted = self._ids.conversation(len(self.conversations) + 1)
         found = self.conversations.get(wanted) if isinstance(wanted, str) else wanted
         if found is None:
@@ -186,14 +189,11 @@ class Account:
             )
         return found
 
-    def _use(self, conversation: Conversation, now: int) -> None:
+    def _use(self, conversation: Conversation) -> None:
         self.conversations[conversation.id] = conversation
         latest = self._latest[conversation.recipient, conversation.origin_type]
-        if not latest or latest[-1] is not conversation:
-            latest[:] = [
-                one for one in latest if one is not conversation and one.state(now) != "expired"
-            ]
-            latest.append(conversation)
+        latest.pop(conversation.id, None)
+        latest[conversation.id] = conversation
 
     # What happens on the handset: §3
 

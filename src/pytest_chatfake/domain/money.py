@@ -53,9 +53,9 @@ def amount(value: object, what: str) -> Decimal:
 def signed(value: object, what: str) -> Decimal:
     """Return ``value`` as :func:`amount` does, but let it be negative."""
     if isinstance(value, str) and value.startswith("-"):
-        return -amount(value[1:], what)
+        return amount(value[1:], what).copy_negate()  # a minus would round to the user's context
     if isinstance(value, (Decimal, int)) and not isinstance(value, bool) and value < 0:
-        return -amount(-value, what)
+        return amount(Decimal(value).copy_negate(), what).copy_negate()
     return amount(value, what)
 
 
@@ -75,7 +75,7 @@ def _checked(value: Decimal, what: str) -> Decimal:
     if not value:
         return ZERO if value.is_signed() else _bounded(value, what)
     if value.is_signed():
-        raise ValueError(f"{what} must not be negative, and {value} is: write {-value}")
+        raise ValueError(f"{what} must not be negative, and {value} is: write {value.copy_negate()}")
     return _bounded(value, what)
 
 
