@@ -1,0 +1,246 @@
+"""Errors that come back in the right test, and nothing that leaks into the next one."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
+
+
+def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from werkzeug.test import Client
+
+        def ask(fake):
+            headers = {"X-API-Key": fake.api_key}
+            return Client(fake.wsgi_app).post("/send", headers=headers).status_code
+
+        def test_it(chat_fake):
+            @chat_fake.route("/send")
+            def send(_):
+                raise LookupError("no such campaign")
+            assert ask(chat_fake) == 500
+
+        def test_next(chat_fake):
+            assert ask(chat_fake) == 404
+            chat_fake.settle()
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_it*", "E  *LookupError: no such campaign"]
+    )
+
+
+def test_handlers_of_http_are_checked_and_cleared_for_every_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import requests
+        from pytest_chatfake import ChatFake
+
+        def get(fake, path):
+            headers = {"X-API-Key": fake.api_key}
+            return requests.get(fake.base_url + path, headers=headers, timeout=5).status_code
+
+        def test_own_handler(chat_fake):
+            chat_fake.http.expect_request("/own").respond_with_data("x")
+            with ChatFake() as second:
+                assert second.http is chat_fake.http
+            assert get(chat_fake, "/own") == 200
+
+        def test_gone(chat_fake):
+            assert get(chat_fake, "/own") == 404
+            assert chat_fake.http.log == []
+
+        def test_assertion_in_a_handler(chat_fake):
+            def handler(request):
+                assert request.headers.get("X-Tenant") == "7"
+            chat_fake.http.expect_request("/own").respond_with_handler(handler)
+            assert get(chat_fake, "/own") == 500
+
+        def test_error_in_a_handler(chat_fake):
+            def handler(request):
+                raise LookupError("from a handler")
+            chat_fake.http.expect_request("/own").respond_with_handler(handler)
+            assert get(chat_fake, "/own") == 500
+
+        def test_failed_anyway(chat_fake):
+            def handler(request):
+                raise LookupError("from another handler")
+            chat_fake.http.expect_request("/own").respond_with_handler(handler)
+            get(chat_fake, "/own")
+            assert "mine" == "shown"
+
+        def test_unmatched_is_no_failure(chat_fake):
+            assert get(chat_fake, "/nowhere") == 404
+
+        def test_httpserver_of_the_user_is_another(chat_fake, httpserver):
+            httpserver.expect_request("/own").respond_with_data("theirs")
+            assert httpserver is not chat_fake.http
+            assert requests.get(httpserver.url_for("/own"), timeout=5).text == "theirs"
+            assert get(chat_fake, "/own") == 404
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=6, failed=1, errors=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*ERROR at teardown of test_assertion_in_a_handler*",
+            "E  *assert None == '7'*",
+            "*ERROR at teardown of test_error_in_a_handler*",
+            "E  *LookupError: from a handler*",
+        ]
+    )
+    assert "from another handler" not in result.stdout.str().partition("short test summary")[2]
+
+
+def test_what_a_failing_test_leaves_does_not_leak_into_the_next(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import threading, time
+        import pytest, time_machine
+        from werkzeug.test import Client
+
+        def test_leaves_everything(chat_fake, chat_clock, chat_receiver):
+            chat_fake.webhooks.drop(times=None)
+            chat_fake.api.fail(times=None)
+            chat_fake.webhooks.paused().__enter__()
+            chat_fake.route("/send")(lambda _: 1 / 0)
+            chat_fake.http.expect_request("/own").respond_with_data("x")
+            chat_fake.send_text()
+            chat_clock.advance(days=3)
+            Client(chat_fake.wsgi_app).post("/send", headers={"X-API-Key": chat_fake.api_key})
+            raise KeyError("mine")
+
+        def test_meets_nothing(chat_fake, chat_receiver):
+            assert not time_machine.traveller_stack
+            client = Client(chat_fake.wsgi_app)
+            headers = {"X-API-Key": chat_fake.api_key}
+            assert client.get("/v2/balance", headers=headers).status_code == 200
+            assert client.post("/send", headers=headers).status_code == 404
+            assert client.get("/own", headers=headers).status_code == 404
+            message = chat_fake.send_text()
+            assert chat_receiver.statuses(message) == ["sent"]
+            chat_fake.settle()
+
+        def test_threads():
+            assert [t for t in threading.enumerate() if "chatfake" in t.name and
+                    t.name != "chatfake-listener"] == []
+        """
+    )
+    result = pytester.runpytest("-W", "error")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["E  *KeyError: 'mine'"])
+
+
+def test_a_setup_that_fails_leaves_no_account_behind(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def broken(chat_fake):
+            raise KeyError("setup")
+
+        @pytest.mark.chat_fake(api_key="the-one-key-1234")
+        @pytest.mark.parametrize("n", [1, 2])
+        def test_it(chat_fake, broken, n): pass
+
+        @pytest.mark.chat_fake(api_key="the-one-key-1234")
+        def test_next(chat_fake): pass
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1, errors=2)
+
+
+def test_teardown_checks_run_before_any_fixture_is_finalised(pytester: pytest.Pytester) -> None:
+    """Time still stands, and a server of the user's, which waits for its clients, can stop."""
+    pytester.makepyfile(
+        """
+        import socketserver, threading, time
+        import http.server
+        import pytest
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"  # connections are kept
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+            def log_message(self, *_): pass
+
+        class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+            daemon_threads = False  # server_close() waits for each connection to end
+
+        @pytest.fixture
+        def url():
+            server = Server(("127.0.0.1", 0), Handler)
+            thread = threading.Thread(target=lambda: server.serve_forever(0.01), daemon=True)
+            thread.start()
+            yield f"http://127.0.0.1:{server.server_port}/"
+            server.shutdown()
+            closing = threading.Thread(target=server.server_close, daemon=True)
+            closing.start()
+            closing.join(3)
+            assert not closing.is_alive(), "a client held its connection"
+            assert time.time() == 1_767_268_800, "time runs again"
+
+        def test_it(chat_clock, chat_fake, url):
+            chat_fake.webhooks.connect(url)
+            chat_fake.send_text().deliver()
+            assert all(one.ok for one in chat_fake.webhooks.attempts)
+        """
+    )
+    pytester.runpytest("-W", "error").assert_outcomes(passed=1)
+
+
+def test_a_fixture_that_uses_the_fake_may_use_it_in_its_own_teardown(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def campaign(chat_fake):
+            message = chat_fake.send_text()
+            yield message
+            assert message.status == "read"
+            chat_fake.assert_charged("0.05")
+
+        def test_it(campaign):
+            campaign.deliver().read()
+        """
+    )
+    pytester.runpytest("-W", "error").assert_outcomes(passed=1)
+
+
+def test_unittest_classes_and_doctests_can_use_the_fixtures(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import unittest
+        import pytest
+        from pytest_chatfake import ChatFake
+
+        class TestIt(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def fake(self, chat_fake):
+                self.fake = chat_fake
+
+            def test_fixture(self):
+                self.fake.send_text().deliver()
+                self.fake.assert_charged("0.05")
+
+            def test_plain(self):
+                with ChatFake(price=1) as fake:
+                    fake.send_text().deliver()
+                    fake.assert_charged(1)
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)

@@ -1,0 +1,171 @@
+"""What a test leaves behind, and what its report shows."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
+
+
+# -- warnings --------------------------------------------------------------------------------------
+
+LEFTOVERS = """
+    import pytest
+    from werkzeug.test import Client
+
+    @pytest.fixture
+    def app():
+        def app(environ, start_response):
+            start_response("500 No", [])
+            return []
+        return app
+
+    def test_overlooked(chat_fake, app):
+        chat_fake.webhooks.connect(wsgi=app)
+        chat_fake.send_text()
+
+    def test_queued(chat_fake, chat_receiver):
+        @chat_fake.route("/send")
+        def send(_):
+            return {"id": chat_fake.send_text().id}
+        Client(chat_fake.wsgi_app).post("/send", headers={"X-API-Key": chat_fake.api_key})
+
+    def test_never_fired(chat_fake, chat_receiver):
+        chat_fake.webhooks.drop(status="read")
+        chat_fake.send_text()
+
+    def test_clean(chat_fake, chat_receiver):
+        chat_fake.send_text()
+"""
+
+
+def test_what_was_overlooked_is_warned_about_with_its_line(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(LEFTOVERS)
+    result = pytester.runpytest("-W", "default")
+    result.assert_outcomes(passed=4, warnings=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_overlooked",
+            (
+                "*WebhookWarning: 1 attempt failed, and the test did not look at "
+                "fake.webhooks.attempts:"
+            ),
+            (
+                "*  sent of message * at app.<locals>.app (WSGI) /: answered 500; "
+                "caused at test_what_was_overlooked*.py:13"
+            ),
+            "*::test_queued",
+            "*WebhookWarning: 1 event still queued, and not attempted: *",
+            "*  sent of message *, caused at test_what_was_overlooked*.py:18",
+            "*::test_never_fired",
+            "*WebhookWarning: 1 fault never fired, because nothing matched:",
+            "*  drop(status='read'), set up at test_what_was_overlooked*.py:22",
+        ]
+    )
+
+
+def test_where_warnings_are_errors_they_fail_the_test_at_its_end(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(LEFTOVERS)
+    result = pytester.runpytest("-W", "error")
+    result.assert_outcomes(passed=4, errors=3)
+
+
+def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        def app(environ, start_response):
+            start_response("500 No", [])
+            return []
+
+        def test_it(chat_fake, chat_clock):
+            chat_fake.webhooks.connect(wsgi=app)
+            chat_fake.send_text().deliver()
+            assert chat_fake.balance.charged == 0
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">       assert chat_fake.balance.charged == 0",
+            "*- chat fake: what happened -*",
+            "available 99.95, held 0.00, charged 0.05",
+            "  2026-01-01T12:00:00.000Z  event    sent       *  caused at test_a_test*.py:7",
+            "  2026-01-01T12:00:00.000Z  event    delivered  *  caused at test_a_test*.py:7",
+            "  2026-01-01T12:00:00.000Z  attempt  sent       *  app (WSGI) /: answered 500",
+            "  2026-01-01T12:00:00.000Z  attempt  delivered  *  app (WSGI) /: answered 500",
+            "*- chat fake: webhooks -*",
+            "2 attempts failed, and the test did not look at fake.webhooks.attempts:",
+        ]
+    )
+
+
+def test_a_test_without_use_of_the_fake_has_no_section(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(chat_fake):\n    assert False")
+    assert "chat fake" not in pytester.runpytest().stdout.str()
+
+
+# -- never awaited ---------------------------------------------------------------------------------
+
+FORGOTTEN = """
+    import asyncio
+    import pytest
+
+    @pytest.fixture
+    def chat_fake_mode():
+        return "async"
+
+    def test_forgotten(chat_fake):
+        chat_fake.send_text("x").deliver()
+
+    def test_forgotten_and_failed(chat_fake):
+        chat_fake.send_text("x")
+        assert 1 == 2
+
+    def test_clean(chat_fake):
+        async def scenario():
+            message = await chat_fake.send_text("x").deliver()
+            assert message.status == "delivered"
+        asyncio.run(scenario())
+
+    def test_skipped(chat_fake):
+        chat_fake.send_text("x")
+        pytest.skip("not today")
+"""
+
+
+def test_a_chain_that_was_never_awaited_fails_the_test_with_its_line(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(FORGOTTEN)
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at teardown of test_forgotten*",
+            (
+                "E  *NotAwaited: * steps were never awaited: put `await` before the chain at "
+                "test_a_chain*.py:9"
+            ),
+        ]
+    )
+
+
+def test_the_tests_own_failure_comes_first_and_the_complaint_is_a_section(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(FORGOTTEN)
+    result = pytester.runpytest("-k", "forgotten_and_failed")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E  *assert 1 == 2*",
+            "*- chat fake: not awaited -*",
+            "* never awaited: put `await` before the chain at test_the_tests_own*.py:12",
+        ]
+    )

@@ -1,0 +1,184 @@
+"""``chat_clock``, the ini option for its start, and the time-travellers of the user's own."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
+
+
+CLOCK_TESTS = """
+    import datetime, time
+    START = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)
+
+    def check(chat_fake):
+        assert datetime.datetime.now(datetime.timezone.utc) == START
+        assert chat_fake.ledger[0].at == START
+        time.sleep(0.001)
+        assert datetime.datetime.now(datetime.timezone.utc) == START
+
+    def test_after(chat_fake, chat_clock):
+        check(chat_fake)
+
+    def test_before(chat_clock, chat_fake):
+        check(chat_fake)
+
+    def test_receiver(chat_receiver, chat_fake, chat_clock):
+        check(chat_fake)
+
+    def test_alone(chat_clock):
+        assert chat_clock.now == START
+"""
+
+
+def test_with_chat_clock_time_stands_before_the_first_entry_in_any_order(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(CLOCK_TESTS)
+    pytester.runpytest().assert_outcomes(passed=4)
+
+
+def test_the_start_is_an_ini_option(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nchat_clock_start = 2030-06-01T00:00:00+02:00\n")
+    pytester.makepyfile(CLOCK_TESTS.replace("2026, 1, 1, 12", "2030, 5, 31, 22"))
+    pytester.runpytest().assert_outcomes(passed=4)
+
+
+def test_a_start_that_is_no_moment_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test(): pass")
+    for value, words in [
+        ("tomorrow", "takes ISO 8601 such as '2026-01-01T12:00:00Z', not 'tomorrow'"),
+        ("2026-01-01", "takes a moment with a time zone, and 2026-01-01T00:00:00 has none"),
+    ]:
+        result = pytester.runpytest("-o", f"chat_clock_start={value}")
+        assert 4 == result.ret  # a usage error
+        result.stderr.fnmatch_lines([f"ERROR: the ini option chat_clock_start {words}*"])
+
+
+def test_without_chat_clock_time_runs_and_after_it_time_is_given_back(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import time, time_machine
+
+        def test_frozen(chat_clock): pass
+
+        def test_runs(chat_fake):
+            assert not time_machine.traveller_stack
+            before = chat_fake.clock.now
+            time.sleep(0.002)
+            assert chat_fake.clock.now > before
+
+        def test_moved(chat_fake):
+            chat_fake.clock.advance(days=1)
+
+        def test_runs_again():
+            assert not time_machine.traveller_stack
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=4)
+
+
+def test_a_late_chat_clock_freezes_at_the_present_and_never_jumps_back(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import datetime, time
+
+        def test_late(chat_fake, request):
+            chat_fake.send_text()
+            before = chat_fake.clock.now
+            clock = request.getfixturevalue("chat_clock")
+            assert datetime.timedelta(0) <= clock.now - before < datetime.timedelta(minutes=1)
+            first = time.time_ns()
+            time.sleep(0.002)
+            assert time.time_ns() == first
+            clock.advance(days=30)
+            chat_fake.assert_held("0")
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import datetime, os, time, zoneinfo
+        import pytest, time_machine as tm
+        UTC = datetime.timezone.utc
+        TOKYO = zoneinfo.ZoneInfo("Asia/Tokyo")
+
+        def test_fixture_moves_and_the_fake_follows(chat_fake, chat_clock, time_machine):
+            chat_fake.send_text()
+            time_machine.shift(datetime.timedelta(days=31))
+            chat_fake.assert_held("0")
+            assert chat_fake.ledger[-1].at == datetime.datetime(2026, 1, 31, 12, tzinfo=UTC)
+            chat_clock.advance(days=1)
+            assert datetime.datetime.now(UTC) == datetime.datetime(2026, 2, 2, 12, tzinfo=UTC)
+            assert len(tm.traveller_stack) == 1
+
+        def test_fixture_first(time_machine, chat_clock):
+            time_machine.move_to(datetime.datetime(2027, 1, 1, tzinfo=UTC), tick=False)
+            assert chat_clock.now == datetime.datetime(2027, 1, 1, tzinfo=UTC)
+            assert len(tm.traveller_stack) == 1
+
+        @pytest.mark.time_machine(datetime.datetime(2028, 1, 1, 9, tzinfo=TOKYO))
+        def test_marker_keeps_its_moment_and_its_zone(chat_fake, chat_clock):
+            assert os.environ["TZ"] == "Asia/Tokyo"
+            assert abs(chat_clock.now - datetime.datetime(2028, 1, 1, tzinfo=UTC)).seconds < 60
+            first = time.time_ns()
+            time.sleep(0.002)
+            assert time.time_ns() == first  # stopped ticking by ours
+            chat_clock.advance(hours=1)
+            assert time.localtime().tm_hour == 10
+            assert os.environ["TZ"] == "Asia/Tokyo"
+            assert len(tm.traveller_stack) == 1
+
+        def test_a_traveller_on_top_is_named(chat_clock):
+            with tm.travel(0, tick=False):
+                with pytest.raises(Exception, match="another time_machine.travel"):
+                    chat_clock.advance(1)
+            chat_clock.advance(1)
+
+        def test_tz_is_left_alone(chat_clock):
+            before = os.environ.get("TZ")
+            chat_clock.advance(1)
+            chat_clock.move_to("2026-02-01T00:00:00Z")
+            assert os.environ.get("TZ") == before
+
+        def test_nothing_is_left():
+            assert not tm.traveller_stack
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=6)
+
+
+def test_under_freezegun_the_fixtures_work_and_follow(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import datetime
+        import pytest
+        from freezegun import freeze_time
+
+        @pytest.fixture
+        def frozen():
+            with freeze_time("2027-01-01T00:00:00Z") as frozen:
+                yield frozen
+
+        def test_it(frozen, chat_fake, chat_clock):
+            chat_fake.send_text()
+            frozen.tick(datetime.timedelta(days=31))
+            chat_fake.assert_held("0")
+            assert chat_clock.now.isoformat() == "2027-02-01T00:00:00+00:00"
+            with pytest.raises(Exception, match="move time with freezegun"):
+                chat_clock.advance(1)
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
