@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -310,3 +311,33 @@ def test_the_length_of_a_session_is_a_knob(length: Any) -> None:
         fake.clock.advance(MILLISECOND)
         assert not together(first, fake.send_text())
         assert ["2026-01-01T12:10:00.000Z"] * 2 == expiries(first)
+
+
+def test_thousands_of_conversations_with_one_person_cost_no_more_than_each_its_own() -> None:
+    with frozen_fake() as fake:
+        began = time.perf_counter()
+        for number in range(1, 2_001):
+            fake.send_text(conversation=f"{number:x}")
+        few = time.perf_counter() - began
+        for number in range(2_001, 16_001):
+            fake.send_text(conversation=f"{number:x}")
+        many = time.perf_counter() - began - few
+
+        assert many < 7 * few * 4  # seven times as many; it was fifty times as long
+
+
+def test_of_conversations_used_in_turns_the_last_used_is_found(fake: ChatFake) -> None:
+    first, second = fake.send_text(conversation="a1"), fake.send_text(conversation="b2")
+    first.deliver()
+    second.deliver()
+    assert together(first, fake.send_text(conversation="a1"), fake.send_text())
+
+    fake.clock.advance(hours=23)
+    third = fake.send_text(conversation="c3")
+    assert together(third, fake.send_text())
+
+    third.deliver()
+    fake.clock.advance(hours=1)
+    assert together(third, fake.send_text())
+    fake.clock.advance(hours=24)
+    assert not together(first, fake.send_text())

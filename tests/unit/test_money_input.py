@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -154,3 +154,11 @@ def test_a_count_of_devices_that_is_none_is_refused(fake: ChatFake, devices: Any
 
     assert "sent" == message.status
     assert ["hold"] == [kind for kind, _ in entries(fake)]
+
+
+def test_the_callers_decimal_context_rounds_nothing() -> None:
+    with localcontext(prec=4), ChatFake(opening_balance="0", price="12345.678901") as fake:
+        fake.send_text()
+
+        fake.assert_available("-12345.678901")
+        fake.assert_available(Decimal("-12345.678901"))

@@ -88,8 +88,9 @@ class Account:
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
-        # By whom they are with and their origin type, then by id; the one that was used last is last.
-        self._latest: defaultdict[tuple[str, str], dict[str, Conversation]] = defaultdict(dict)
+        # With whom and of which origin type, in the order of use: one that is used in turns with
+        # others is there several times.
+        self._latest: defaultdict[tuple[str, str], list[Conversation]] = defaultdict(list)
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def owns(self, message: MessageState) -> bool:
@@ -166,10 +167,9 @@ class Account:
         if wanted is None:
             latest = self._latest[message.recipient, origin_type]
             while latest:
-                known = latest[next(reversed(latest))]
-                if known.state(now) != "expired":
-                    return known
-                del latest[known.id]  # for good, so that nobody looks at it again
+                if latest[-1].state(now) != "expired":
+                    return latest[-1]
+                latest.pop()  # for good: nobody needs to look at it again
             wanted = self._ids.conversation(len(self.conversations) + 1)
         found = self.conversations.get(wanted) if isinstance(wanted, str) else wanted
         if found is None:
@@ -192,8 +192,8 @@ class Account:
     def _use(self, conversation: Conversation) -> None:
         self.conversations[conversation.id] = conversation
         latest = self._latest[conversation.recipient, conversation.origin_type]
-        latest.pop(conversation.id, None)
-        latest[conversation.id] = conversation
+        if not latest or latest[-1] is not conversation:
+            latest.append(conversation)
 
     # What happens on the handset: §3
 

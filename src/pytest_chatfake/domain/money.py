@@ -75,7 +75,9 @@ def _checked(value: Decimal, what: str) -> Decimal:
     if not value:
         return ZERO if value.is_signed() else _bounded(value, what)
     if value.is_signed():
-        raise ValueError(f"{what} must not be negative, and {value} is: write {value.copy_negate()}")
+        raise ValueError(
+            f"{what} must not be negative, and {value} is: write {value.copy_negate()}"
+        )
     return _bounded(value, what)
 
 
