@@ -171,7 +171,7 @@ def _freeze(traveller: Traveller) -> None:
     try:
         if name := os.environ.get("TZ"):  # the traveller may have set it: moving there keeps it
             zone = ZoneInfo(name)
-    except (ValueError, ZoneInfoNotFoundError):
+    except (OSError, ValueError, ZoneInfoNotFoundError):
         pass
     traveller.move_to(datetime.now(zone), tick=False)
 
@@ -234,6 +234,7 @@ class Clock:
 
         Raises:
             TypeError: No length is given, or two, or something that is none.
+            ValueError: The length is not finite.
             ClockError: The length is negative, or time can't be moved.
         """
         if (delta is None) == (not timedelta_arguments):
@@ -241,7 +242,13 @@ class Clock:
                 "advance() takes one length of time: advance(90), advance(timedelta(days=30)) "
                 "or advance(days=30)"
             )
-        length = timedelta(**timedelta_arguments) if delta is None else delta
+        try:
+            length = timedelta(**timedelta_arguments) if delta is None else delta
+        except OverflowError:
+            raise ValueError(
+                f"the length to advance by must be a finite length of time, not "
+                f"{timedelta_arguments!r}"
+            ) from None
         seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
         if isinstance(seconds, (int, float)) and seconds < 0:
             raise ClockError(f"time only goes forward: advance({length!r}) would turn it back")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from .arguments import text
 from .domain.account import Rules
 from .domain.facts import Failure
-from .domain.instants import SECOND, duration
+from .domain.instants import SECOND, duration, planned
 from .domain.money import Money, amount
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class ChatFakeConfig:
         for name in ("origin_type", "conversation_type", "insufficient_balance_code"):
             text(getattr(self, name), name)
         for name in ("conversation_length", "drop_after", "timeout"):
-            if not duration(getattr(self, name), name):
+            if not planned(getattr(self, name), name):
                 raise ValueError(f"{name} must be longer than nothing")
         for name, valid in _CHOICES.items():
             _choice(getattr(self, name), name, valid)
@@ -225,11 +225,11 @@ def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
 
     Raises:
         TypeError: It is no list of lengths of time.
-        ValueError: One of them is negative or not finite.
+        ValueError: One of them is negative, not finite, or too long to plan.
     """
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise TypeError(f"retry_after must be a list of seconds such as [10, 30], not {value!r}")
-    return tuple(duration(delay, f"retry_after[{index}]") for index, delay in enumerate(value))
+    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(value))
 
 
 def check_signer(value: object) -> None:

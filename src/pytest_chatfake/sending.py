@@ -79,6 +79,7 @@ class Sending:
             TypeError: An argument is of the wrong kind.
             ValueError: An argument is out of range, empty, or of another fake.
             IllegalTransition: The conversation's session is over.
+            ClosedError: The conversation was begun before the fake was reset.
         """
         return self._submission(body, to, conversation, origin_type, price, extra)._accept(
             "send_text()"
@@ -141,7 +142,7 @@ class Sending:
             raise ValueError(
                 f"a conversation's id is a hex string such as 'c0ffee', and {conversation!r} is not"
             )
-        return self._engine.account.conversations.get(conversation, conversation)
+        return conversation
 
     def _person(self, to: str | Recipient | None) -> Recipient:
         if isinstance(to, Recipient):

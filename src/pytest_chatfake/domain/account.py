@@ -10,7 +10,7 @@ from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ..exceptions import IllegalTransition
+from ..exceptions import ClosedError, IllegalTransition
 from .conversations import Conversation
 from .facts import Fact, Failure
 from .instants import stamp
@@ -171,7 +171,11 @@ class Account:
                     return latest[-1]
                 latest.pop()  # for good: nobody needs to look at it again
             wanted = self._ids.conversation(len(self.conversations) + 1)
-        found = self.conversations.get(wanted) if isinstance(wanted, str) else wanted
+        found = self.conversations.get(wanted if isinstance(wanted, str) else wanted.id)
+        if isinstance(wanted, Conversation) and found is not wanted:
+            raise ClosedError(
+                f"conversation {wanted.id} is gone: it was begun before the fake was reset"
+            )
         if found is None:
             assert isinstance(wanted, str)
             return Conversation(wanted, message.recipient, origin_type)

@@ -8,13 +8,26 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-__all__ = ["MILLISECOND", "SECOND", "duration", "instant", "nanoseconds", "span", "stamp"]
+__all__ = [
+    "MILLISECOND",
+    "SECOND",
+    "duration",
+    "instant",
+    "nanoseconds",
+    "planned",
+    "span",
+    "stamp",
+]
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+#: How far ahead something can be planned: the clock is moved to year 9900 at most, and what is
+#: planned then is still within the calendar.
+_FARTHEST = timedelta(days=36_000)
 
 
 def instant(moment: int) -> datetime:
@@ -52,6 +65,19 @@ def duration(value: object, what: str) -> int:
     length = span(value)
     if length < 0:
         raise ValueError(f"{what} must not be negative, and {value} is")
+    return length
+
+
+def planned(value: object, what: str) -> int:
+    """Return a length of time after which something is to happen, as :func:`duration` does.
+
+    Raises:
+        TypeError: It is none.
+        ValueError: It is negative, or longer than anything that can be planned.
+    """
+    length = duration(value, what)
+    if length > span(_FARTHEST):
+        raise ValueError(f"{what} must be at most timedelta(days={_FARTHEST.days}), not {value!r}")
     return length
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..arguments import text
 from ..callsite import calling_line
 from ..config import check_signer
-from ..domain.instants import duration as nanoseconds_of
+from ..domain.instants import planned
 from ..plan import Performing
 from .events import Event
 from .faults import Fault
@@ -107,7 +107,7 @@ class BadDay:
             status: See there.
             endpoint: See there.
         """
-        length = nanoseconds_of(duration, "duration")
+        length = planned(duration, "duration")
         if not length:
             raise ValueError("duration must be longer than nothing")
         return self._fault("delay", times, start, message, status, endpoint, delay=length)

@@ -1,0 +1,67 @@
+"""Lengths of time that the calendar does not hold, and handles from before a reset."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ClosedError
+
+TOO_LONG: list[Any] = [timedelta.max, timedelta(days=36_001), 10**12]
+
+
+@pytest.mark.parametrize("field", ["conversation_length", "drop_after", "timeout"])
+@pytest.mark.parametrize("length", TOO_LONG)
+def test_no_knob_takes_a_length_that_ends_outside_the_calendar(field: str, length: Any) -> None:
+    with pytest.raises(ValueError, match=rf"^{field} must be at most timedelta\(days=36000\)"):
+        ChatFake(**{field: length})
+
+
+@pytest.mark.parametrize("length", TOO_LONG)
+def test_neither_a_retry_nor_a_delay_is_planned_outside_the_calendar(length: Any) -> None:
+    with pytest.raises(ValueError, match=r"^retry_after\[1\] must be at most"):
+        ChatFake(retry_after=[1, length])
+    with ChatFake() as fake, pytest.raises(ValueError, match=r"^duration must be at most"):
+        fake.webhooks.delay(length)
+
+
+def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year() -> None:
+    longest = timedelta(days=36_000)
+    with ChatFake(conversation_length=longest, drop_after=longest) as fake:
+        fake.clock.move_to("9899-12-31T00:00:00Z")
+        message = fake.send_text()
+
+        assert "9998" == message.events[0].json()["chatMessage"]["conversation"]["expireTime"][:4]
+        assert fake.clock.next_due is not None
+
+
+@pytest.mark.parametrize("arguments", [{"days": 1e12}, {"days": float("inf")}])
+def test_the_clock_refuses_to_advance_by_no_finite_length(arguments: dict[str, float]) -> None:
+    with (
+        ChatFake() as fake,
+        pytest.raises(ValueError, match="must be a finite length of time"),
+    ):
+        fake.clock.advance(**arguments)
+
+
+def test_a_zone_that_is_none_does_not_stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe")  # a directory among the zones
+    with ChatFake() as fake:
+        before = fake.clock.now
+        fake.clock.advance(60)
+
+        assert fake.clock.now - before >= timedelta(seconds=60)
+
+
+def test_a_conversation_from_before_a_reset_is_gone() -> None:
+    with ChatFake() as fake:
+        conversation = fake.send_text().deliver().conversation
+        assert conversation is not None
+        fake.reset()
+
+        with pytest.raises(ClosedError, match=f"conversation {conversation.id} is gone"):
+            fake.send_text(conversation=conversation)
+        assert ([], []) == (list(fake.messages), list(fake.conversations))
+        assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)
