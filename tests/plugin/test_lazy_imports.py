@@ -1,0 +1,59 @@
+"""A run that does not use the fixtures pays for next to nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+HEAVY = "{'pydantic', 'werkzeug.wrappers', 'http.client', 'asyncio', 'ssl', 'trio', 'zoneinfo'}"
+
+
+def run(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+    """A run with no other plugin than ours and those that ours needs."""
+    pytester.makepyfile(test_it=body)
+    return pytester.runpytest_subprocess("-p", "pytest_chatfake.plugin", timeout=60)
+
+
+@pytest.fixture(autouse=True)
+def _without_other_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "")
+
+
+def test_only_the_plugin_is_imported_where_no_fixture_is_used(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        f"""
+        import sys
+
+        def test_it(request):
+            ours = {{name for name in sys.modules if name.startswith("pytest_chatfake")}}
+            assert ours == {{"pytest_chatfake", "pytest_chatfake.plugin"}}
+            assert {HEAVY}.isdisjoint(sys.modules)
+
+        def test_names_of_the_package_are_there_all_the_same():
+            from pytest_chatfake import ChatFakeError
+            assert issubclass(ChatFakeError, Exception)
+            assert "pytest_chatfake.fake" not in sys.modules
+        """,
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_a_test_in_process_imports_neither_a_listener_nor_models_nor_a_loop(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest("pytest_plugins = ['time_machine']")
+    result = run(
+        pytester,
+        """
+        import sys
+
+        def test_it(chat_fake, chat_receiver):
+            message = chat_fake.send_text().deliver()
+            chat_fake.assert_charged("0.05")
+            assert {"pydantic", "pytest_httpserver", "asyncio"}.isdisjoint(sys.modules)
+            assert "pytest_chatfake.server.listener" not in sys.modules
+            assert "pytest_chatfake.schema" not in sys.modules
+        """,
+    )
+    result.assert_outcomes(passed=1)

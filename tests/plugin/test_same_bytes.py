@@ -1,0 +1,92 @@
+"""A test emits the same bytes every run: alone, in another order, on any worker of pytest-xdist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = """
+    import hashlib, os, pathlib
+    import pytest
+
+    def note(name, fake):
+        digest = hashlib.sha256(b"".join(event.body for event in fake.events)).hexdigest()
+        keys = "/".join(event.id for event in fake.events)
+        place = pathlib.Path(os.environ["NOTES"])
+        place.mkdir(exist_ok=True)
+        (place / name).write_text(digest + keys)
+
+    @pytest.mark.parametrize("number", range(4))
+    def test_numbers(chat_fake, chat_clock, number):
+        chat_fake.send_text("one").deliver(devices=2).read()
+        chat_clock.advance(hours=number)
+        chat_fake.send_text("two", to="+2").fail()
+        note(f"numbers-{number}", chat_fake)
+
+    class TestIt:
+        def test_method(self, chat_clock, chat_fake):
+            chat_fake.submit_text("three").reject()
+            note("method", chat_fake)
+
+    def test_last(chat_fake, chat_clock):
+        chat_fake.send_text("one").deliver(devices=2).read()
+        note("last", chat_fake)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _with_few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    plugins = ("xdist", "time_machine", "pytest_chatfake.plugin")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p {name}" for name in plugins))
+    pytester.makepyfile(test_it=TESTS)
+
+
+def notes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *args: str) -> dict[str, str]:
+    """What each test of a run emitted."""
+    place = Path(pytester.path) / "-".join(["notes", *re.findall(r"\w+", " ".join(args))])
+    monkeypatch.setenv("NOTES", str(place))
+    assert 0 == pytester.runpytest_subprocess(*args, timeout=60).ret
+    return {file.name: file.read_text() for file in place.iterdir()}
+
+
+def test_ids_come_from_the_node_id_whatever_else_runs(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = notes(pytester, monkeypatch)
+    alone = notes(pytester, monkeypatch, "test_it.py::test_last", "-n", "0")
+    backwards = notes(
+        pytester,
+        monkeypatch,
+        "test_it.py::test_last",
+        "test_it.py::TestIt",
+        "test_it.py::test_numbers[3]",
+        "test_it.py::test_numbers[0]",
+    )
+    on_workers = notes(pytester, monkeypatch, "-n", "2")
+
+    assert 6 == len(everything) == len(set(everything.values()))
+    assert everything == on_workers
+    assert {"last": everything["last"]} == alone
+    assert {"last", "method", "numbers-3", "numbers-0"} == set(backwards)
+    assert backwards.items() <= everything.items()
+
+
+def test_a_seed_of_ones_own_takes_the_node_ids_place(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_chatfake import ChatFakeConfig
+
+        @pytest.fixture
+        def chat_fake_config():
+            return ChatFakeConfig(seed="ours")
+        """
+    )
+    found = notes(pytester, monkeypatch, "-k", "numbers")
+
+    assert 1 == len({keys[64:] for keys in found.values()})
