@@ -72,7 +72,8 @@ def test_held_and_available() -> None:
     with a_fake(currency="EUR") as fake:
         fake.send_text(price="0.30")
 
-        ledger = "  2026-01-01T12:00:00.000Z  opening  100\n  2026-01-01T12:00:00.000Z  hold     0.30  m1"
+        noon = "  2026-01-01T12:00:00.000Z"
+        ledger = f"{noon}  opening  100\n{noon}  hold     0.30  m1"
         assert (
             "held: expected 0 EUR, found 0.30 EUR\nHeld for the account, by the ledger:\n" + ledger
         ) == failure(lambda: fake.assert_held("0"))
