@@ -13,11 +13,9 @@ import requests
 
 from pytest_chatfake.server.replies import Reply
 
-from .listener_support import BALANCE, QUERY, SECONDS, FakeApi, RawClient, listening
+from .listener_support import BALANCE, QUERY, SECONDS, FakeApi, RawClient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pytest_chatfake.server.listener import Listener
 
 # The same query in forms that the short way declines.
@@ -36,18 +34,6 @@ def api() -> FakeApi:
     api = FakeApi()
     api.answers["/other"] = lambda request: Reply(200, request.get_data())
     return api
-
-
-@pytest.fixture
-def listener(api: FakeApi) -> Iterator[Listener]:
-    with listening(api) as listener:
-        yield listener
-
-
-@pytest.fixture
-def client(listener: Listener) -> Iterator[RawClient]:
-    with RawClient(listener) as client:
-        yield client
 
 
 def test_the_answer_is_short_and_complete(client: RawClient) -> None:

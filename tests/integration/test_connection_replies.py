@@ -21,32 +21,12 @@ from .listener_support import (
     FakeApi,
     RawClient,
     eventually,
-    listening,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pytest_chatfake.server.listener import Listener
 
 GET = b"GET /answer HTTP/1.1\r\n\r\n"
-
-
-@pytest.fixture
-def api() -> FakeApi:
-    return FakeApi()
-
-
-@pytest.fixture
-def listener(api: FakeApi) -> Iterator[Listener]:
-    with listening(api) as listener:
-        yield listener
-
-
-@pytest.fixture
-def client(listener: Listener) -> Iterator[RawClient]:
-    with RawClient(listener) as client:
-        yield client
 
 
 @pytest.fixture(params=["balance", "answer"])

@@ -21,12 +21,9 @@ from .listener_support import (
     FakeApi,
     RawClient,
     eventually,
-    listening,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pytest_chatfake.server.listener import Listener
 
 POST = b"POST /echo HTTP/1.1\r\nHost: test\r\n"
@@ -39,18 +36,6 @@ def api() -> FakeApi:
     api.answers["/echo"] = lambda request: Reply(200, request.get_data())
     api.answers["/ignore"] = Reply(200, b"ignored")
     return api
-
-
-@pytest.fixture
-def listener(api: FakeApi) -> Iterator[Listener]:
-    with listening(api) as listener:
-        yield listener
-
-
-@pytest.fixture
-def client(listener: Listener) -> Iterator[RawClient]:
-    with RawClient(listener) as client:
-        yield client
 
 
 BODIES = {

@@ -21,7 +21,6 @@ from .listener_support import (
     FakeApi,
     RawClient,
     eventually,
-    listening,
 )
 
 if TYPE_CHECKING:
@@ -32,23 +31,6 @@ if TYPE_CHECKING:
 GET = b"GET /answer HTTP/1.1\r\n\r\n"
 GET_1_0 = b"GET /answer HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
 HEAD = b"HEAD /answer HTTP/1.1\r\n\r\n"
-
-
-@pytest.fixture
-def api() -> FakeApi:
-    return FakeApi()
-
-
-@pytest.fixture
-def listener(api: FakeApi) -> Iterator[Listener]:
-    with listening(api) as listener:
-        yield listener
-
-
-@pytest.fixture
-def client(listener: Listener) -> Iterator[RawClient]:
-    with RawClient(listener) as client:
-        yield client
 
 
 def test_a_response_has_its_length_and_its_headers(client: RawClient, api: FakeApi) -> None:

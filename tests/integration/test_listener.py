@@ -11,7 +11,6 @@ import socket
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 import requests
@@ -34,27 +33,7 @@ from .listener_support import (
     listening,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 GET = b"GET /handled HTTP/1.1\r\n\r\n"
-
-
-@pytest.fixture
-def api() -> FakeApi:
-    return FakeApi()
-
-
-@pytest.fixture
-def listener(api: FakeApi) -> Iterator[Listener]:
-    with listening(api) as listener:
-        yield listener
-
-
-@pytest.fixture
-def client(listener: Listener) -> Iterator[RawClient]:
-    with RawClient(listener) as client:
-        yield client
 
 
 # Its life

@@ -6,7 +6,7 @@ import json
 import time
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,18 +14,9 @@ from pytest_chatfake import ChatFake, IllegalTransition
 
 from .table import frozen_fake
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ALICE, BOB = "+4915100001", "+4915100002"
 DAY = timedelta(hours=24)
 MILLISECOND = timedelta(milliseconds=1)
-
-
-@pytest.fixture
-def fake() -> Iterator[ChatFake]:
-    with frozen_fake() as fake:
-        yield fake
 
 
 def expiries(message: Any) -> list[str]:

@@ -5,38 +5,17 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
+from .books import balance, dec, entries
 from .table import frozen_fake
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def fake() -> Iterator[ChatFake]:
-    with frozen_fake() as fake:
-        yield fake
-
-
-def entries(fake: ChatFake, since: int = 1) -> list[tuple[str, Decimal]]:
-    """The ledger after the opening entry: kind and amount."""
-    return [(entry.kind, entry.amount) for entry in fake.ledger[since:]]
-
-
-def balance(fake: ChatFake) -> tuple[Decimal, Decimal, Decimal]:
-    return fake.balance.available, fake.balance.held, fake.balance.charged
-
-
-def dec(*texts: str) -> tuple[Decimal, ...]:
-    return tuple(map(Decimal, texts))
 
 
 def prices(message: Any) -> list[Decimal]:

@@ -6,22 +6,10 @@ import json
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-import pytest
-
-from .table import frozen_fake
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pytest_chatfake import ChatFake
 
 ALICE = "+4915100001"
-
-
-@pytest.fixture
-def fake() -> Iterator[ChatFake]:
-    with frozen_fake() as fake:
-        yield fake
 
 
 def test_a_delivery_reaches_all_devices_of_the_recipient(fake: ChatFake) -> None:
