@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .asgi import Lifespan
     from .events import Attempt
     from .portal import Portal
+    from .requests import WebhookRequest
     from .targets import Target
 
 __all__ = ["Webhooks"]
@@ -45,7 +46,7 @@ class Webhooks(BadDay):
         *,
         wsgi: Callable[..., Any] | None = None,
         asgi: Callable[..., Any] | None = None,
-        handler: Callable[..., Any] | None = None,
+        handler: Callable[[WebhookRequest], object] | None = None,
         path: str | None = None,
         headers: Mapping[str, str] | None = None,
         events: Iterable[str] | None = None,
@@ -113,7 +114,7 @@ class Webhooks(BadDay):
         url: str | None,
         wsgi: Callable[..., Any] | None,
         asgi: Callable[..., Any] | None,
-        handler: Callable[..., Any] | None,
+        handler: Callable[[WebhookRequest], object] | None,
         path: str,
     ) -> tuple[str, Target]:
         for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
