@@ -1,0 +1,333 @@
+"""The whole face as a type checker sees it. Checked by mypy and pyright, strict; never run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal, assert_type
+from wsgiref.types import WSGIApplication
+
+from werkzeug import Request, Response
+
+from pytest_chatfake import (
+    ApiFault,
+    ApiRequest,
+    Attempt,
+    Balance,
+    ChatFake,
+    ChatFakeConfig,
+    ChatFakeError,
+    ChatMessageUpdated,
+    Clock,
+    ClockError,
+    ClosedError,
+    Conversation,
+    Endpoint,
+    Event,
+    Fault,
+    HmacSigner,
+    IllegalTransition,
+    LedgerEntry,
+    Message,
+    Naming,
+    NotAwaited,
+    PlatformError,
+    Receiver,
+    Recipient,
+    StandardWebhooksSigner,
+    Submission,
+    UndeliveredWebhooks,
+    WebhookRequest,
+    Webhooks,
+    WebhookWarning,
+)
+
+
+def configuration() -> None:
+    config = ChatFakeConfig(
+        api_key="key",
+        opening_balance=Decimal(100),
+        currency="EUR",
+        price=lambda message: "0.10" if message.to.startswith("+49") else 1,
+        origin_type="utility",
+        conversation_type="REGULAR",
+        conversation_length=timedelta(hours=24),
+        drop_after=86_400,
+        event_ids="per-message",
+        balance_amount="total",
+        on_insufficient_balance="fail",
+        insufficient_balance_code="BALANCE",
+        naming=Naming(
+            event_type="a",
+            message_key="b",
+            original_id_key="c",
+            error_key="d",
+            trace_key="e",
+            biz_type="f",
+            messaging_product="g",
+            id_prefix="h",
+        ),
+        webhook_url="http://127.0.0.1:8000/hooks",
+        timeout=0.5,
+        seed="seed",
+        mode="async",
+        retry_after=[10, 30.5, timedelta(minutes=5)],
+        signer=HmacSigner("secret", header="X-Signature", format="{signature}"),
+    )
+    assert_type(config.replace(price="0.10"), ChatFakeConfig)
+    assert_type(config.currency, str)
+    # A choice that is none is an error already here.
+    ChatFakeConfig(event_ids="same")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    ChatFakeConfig(opening_balance=1.5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    assert_type(ChatFake(config), ChatFake)
+    assert_type(ChatFake(price="0.10", mode="sync"), ChatFake)
+
+
+def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
+    message = chat_fake.send_text("Sale ends today").deliver(devices=2).read()
+    assert_type(message, Message)
+    assert_type(
+        chat_fake.send_text(
+            "x",
+            to="+1",
+            conversation="c0ffee",
+            origin_type="utility",
+            price=lambda message: message.total_price,
+            extra={"context": {"id": 1}},
+        ),
+        Message,
+    )
+    person = chat_fake.recipient("+1", devices=2, read_receipts=False)
+    assert_type(person, Recipient)
+    assert_type((person.address, person.devices, person.read_receipts), tuple[str, int, bool])
+    submission = chat_fake.submit_text("x", to=person, price=1)
+    assert_type(submission, Submission)
+    assert_type(submission.accept(), Message)
+    assert_type(submission.reject("100", "No", platform_error=True), Message)
+    error = PlatformError("message", "type", "code", "trace", "details")
+    assert_type(message.deliver(price="0.04").fail("999", "Own", platform_error=error), Message)
+
+    assert_type(message.id, str)
+    assert_type(message.chat_message_id, str)
+    assert_type(message.body, str)
+    assert_type(message.to, str)
+    assert_type(message.status, str)
+    assert_type(message.dropped, bool)
+    assert_type(message.total_price, Decimal)
+    assert_type(message.charged, Decimal)
+    assert_type(message.held, Decimal)
+    assert_type(message.origin_type, str | None)
+    assert_type(message.events, Sequence[Event])
+    conversation = message.conversation
+    assert_type(conversation, Conversation | None)
+    if conversation is not None:
+        assert_type(conversation.id, str)
+        assert_type(conversation.origin_type, str)
+        assert_type(conversation.recipient, str)
+        assert_type(conversation.state, Literal["pending", "open", "expired"])
+        assert_type(conversation.started_at, datetime | None)
+        assert_type(conversation.expires_at, datetime | None)
+        assert_type(conversation.messages, Sequence[Message])
+        chat_fake.send_text(conversation=conversation)
+
+    chat_fake.top_up("10")
+    chat_fake.set_balance(Decimal(1))
+    chat_fake.settle()
+    chat_fake.reset()
+    chat_clock.advance(90)
+    chat_clock.advance(timedelta(days=1))
+    chat_clock.advance(hours=1.5, microseconds=1)
+    chat_clock.move_to("2026-01-01T00:00:00Z")
+    chat_clock.move_to(chat_clock.now)
+    assert_type(chat_clock.now, datetime)
+    assert_type(chat_clock.next_due, datetime | None)
+    assert_type(chat_fake.clock, Clock)
+
+
+def what_happened(chat_fake: ChatFake) -> None:
+    assert_type(chat_fake.messages, Sequence[Message])
+    assert_type(chat_fake.messages[0], Message)
+    assert_type(chat_fake.message("id"), Message)
+    assert_type(chat_fake.conversations, Sequence[Conversation])
+    assert_type(chat_fake.events, Sequence[Event])
+    assert_type(chat_fake.ledger, Sequence[LedgerEntry])
+    entry = chat_fake.ledger[-1]
+    assert_type(entry.kind, Literal["opening", "top_up", "adjustment", "hold", "release", "charge"])
+    assert_type((entry.amount, entry.at), tuple[Decimal, datetime])
+    assert_type((entry.message_id, entry.conversation_id), tuple[str | None, str | None])
+    balance = chat_fake.balance
+    assert_type(balance, Balance)
+    assert_type(balance.available - balance.held - balance.charged, Decimal)
+    assert_type(balance.currency, str)
+    event = chat_fake.events[0]
+    assert_type((event.id, event.type, event.status), tuple[str, str, str])
+    assert_type((event.message_id, event.create_time), tuple[str, datetime])
+    assert_type(event.body, bytes)
+    model = ChatMessageUpdated.model_validate(event.json())
+    assert_type(model.chat_message.total_price, Decimal)
+
+    chat_fake.assert_charged("0.05")
+    chat_fake.assert_charged(1, message=chat_fake.messages[0])
+    chat_fake.assert_held(Decimal(0), message=chat_fake.messages[0])
+    chat_fake.assert_available("-1")
+    chat_fake.assert_statuses(chat_fake.messages[0], "sent", "read")
+    chat_fake.assert_requested("GET", "/v2/balance", times=1)
+    with chat_fake.expect_charge("0.05") as nothing:
+        assert_type(nothing, None)
+    assert_type(chat_fake.explain(chat_fake.messages[0]), str)
+
+
+def api(chat_fake: ChatFake) -> None:
+    assert_type(chat_fake.base_url, str)
+    assert_type(chat_fake.api_key, str)
+    assert_type(chat_fake.rotate_key(), str)
+    assert_type(chat_fake.wsgi_app, WSGIApplication)
+    assert_type(chat_fake.config, ChatFakeConfig)
+    chat_fake.http.expect_request("/x").respond_with_data("y")
+
+    @chat_fake.route("/v2/messages", methods=["POST"], webhooks_first=True)
+    def send(request: Request) -> tuple[dict[str, Any], int]:
+        return {"id": chat_fake.send_text(request.get_data(as_text=True)).id}, 202
+
+    @chat_fake.route("/v2/messages/<id>", ["GET"])
+    def show(request: Request, id: str) -> Response:
+        return Response(id)
+
+    # A decorated function stays what it was.
+    assert_type(send(Request({})), tuple[dict[str, Any], int])
+    assert_type(show(Request({}), id="id"), Response)
+
+    for fault in (
+        chat_fake.api.fail(503, code="DOWN", message="Later", times=None, start=2),
+        chat_fake.api.fail(body=b"{"),
+        chat_fake.api.delay(0.5),
+        chat_fake.api.delay(timedelta(seconds=1), times=3),
+        chat_fake.api.disconnect(start=2),
+        chat_fake.api.truncate(3),
+        chat_fake.api.rate_limit(30),
+    ):
+        assert_type(fault, ApiFault)
+        assert_type(fault.fired, int)
+        fault.remove()
+    with chat_fake.api.fail() as inside:
+        assert_type(inside, ApiFault)
+    asked = chat_fake.api.requests
+    assert_type(asked, Sequence[ApiRequest])
+    assert_type((asked[0].method, asked[0].path, asked[0].key), tuple[str, str, str])
+    assert_type((asked[0].accepted, asked[0].status), tuple[bool, int | None])
+    assert_type(asked[0].at, datetime)
+
+
+def handler(request: WebhookRequest) -> int | None:
+    assert_type(request.id, str)
+    assert_type(request.event, Event)
+    assert_type(request.body, bytes)
+    assert_type(request.headers, Mapping[str, str])
+    assert_type(request.timestamp, int)
+    assert_type(request.number, int)
+    assert_type(request.endpoint, Endpoint)
+    return 500 if request.json()["type"] == "x" else None
+
+
+async def async_handler(request: WebhookRequest) -> tuple[int, bytes]:
+    return 200, request.body
+
+
+def signer(request: WebhookRequest) -> dict[str, str]:
+    return {"X-Signature": request.id}
+
+
+def webhooks(chat_fake: ChatFake, chat_receiver: Receiver, app: WSGIApplication) -> None:
+    hub = chat_fake.webhooks
+    assert_type(hub, Webhooks)
+    endpoint = hub.connect(
+        "http://127.0.0.1:8000/hooks",
+        headers={"X-Tenant": "7"},
+        events=["chat.message.updated"],
+        raise_exceptions=False,
+        retry_after=[10],
+        signer=StandardWebhooksSigner("whsec_c2VjcmV0", offset=timedelta(minutes=-6)),
+    )
+    assert_type(endpoint, Endpoint)
+    hub.connect(wsgi=app, path="/hooks/chat", signer=signer)
+    hub.connect(handler=handler)
+    hub.connect(handler=async_handler)
+    hub.connect(handler=lambda request: None)
+    endpoint.disconnect()
+    hub.disconnect()
+
+    attempt = hub.attempts[0]
+    assert_type(hub.attempts, Sequence[Attempt])
+    assert_type((attempt.event, attempt.number), tuple[Event, int])
+    assert_type((attempt.endpoint, attempt.status_code), tuple[Endpoint, int | None])
+    assert_type((attempt.body, attempt.at, attempt.ok), tuple[bytes, datetime, bool])
+    assert_type(attempt.error, BaseException | None)
+
+    assert_type(chat_receiver.events, Sequence[Event])
+    assert_type(chat_receiver.requests, Sequence[WebhookRequest])
+    assert_type(chat_receiver.statuses(chat_fake.messages[0]), list[str])
+    assert_type(chat_receiver.endpoint, Endpoint)
+    chat_receiver.respond(500, times=2)
+
+
+def bad_day(chat_fake: ChatFake) -> None:
+    hub, message = chat_fake.webhooks, chat_fake.send_text()
+    endpoint = hub.connect(handler=handler)
+    for fault in (
+        hub.duplicate(times=None, start=2, message=message, status="read", endpoint=endpoint),
+        hub.drop(),
+        hub.delay(30),
+        hub.delay(timedelta(hours=1), status="sent"),
+        hub.tamper(),
+        hub.tamper(lambda body: body[:-1]),
+        hub.sign(HmacSigner(b"wrong", offset=-600)),
+        hub.sign(lambda request: {}),
+    ):
+        assert_type(fault, Fault)
+        assert_type(fault.fired, int)
+        fault.remove()
+    with hub.drop(status="read") as inside:
+        assert_type(inside, Fault)
+    with hub.paused() as queue:
+        assert_type(len(queue), int)
+        assert_type(queue[0], Event)
+        assert_type([event.status for event in queue], list[str])
+        queue.release()
+        queue.release("reversed")
+        queue.release("shuffled", seed=7)
+        queue.release([1, 0])
+    hub.redeliver(chat_fake.events[0])
+    hub.emit(message, "played", changes={"totalPrice": Decimal(1)}, remove=["currency"])
+    hub.emit(message, "sent", raw=b"{")
+
+
+async def in_async_mode(chat_fake: ChatFake, chat_clock: Clock, app: Callable[..., Any]) -> None:
+    assert_type(await chat_fake.send_text("x").deliver(devices=2).read(), Message)
+    assert_type(await chat_fake.submit_text("x").accept(), Message)
+    await chat_fake.settle()
+    await chat_fake.reset()
+    await chat_fake.top_up(1)
+    await chat_fake.set_balance(1)
+    await chat_clock.advance(hours=24)
+    await chat_clock.move_to("2026-02-01T00:00:00Z")
+    await chat_fake.webhooks.redeliver(chat_fake.events[0])
+    await chat_fake.webhooks.emit(chat_fake.messages[0], "sent")
+    chat_fake.webhooks.connect(asgi=app, path="/hooks/chat")
+    async with chat_fake.webhooks.lifespan(app):
+        pass
+    async with chat_fake.webhooks.paused() as queue:
+        await queue.release("reversed")
+
+
+def without_pytest(app: Callable[..., Any]) -> None:
+    with ChatFake(price="0.10") as fake:
+        assert_type(fake, ChatFake)
+        with fake.webhooks.lifespan(app):
+            fake.send_text("Hello").deliver()
+    fake.close()
+
+
+def errors() -> list[type[ChatFakeError]]:
+    assert issubclass(WebhookWarning, UserWarning)
+    return [IllegalTransition, NotAwaited, ClockError, ClosedError, UndeliveredWebhooks]
