@@ -21,7 +21,7 @@ from .domain.ids import Ids
 from .domain.instants import nanoseconds, stamp
 from .domain.money import amount
 from .domain.schedule import Schedule
-from .exceptions import ClockError, ClosedError
+from .exceptions import ChatFakeError, ClockError, ClosedError
 from .performing import Performer
 from .plan import Performing, Plan, Step
 from .webhooks.handover import Handover, handover
@@ -67,6 +67,7 @@ class Engine:
         self.closed = False
         self.errors: list[BaseException] = []
         self._changes = False
+        self._pricing: int | None = None
         self._ran = 0
         self._handover: Handover | None = None
         self.outbox = Outbox(self)
@@ -130,6 +131,7 @@ class Engine:
             subject: Whom it concerns: who awaits that one waits for this step.
         """
         self.refuse_closed()
+        self._refuse_while_pricing(what)
         line = calling_line()
         # While an attempt is in flight, a verb of whoever acts at once; but a message that waits to
         # be sent can't have been seen by a receiver.
@@ -183,6 +185,7 @@ class Engine:
             step: Changes state up to each ``yield``, where attempts are made.
         """
         self.refuse_closed()
+        self._refuse_while_pricing(what)
         if self.mode == "sync" or self.inside:
             self._run(step())
         else:
@@ -344,6 +347,22 @@ class Engine:
             )
 
     # Who is calling
+
+    @contextmanager
+    def pricing(self) -> Generator[None, None, None]:
+        """While a price function is asked, in the middle of a verb: it may look, and no more."""
+        self._pricing = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._pricing = None
+
+    def _refuse_while_pricing(self, what: str) -> None:
+        if self._pricing == threading.get_ident():
+            raise ChatFakeError(
+                f"{what} is not possible in a price function: the message that it prices is "
+                f"being sent. It may look at the message and at the fake, and return an amount."
+            )
 
     @contextmanager
     def answering(self) -> Generator[None, None, None]:

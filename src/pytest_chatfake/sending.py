@@ -142,7 +142,7 @@ class Sending:
             raise ValueError(
                 f"a conversation's id is a hex string such as 'c0ffee', and {conversation!r} is not"
             )
-        return conversation
+        return str.__str__(conversation)  # of an enumeration's member, too
 
     def _person(self, to: str | Recipient | None) -> Recipient:
         if isinstance(to, Recipient):
@@ -158,9 +158,13 @@ class Sending:
         if not callable(price):
             return exact(price, "price")
         engine = self._engine
-        return lambda message: exact(
-            price(Message(engine, message)), "the amount that the price function returned"
-        )
+
+        def ask(message: MessageState) -> Decimal:
+            with engine.pricing():
+                found = price(Message(engine, message))
+            return exact(found, "the amount that the price function returned")
+
+        return ask
 
     def _extra(self, extra: Mapping[str, object] | None) -> str:
         if extra is None:

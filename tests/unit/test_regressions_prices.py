@@ -1,0 +1,63 @@
+"""A price function is asked in the middle of a verb: it may look, and change nothing."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CHANGES: dict[str, Callable[[ChatFake], Any]] = {
+    "send_text()": lambda fake: fake.send_text("inner", price="1"),
+    "top_up()": lambda fake: fake.top_up(5),
+    "settle()": lambda fake: fake.settle(),
+    "advance()": lambda fake: fake.clock.advance(days=31),
+    "reset()": lambda fake: fake.reset(),
+}
+
+
+@pytest.mark.parametrize("verb", CHANGES)
+def test_a_price_function_can_change_nothing(verb: str) -> None:
+    with ChatFake() as fake:
+
+        def price(_: Any) -> str:
+            CHANGES[verb](fake)
+            return "2"
+
+        before = fake.clock.now
+        with pytest.raises(ChatFakeError, match=rf"^{verb[:-2]}\(\) is not possible in a price"):
+            fake.send_text(price=price)
+
+        assert ([], [], ["opening"]) == (
+            list(fake.messages),
+            list(fake.conversations),
+            [entry.kind for entry in fake.ledger],
+        )
+        assert fake.clock.now.date() == before.date()
+        assert "2" == str(fake.send_text(price="2").deliver().charged)
+
+
+def test_a_price_function_may_look_at_the_fake() -> None:
+    with ChatFake() as fake:
+        message = fake.send_text(price=lambda _: fake.balance.available / 100)
+
+        assert Decimal(1) == message.held
+
+
+class Thread(str, Enum):  # noqa: UP042 - its text differs from its value
+    """As users wrote enumerations of texts before ``StrEnum``."""
+
+    SALE = "c0ffee"
+
+
+def test_a_conversation_id_may_be_the_member_of_an_enumeration() -> None:
+    with ChatFake() as fake:
+        message = fake.send_text(conversation=Thread.SALE)
+
+        assert "c0ffee" == message.events[0].json()["chatMessage"]["conversation"]["id"]
