@@ -1,0 +1,265 @@
+"""What a test reads from its handles: messages, conversations, views, and the models of events."""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from pydantic import ValidationError
+
+from pytest_chatfake import ChatFake, ChatMessageUpdated, Naming, PlatformError
+from pytest_chatfake.domain.schedule import Schedule
+from pytest_chatfake.schema import event_model
+
+from .listening import listening, statuses
+from .table import START, frozen_fake
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+# -- handles ---------------------------------------------------------------------------------------
+
+
+def test_a_conversation_tells_its_life() -> None:
+    with frozen_fake() as fake:
+        first, second = fake.send_text(to="+1"), fake.send_text(to="+1")
+        fake.send_text(to="+2")
+        conversation = first.conversation
+        assert conversation is not None
+
+        assert ("pending", None, None) == (
+            conversation.state,
+            conversation.started_at,
+            conversation.expires_at,
+        )
+        assert ("+1", "marketing", "marketing") == (
+            conversation.recipient,
+            conversation.origin_type,
+            first.origin_type,
+        )
+        assert (first, second) == conversation.messages
+        fake.clock.advance(60)
+        second.deliver()
+        assert "open" == conversation.state
+        assert NOON + timedelta(minutes=1) == conversation.started_at
+        assert NOON + timedelta(minutes=1, days=1) == conversation.expires_at
+        fake.clock.advance(hours=24)
+        assert "expired" == conversation.state
+        assert f"<Conversation {conversation.id}>" == repr(conversation)
+
+
+def test_handles_of_the_same_thing_are_equal() -> None:
+    with frozen_fake() as fake:
+        message, other = fake.send_text(), fake.send_text(to="+2")
+
+        assert message == fake.messages[0] == fake.message(message.id)
+        assert 1 == len({message, fake.messages[0]})
+        assert message != other
+        assert message != message.id
+        assert 1 == len({message.conversation, fake.conversations[0]})
+        assert message.conversation != other.conversation
+
+
+def test_a_rejected_message_has_no_conversation_and_no_origin_type() -> None:
+    with frozen_fake() as fake:
+        message = fake.submit_text().reject()
+
+        assert (None, None, "failed") == (message.conversation, message.origin_type, message.status)
+
+
+def test_handles_show_themselves_in_a_word() -> None:
+    with frozen_fake() as fake:
+        submission = fake.submit_text()
+        message = fake.send_text()
+
+        assert "<Submission submitted>" == repr(submission)
+        assert f"<Message {message.id} sent>" == repr(message)
+        assert f"<Event {fake.events[0].id} sent of message {message.id}>" == repr(fake.events[0])
+        assert "<Clock at 2026-01-01T12:00:00+00:00>" == repr(fake.clock)
+        assert "<ChatFake sync, 1 messages>" == repr(fake)
+        assert "<Receiver of 0 webhooks>" == repr(fake.webhooks.receiver())
+        assert [timedelta(seconds=1)] == list(
+            fake.webhooks.connect(handler=print, retry_after=[1]).retry_after
+        )
+
+
+def test_views_are_sequences_that_go_on_growing() -> None:
+    with frozen_fake() as fake:
+        messages, events = fake.messages, fake.events
+        assert [] == messages
+        sent = [fake.send_text(to=f"+{number}") for number in range(3)]
+
+        assert sent == messages
+        assert tuple(sent) == messages
+        assert messages == fake.messages
+        assert messages != "something else"
+        assert tuple(sent[1:]) == messages[1:]
+        assert sent[-1] == messages[-1]
+        assert sent[0] in messages
+        assert f"[{sent[0]!r}, {sent[1]!r}, {sent[2]!r}]" == repr(messages)
+        assert ["sent"] * 3 == [event.status for event in reversed(events)]
+        with pytest.raises(IndexError):
+            messages[3]
+        sent[0].deliver(devices=30)
+        assert repr(events).endswith(", ...]")
+
+
+def test_the_clock_of_a_message_is_untouched_by_reading() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        before = fake.clock.next_due
+        for _ in range(3):
+            _ = message.status, message.events, message.conversation, fake.balance, fake.ledger
+
+        assert before == fake.clock.next_due
+        assert NOON == fake.clock.now
+
+
+# -- the models ------------------------------------------------------------------------------------
+
+
+def body_of(status: str, **fake_config: Any) -> Any:
+    with frozen_fake(**fake_config) as fake:
+        message = fake.send_text()
+        match status:
+            case "delivered":
+                message.deliver()
+            case "failed":
+                message.fail()
+        return message.events[-1].json()
+
+
+@pytest.mark.parametrize(
+    ("status", "change", "words"),
+    [
+        ("sent", {"readTime": "2026-01-01T12:00:00.000Z"}, "wrong in having or lacking"),
+        ("sent", {"sendTime": None}, "wrong in having or lacking"),
+        ("sent", {"totalPrice": -1}, "greater than or equal to 0"),
+        ("sent", {"currency": "usd"}, "should match pattern"),
+        ("sent", {"status": "played"}, "Input should be 'sent', 'delivered', 'read' or 'failed'"),
+        ("sent", {"chatMessageId": "x"}, "must begin with 'wamid.'"),
+        ("delivered", {"conversation.type": None}, "in delivered and read events, and only there"),
+    ],
+)
+def test_a_model_refuses_what_the_description_does_not_show(
+    status: str, change: dict[str, Any], words: str
+) -> None:
+    body = body_of(status)
+    event_model().model_validate(body)
+    for path, value in change.items():
+        *parents, key = path.split(".")
+        place = body["chatMessage"]
+        for name in parents:
+            place = place[name]
+        place[key] = value
+
+    with pytest.raises(ValidationError, match=words):
+        event_model().model_validate(body)
+
+
+def test_a_platform_error_belongs_to_a_failure() -> None:
+    error = body_of("failed")["chatMessage"]["chatApiError"]
+    body = body_of("sent")
+    body["chatMessage"]["chatApiError"] = error
+
+    with pytest.raises(ValidationError, match="a sent message has no platform error"):
+        ChatMessageUpdated.model_validate(body)
+
+
+def test_a_model_reads_a_teams_own_names() -> None:
+    naming = Naming(
+        event_type="brand.message.updated",
+        message_key="brandMessage",
+        original_id_key="brandMessageId",
+        error_key="brandError",
+        trace_key="brandtrace_id",
+        biz_type="brand",
+        messaging_product="brand",
+        id_prefix="brand.",
+    )
+    body = body_of("failed", naming=naming)
+    event = event_model(naming).model_validate(body)
+
+    assert event.chat_message.chat_message_id.startswith("brand.")
+    assert event.chat_message.chat_api_error is not None
+    assert "131026" == event.chat_message.chat_api_error.code
+    with pytest.raises(ValidationError):
+        event_model().model_validate(body)
+
+
+def test_a_platform_error_is_a_value() -> None:
+    one = PlatformError("a", "b", "c", "d", "e")
+
+    assert one == PlatformError("a", "b", "c", "d", "e")
+    with pytest.raises(AttributeError):
+        one.code = "x"  # type: ignore[misc]
+
+
+# -- corners ---------------------------------------------------------------------------------------
+
+
+def test_work_that_is_cancelled_does_not_pile_up() -> None:
+    schedule, done = Schedule(), []
+    keys = [schedule.add(1_000 + n, done.append) for n in range(1_000)]
+    for key in keys[:-1]:
+        schedule.cancel(key)
+        schedule.cancel(key)
+
+    assert 1 == len(schedule)
+    assert len(schedule._heap) <= 130  # and not a thousand
+    assert 1_999 == schedule.next_due
+    due, work = schedule.pop_due(2_000) or (0, print)
+    work(due)
+    assert [1_999] == done
+    assert None is schedule.pop_due(2_000)
+
+
+def test_of_an_event_that_one_endpoint_lost_the_other_still_gets_its_duplicate() -> None:
+    with listening() as (fake, first):
+        second = fake.webhooks.receiver()
+        fake.webhooks.drop(endpoint=first.endpoint)
+        fake.webhooks.duplicate(endpoint=second.endpoint)
+        fake.webhooks.delay(60, endpoint=first.endpoint, status="delivered")
+        fake.send_text().deliver()
+
+        assert [[], ["sent", "sent", "delivered"]] == [statuses(first), statuses(second)]
+        fake.clock.advance(60)
+        assert ["delivered"] == statuses(first)
+
+
+@pytest.mark.parametrize("zone", ["No/Such/Zone", "EST5EDT,M3.2.0,M11.1.0", "../etc/passwd"])
+def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    try:
+        with time_machine.travel(START), ChatFake() as fake:
+            fake.clock.advance(days=1)
+            assert zone == os.environ["TZ"]
+            assert 86_400 <= time.time() - START < 86_460
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_fake_that_is_closed_twice_is_closed() -> None:
+    fake = ChatFake()
+    fake.close()
+    fake.close()
+    with fake:
+        pass
+
+    assert repr(fake).startswith("<ChatFake closed")
+
+
+def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end() -> None:
+    fake = ChatFake()
+    fake.clock.advance(1)
+    time_machine.travel(START).stop()  # ends the one on top, which is the fake's
+    fake.close()
+
+    assert [] == time_machine.traveller_stack
