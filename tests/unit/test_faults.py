@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake
+from .listening import bodies, listening, statuses, tried, warned
 
-from .listening import bodies, listening, snapshot, statuses, tried, warned
-from .table import frozen_fake
+if TYPE_CHECKING:
+    from pytest_chatfake import ChatFake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -340,69 +340,3 @@ def test_a_reset_forgets_faults_and_warns_of_none() -> None:
         assert ["sent"] == statuses(receiver)
 
     assert [] == warned(scenario)
-
-
-# -- bad input -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"times": 0}, ValueError, "times must be at least 1"),
-        ({"times": -1}, ValueError, "times must be at least 1"),
-        ({"times": 1.5}, TypeError, "times must be a whole number"),
-        ({"times": True}, TypeError, "times must be a whole number"),
-        ({"start": 0}, ValueError, "start must be at least 1"),
-        ({"start": "2"}, TypeError, "start must be a whole number"),
-        ({"start": None}, TypeError, "start must be a whole number"),
-        ({"status": ""}, ValueError, "status must not be empty"),
-        ({"status": 200}, TypeError, "status must be text"),
-        ({"message": "an id"}, TypeError, "a Message is needed"),
-        ({"endpoint": "http://127.0.0.1/"}, ValueError, "is not connected to this fake"),
-    ],
-)
-def test_a_bad_argument_is_refused_and_sets_nothing_up(
-    kind: str, options: Any, error: Any, words: str
-) -> None:
-    with listening() as (fake, _):
-        fake.send_text()
-        before = snapshot(fake)
-
-        with pytest.raises(error, match=words):
-            set_up(fake, kind, **options)
-
-        assert before == snapshot(fake)
-        assert [] == fake.webhooks._past_faults
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda w: w.delay(0), ValueError, "longer than nothing"),
-        (lambda w: w.delay(-1), ValueError, "must not be negative"),
-        (lambda w: w.delay("soon"), TypeError, "timedelta or a number of seconds"),
-        (lambda w: w.delay(True), TypeError, "timedelta or a number of seconds"),
-        (lambda w: w.delay(float("nan")), ValueError, "finite"),
-        (lambda w: w.tamper(b"body"), TypeError, "function of the body"),
-        (lambda w: w.sign(None), TypeError, "lambda request: {}"),
-        (lambda w: w.sign("secret"), TypeError, "takes the WebhookRequest and returns headers"),
-    ],
-)
-def test_a_fault_without_sense_is_refused(call: Any, error: Any, words: str) -> None:
-    with frozen_fake() as fake:
-        with pytest.raises(error, match=words):
-            call(fake.webhooks)
-
-        assert [] == fake._engine.outbox.faults
-
-
-def test_a_message_or_an_endpoint_of_another_fake_is_refused() -> None:
-    with listening() as (fake, _), ChatFake() as other:
-        stranger = other.send_text()
-        endpoint = other.webhooks.receiver().endpoint
-
-        with pytest.raises(ValueError, match="belongs to another fake"):
-            fake.webhooks.drop(message=stranger)
-        with pytest.raises(ValueError, match="is not connected to this fake"):
-            fake.webhooks.drop(endpoint=endpoint)

@@ -1,0 +1,60 @@
+"""What asks the API over real sockets, and does not hang."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import requests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_chatfake import ChatFake
+
+SECONDS = 10
+
+
+def in_time(function: Callable[[], Any]) -> Any:
+    """Run the function in a thread, and fail instead of hanging."""
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            outcome.append(function())
+        except BaseException as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    assert outcome, f"nothing came of it within {SECONDS} s"
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def ask(
+    fake: ChatFake, method: str = "GET", path: str = "/v2/balance", **headers: str
+) -> tuple[int, bytes, http.client.HTTPMessage]:
+    address = urlsplit(fake.base_url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=SECONDS)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read(), answer.headers
+    finally:
+        connection.close()
+
+
+def balance(fake: ChatFake) -> str:
+    """What an app sees of the money, digit for digit."""
+    answer = requests.get(
+        f"{fake.base_url}/v2/balance", headers={"X-API-Key": fake.api_key}, timeout=SECONDS
+    )
+    answer.raise_for_status()
+    return str(json.loads(answer.content, parse_float=Decimal)["amount"])

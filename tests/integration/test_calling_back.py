@@ -1,0 +1,168 @@
+"""Apps that ask the API in the middle of an attempt: no deadlock, and everything in its turn."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+from flask import Flask, request
+from werkzeug.serving import make_server
+
+from pytest_chatfake import ChatFake
+
+from .api_support import SECONDS, ask, balance, in_time
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def fake() -> Iterator[ChatFake]:
+    with ChatFake(seed="over http", opening_balance="190.07658", timeout=SECONDS) as fake:
+        yield fake
+
+
+@contextmanager
+def served(app: Flask, *, threaded: bool) -> Iterator[str]:
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = make_server("127.0.0.1", 0, app, threaded=threaded)
+    thread = threading.Thread(target=lambda: server.serve_forever(0.01), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join(SECONDS)
+        server.server_close()
+
+
+class Shop:
+    """An app that reads its balance whenever a webhook comes, and answers the first message."""
+
+    def __init__(self, fake: ChatFake, *, sends: bool) -> None:
+        self.seen: list[tuple[str, str, str]] = []
+        self.sent: list[int] = []
+        self.app = Flask("shop")
+        self.fake = fake
+        self._sends = sends
+        self.app.post("/hooks")(self.hook)
+
+        @fake.route("/v2/messages")
+        def send(one: Any) -> dict[str, Any]:
+            return {"id": fake.send_text(one.get_json()["text"], to="+2").id}
+
+    def hook(self) -> str:
+        message = request.get_json()["chatMessage"]
+        self.seen.append((message["text"]["body"], message["status"], balance(self.fake)))
+        if self._sends and len(self.seen) == 1:
+            answer = requests.post(
+                f"{self.fake.base_url}/v2/messages",
+                json={"text": "second"},
+                headers={"X-API-Key": self.fake.api_key},
+                timeout=SECONDS,
+            )
+            self.sent.append(answer.status_code)
+        return ""
+
+
+@pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
+def test_the_balance_is_read_in_the_middle_of_an_attempt(fake: ChatFake, threaded: bool) -> None:
+    shop = Shop(fake, sends=False)
+    with served(shop.app, threaded=threaded) as url:
+        fake.webhooks.connect(f"{url}/hooks")
+        in_time(lambda: fake.send_text("first", price="0.07658").deliver().read())
+
+    assert [("first", status, "190.00000") for status in ("sent", "delivered", "read")] == shop.seen
+    assert all(one.ok for one in fake.webhooks.attempts)
+
+
+@pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
+def test_a_message_is_sent_in_the_middle_of_an_attempt_and_comes_in_its_turn(
+    fake: ChatFake, threaded: bool
+) -> None:
+    shop = Shop(fake, sends=True)
+    with served(shop.app, threaded=threaded) as url:
+        fake.webhooks.connect(f"{url}/hooks")
+        in_time(lambda: fake.send_text("first").deliver())
+
+    assert [200] == shop.sent
+    assert [
+        ("first", "sent", "190.02658"),
+        ("second", "sent", "189.97658"),
+        ("first", "delivered", "189.97658"),
+    ] == shop.seen
+    assert [("first", "sent"), ("second", "sent"), ("first", "delivered")] == [
+        (event.json()["chatMessage"]["text"]["body"], event.status) for event in fake.events
+    ]
+
+
+def test_in_process_the_app_may_do_both_too(fake: ChatFake) -> None:
+    shop = Shop(fake, sends=True)
+    fake.webhooks.connect(wsgi=shop.app, path="/hooks")
+    in_time(lambda: fake.send_text("first").deliver())
+
+    assert [("first", "sent"), ("second", "sent"), ("first", "delivered")] == [
+        seen[:2] for seen in shop.seen
+    ]
+
+
+@pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
+def test_retries_on_the_way_of_the_clock_call_back_too(fake: ChatFake, threaded: bool) -> None:
+    app = Flask("shop")
+    seen: list[str] = []
+
+    @app.post("/")
+    def hook() -> tuple[str, int]:
+        seen.append(balance(fake))
+        return "", 500 if len(seen) == 1 else 200
+
+    with served(app, threaded=threaded) as url:
+        fake.webhooks.connect(url, retry_after=[60])
+        fake.send_text()
+        in_time(lambda: fake.clock.advance(days=30))
+
+    assert ["190.02658", "190.02658"] == seen
+    fake.assert_held("0")
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["webhook first", "answer first"])
+@pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
+def test_the_race_of_the_send_call(fake: ChatFake, threaded: bool, first: bool) -> None:
+    """An app that answers a visitor by sending a message, and gets its webhook before, or after."""
+    order: list[str] = []
+    app = Flask("shop")
+
+    @app.post("/hooks")
+    def hook() -> str:
+        order.append("webhook")
+        return ""
+
+    @fake.route("/v2/messages", webhooks_first=first)
+    def send(_: Any) -> dict[str, Any]:
+        return {"id": fake.send_text().id}
+
+    def call() -> None:
+        headers = {"X-API-Key": fake.api_key}
+        requests.post(f"{fake.base_url}/v2/messages", headers=headers, timeout=SECONDS)
+        order.append("answer")
+
+    with served(app, threaded=threaded) as url:
+        fake.webhooks.connect(f"{url}/hooks")
+        in_time(call)
+        in_time(fake.settle)
+
+    assert (["webhook", "answer"] if first else ["answer", "webhook"]) == order
+
+
+def test_an_error_of_a_route_over_the_socket_comes_back_in_the_test(fake: ChatFake) -> None:
+    @fake.route("/v2/messages")
+    def send(_: Any) -> dict[str, Any]:
+        raise LookupError("no such campaign")
+
+    assert 500 == ask(fake, "POST", "/v2/messages", **{"X-API-Key": fake.api_key})[0]
+    with pytest.raises(LookupError, match="no such campaign"):
+        fake.settle()

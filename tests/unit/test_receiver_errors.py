@@ -1,0 +1,106 @@
+"""Exceptions that leave a receiver: where they surface, and what becomes of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from .listening import statuses, tried
+from .table import frozen_fake
+
+
+def raising(error: BaseException) -> Any:
+    def app(_: Any) -> None:
+        raise error
+
+    return app
+
+
+def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_from() -> None:
+    app = Flask("shop")
+    app.testing = True
+
+    @app.post("/")
+    def hook() -> str:
+        raise LookupError("no such campaign")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=app)
+        with pytest.raises(LookupError, match="no such campaign") as caught:
+            fake.send_text()
+
+        assert "hook" in [entry.name for entry in caught.traceback]
+        (note,) = caught.value.__notes__
+        message = fake.messages[0]
+        assert note.startswith(
+            f"raised by shop (WSGI) / at the sent event of message {message.id}, "
+            f"caused at test_receiver_errors.py:"
+        )
+        (attempt,) = fake.webhooks.attempts
+        assert caught.value is attempt.error
+        assert "LookupError: no such campaign" == attempt.outcome
+
+
+def test_the_events_other_endpoints_had_it_before_the_exception_surfaces() -> None:
+    with frozen_fake() as fake:
+        first = fake.webhooks.receiver()
+        fake.webhooks.connect(handler=raising(KeyError("a")))
+        last = fake.webhooks.receiver()
+
+        with pytest.raises(KeyError):
+            fake.send_text()
+
+        assert [["sent"], ["sent"]] == [statuses(first), statuses(last)]
+
+
+def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        errors = [KeyError("sent"), KeyError("first device")]
+
+        def app(_: Any) -> None:
+            if errors:
+                raise errors.pop(0)
+
+        fake.webhooks.connect(handler=app)
+        with pytest.raises(KeyError, match="sent"):
+            fake.send_text()
+        with pytest.raises(KeyError, match="first device"):
+            fake.messages[0].deliver(devices=3)
+
+        assert ["sent", "delivered"] == statuses(receiver)
+        assert "delivered" == fake.messages[0].status
+        fake.settle()
+        assert ["sent", "delivered", "delivered", "delivered"] == statuses(receiver)
+
+
+def test_an_exception_may_be_only_recorded() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=raising(KeyError("a")), raise_exceptions=False)
+        fake.send_text().deliver()
+
+        assert [("sent", 1, None, None), ("delivered", 1, None, None)] == tried(fake)
+        assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
+
+
+def test_a_keyboard_interrupt_is_never_only_recorded() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=raising(KeyboardInterrupt()), raise_exceptions=False)
+        with pytest.raises(KeyboardInterrupt):
+            fake.send_text()
+
+        assert [KeyboardInterrupt] == [type(one.error) for one in fake.webhooks.attempts]
+
+
+def test_after_an_exception_the_fake_can_be_used_as_before() -> None:
+    with frozen_fake() as fake:
+        endpoint = fake.webhooks.connect(handler=raising(KeyError("a")))
+        with pytest.raises(KeyError):
+            fake.send_text()
+        endpoint.disconnect()
+        receiver = fake.webhooks.receiver()
+        fake.messages[0].deliver()
+
+        assert ["delivered"] == statuses(receiver)
