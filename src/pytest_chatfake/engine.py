@@ -25,6 +25,7 @@ from .exceptions import ChatFakeError, ClockError, ClosedError
 from .performing import Performer
 from .plan import Performing, Plan, Step
 from .webhooks.handover import Handover, handover
+from .webhooks.loops import running_framework
 from .webhooks.outbox import Outbox
 
 if TYPE_CHECKING:
@@ -203,11 +204,11 @@ class Engine:
         """Attempt what is queued from the thread of a request, before its answer leaves.
 
         In async mode the test's own loop makes the attempts, once it is known: from the first use
-        of the fake inside it.
+        of the fake inside it. Where that loop itself waits for the answer, they stay queued.
         """
         if self.mode == "sync":
             self.outbox.attempt()
-        elif self._handover is not None:
+        elif self._handover is not None and running_framework() is None:
             self._handover(self.outbox.attempt_async)
 
     def _attempt(self) -> None:
@@ -236,7 +237,10 @@ class Engine:
 
     def _change(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> None:
         with self.lock:
-            for fact in verb(self.time.read()):
+            now = self.time.read()
+            if now > _LAST:
+                raise ClockError(f"nothing can be sent after {stamp(_LAST)}: the calendar ends")
+            for fact in verb(now):
                 self.outbox.emit(fact, line)
 
     def _settling(self) -> Iterator[None]:
@@ -350,11 +354,17 @@ class Engine:
 
     @contextmanager
     def pricing(self) -> Generator[None, None, None]:
-        """While a price function is asked, in the middle of a verb: it may look, and no more."""
+        """While a price function is asked, in the middle of a verb: it may look, and no more.
+
+        The lock is let go: the function may ask for the balance over HTTP, which another thread
+        answers.
+        """
         self._pricing = threading.get_ident()
+        self.lock.release()
         try:
             yield
         finally:
+            self.lock.acquire()
             self._pricing = None
 
     def _refuse_while_pricing(self, what: str) -> None:

@@ -104,6 +104,8 @@ class Account:
         state = next_state(message, "accept")
         conversation = self._conversation(message, draft, now)
         price = self._price(message, draft, conversation)
+        if callable(draft.price):  # it took its time, and others may have sent meanwhile
+            conversation = self._conversation(message, draft, now)
         estimate = price if conversation.started_at is None else ZERO
         if (
             estimate

@@ -116,7 +116,9 @@ class AccountApi:
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is no JSON
             return error.get_response(request.environ)
-        except Exception as error:
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # pytest.fail() is no Exception
             self._engine.errors.append(error)
             return server_error(error)
         if route.webhooks_first:

@@ -140,6 +140,8 @@ class Listener(HTTPServer):
             return self._answer_by_handler(request) if answer is None else answer
         except HTTPException as error:
             return error.get_response(request.environ)
+        except (KeyboardInterrupt, SystemExit):
+            raise
         except BaseException as error:  # pytest.fail() is no Exception
             self.record_error(error)
             return server_error(error)

@@ -153,6 +153,7 @@ class Lifespan:
     Args:
         app: The ASGI app.
         portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
+        check: Called before ``with`` is entered; it may refuse.
 
     Raises:
         BaseException: What left the app in its startup or shutdown, with its traceback.
@@ -160,12 +161,17 @@ class Lifespan:
             or its lifespan runs already.
     """
 
-    def __init__(self, app: AsgiApp, *, portal: Portal) -> None:
+    def __init__(
+        self, app: AsgiApp, *, portal: Portal, check: Callable[[], None] | None = None
+    ) -> None:
         self._app = app
         self._portal = portal
+        self._check = check
         self._run: _LifespanRun | None = None
 
     def __enter__(self) -> Self:
+        if self._check is not None:
+            self._check()
         self._portal.run(self.__aenter__())
         return self
 

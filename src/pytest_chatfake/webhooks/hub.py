@@ -151,7 +151,11 @@ class Webhooks(BadDay):
         """
         from .asgi import Lifespan  # noqa: PLC0415 - only ASGI users pay for it
 
-        return Lifespan(app, portal=self._portal)
+        return Lifespan(
+            app,
+            portal=self._portal,
+            check=lambda: self._engine.refuse_mode("sync", "with", "async with"),
+        )
 
     @property
     def attempts(self) -> Sequence[Attempt]:

@@ -42,7 +42,7 @@ __all__ = ["Outbox"]
 Outcome: TypeAlias = "Answer | BaseException"
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
-_MAX_DEPTH: Final = 1_000
+_MAX_DEPTH: Final = 10_000
 
 #: The outboxes whose attempts the running code is part of.
 _attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attempting", default=())
@@ -73,6 +73,7 @@ class Outbox:
         self.events: list[Event] = []
         self._by_message: defaultdict[str, list[Event]] = defaultdict(list)
         self._indexed = 0
+        self._outdated = self.in_flight  # an attempt that a reset has overtaken is not recorded
         self.attempts: list[Attempt] = []
         self.surfaced: set[int] = set()  # the ids of attempts whose error came back in the test
         self.queue: deque[Dispatch] = deque()
@@ -246,6 +247,7 @@ class Outbox:
             self._refuse_endless(dispatch)
         self._depth = dispatch.depth + 1
         self._met = None
+        self._outdated = False
         return dispatch
 
     def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None:
@@ -281,10 +283,11 @@ class Outbox:
         attempt = Attempt(
             dispatch.event, dispatch.number, endpoint, answer, dispatch.twist.fault, dispatch.moment
         )
-        self.attempts.append(attempt)
+        if not self._outdated:
+            self.attempts.append(attempt)
         if attempt.ok or dispatch.twist.dropped:
             return
-        if dispatch.number <= len(endpoint._retries):
+        if dispatch.number <= len(endpoint._retries) and not self._outdated:
             retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
             self._plan(retry, dispatch.moment + endpoint._retries[dispatch.number - 1])
         if not isinstance(outcome, BaseException):
