@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
+import trio
 from flask import Flask, request
 from werkzeug.serving import make_server
 
 from pytest_chatfake import ChatFake
+from pytest_chatfake.webhooks.loops import running_framework
 
+from ..unit.both_frameworks import in_asyncio, in_trio
 from .api_support import SECONDS, ask, balance, in_time
 
 if TYPE_CHECKING:
@@ -166,3 +171,43 @@ def test_an_error_of_a_route_over_the_socket_comes_back_in_the_test(fake: ChatFa
     assert 500 == ask(fake, "POST", "/v2/messages", **{"X-API-Key": fake.api_key})[0]
     with pytest.raises(LookupError, match="no such campaign"):
         fake.settle()
+
+
+def test_in_a_loop_webhooks_may_win_the_race_too(run: Any) -> None:
+    """The request is answered in a thread, and the test's own loop makes the attempt meanwhile."""
+    order: list[str] = []
+
+    async def scenario() -> None:
+        with ChatFake(mode="async", timeout=SECONDS) as fake:
+
+            async def app(_: Any) -> None:
+                order.append(f"webhook in {running_framework()}")
+
+            fake.webhooks.connect(handler=app)
+
+            @fake.route("/v2/messages", webhooks_first=True)
+            def send(_: Any) -> dict[str, Any]:
+                return {"id": fake.send_text().id}
+
+            await fake.settle()
+            headers = {"X-API-Key": fake.api_key}
+            status, _, _ = await in_a_thread(ask, fake, "POST", "/v2/messages", **headers)
+            order.append(f"answer {status}")
+
+    framework = run(scenario)
+    assert [f"webhook in {framework}", "answer 200"] == order
+
+
+async def in_a_thread(function: Any, *args: Any, **options: Any) -> Any:
+    if running_framework() == "trio":
+        return await trio.to_thread.run_sync(partial(function, *args, **options))
+    return await asyncio.to_thread(function, *args, **options)
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def run(request: pytest.FixtureRequest) -> Any:
+    def run(scenario: Any) -> str:
+        in_time(lambda: {"asyncio": in_asyncio, "trio": in_trio}[request.param](scenario) or True)
+        return request.param
+
+    return run

@@ -141,6 +141,17 @@ def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(
             assert os.environ["TZ"] == "Asia/Tokyo"
             assert len(tm.traveller_stack) == 1
 
+        @pytest.fixture
+        def travelling():
+            with tm.travel(0):
+                yield
+
+        def test_a_journey_that_began_outside_is_shared(travelling, chat_clock):
+            assert chat_clock.now.year == 1970
+            chat_clock.advance(days=366)
+            assert time.gmtime().tm_year == 1971
+            assert len(tm.traveller_stack) == 1
+
         def test_a_traveller_on_top_is_named(chat_clock):
             with tm.travel(0, tick=False):
                 with pytest.raises(Exception, match="another time_machine.travel"):
@@ -157,7 +168,7 @@ def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(
             assert not tm.traveller_stack
         """
     )
-    pytester.runpytest().assert_outcomes(passed=6)
+    pytester.runpytest().assert_outcomes(passed=7)
 
 
 def test_under_freezegun_the_fixtures_work_and_follow(pytester: pytest.Pytester) -> None:

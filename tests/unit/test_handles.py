@@ -231,6 +231,18 @@ def test_of_an_event_that_one_endpoint_lost_the_other_still_gets_its_duplicate()
         assert ["delivered"] == statuses(first)
 
 
+def test_two_faults_for_one_endpoint_leave_the_other_alone() -> None:
+    with listening() as (fake, first):
+        second = fake.webhooks.receiver()
+        fake.webhooks.delay(60, endpoint=first.endpoint)
+        fake.webhooks.duplicate(endpoint=first.endpoint)
+        fake.send_text()
+
+        assert [[], ["sent"]] == [statuses(first), statuses(second)]
+        fake.clock.advance(60)
+        assert [["sent", "sent"], ["sent"]] == [statuses(first), statuses(second)]
+
+
 @pytest.mark.parametrize("zone", ["No/Such/Zone", "EST5EDT,M3.2.0,M11.1.0", "../etc/passwd"])
 def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(
     zone: str, monkeypatch: pytest.MonkeyPatch
