@@ -245,8 +245,8 @@ def check_signer(value: object) -> None:
         )
 
 
-def _names(cls: object) -> list[str]:
-    return [item.name for item in dataclasses.fields(cls)]  # type: ignore[arg-type]
+def _names(knobs: Naming | type[ChatFakeConfig]) -> list[str]:
+    return [item.name for item in dataclasses.fields(knobs)]
 
 
 def _refuse_unknown(fields: Mapping[str, object]) -> None:

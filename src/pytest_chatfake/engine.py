@@ -24,6 +24,7 @@ from .domain.schedule import Schedule
 from .exceptions import ChatFakeError, ClockError, ClosedError
 from .performing import Performer
 from .plan import Performing, Plan, Step
+from .scenario import Message
 from .webhooks.handover import Handover, handover
 from .webhooks.loops import running_framework
 from .webhooks.outbox import Outbox
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from .config import ChatFakeConfig, Mode
     from .domain.facts import Fact
     from .domain.messages import MessageState
-    from .scenario import Message
 
 __all__ = ["Engine"]
 
@@ -320,22 +320,25 @@ class Engine:
             TypeError: It is no message.
             ValueError: It belongs to another fake.
         """
-        from .scenario import Message  # noqa: PLC0415 - scenario stands above the engine
-
         if not isinstance(message, Message):
             raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
         if message._engine is not self:
             raise ValueError(f"{message!r} belongs to another fake")
         return message._message
 
-    def refuse_mode(self, mode: Mode, wanted: str, written: str) -> None:
+    def refuse_mode(self, mode: Mode, written: str, wanted: str) -> None:
         """Refuse a block that is written for the other mode.
 
+        Args:
+            mode: The mode that it is written for.
+            written: How it begins.
+            wanted: How it begins in the other mode.
+
         Raises:
-            TypeError: It is.
+            TypeError: This fake is in the other mode.
         """
         if self.mode != mode:
-            raise TypeError(f"this fake is in {self.mode} mode: write `{written}`, not `{wanted}`")
+            raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")
 
     def refuse_closed(self) -> None:
         """Refuse to work for a test that is over.
@@ -343,6 +346,7 @@ class Engine:
         Raises:
             ClosedError: It is.
         """
+        # Every use of the fake comes by here, so this is where the test's own loop is met.
         if self.mode == "async" and (self._handover is None or not self._handover.is_here()):
             self._handover = handover(self.config._timeout_seconds) or self._handover
         if self.closed:

@@ -60,7 +60,7 @@ def ledger_table(entries: Iterable[LedgerEntry]) -> str:
 def events_table(engine: Engine, message: MessageState) -> str:
     """Write the events of a message, one a line: when, status, id, and who caused it."""
     return table(
-        (stamp(event.moment), event.status, event.id, f"at {event.line}" if event.line else "")
+        (stamp(event.moment), event.status, event.id, f"at {event.line}")
         for event in engine.outbox.events_of(message.id)
     )
 
@@ -127,7 +127,7 @@ def _money(engine: Engine, message: MessageState) -> Iterable[_Row]:
 
 def _events(engine: Engine, message: MessageState) -> Iterable[_Row]:
     for index, event in enumerate(engine.outbox.events_of(message.id)):
-        caused = f"{event.id}, caused at {event.line}" if event.line else event.id
+        caused = f"{event.id}, caused at {event.line}"
         yield _Row(event.moment, index, 3, f"event {event.status}", caused)
 
 

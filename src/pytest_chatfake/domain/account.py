@@ -132,7 +132,6 @@ class Account:
         """Turn the message down: it fails before it is sent (§3 rule 4)."""
         message.state = next_state(message, "reject")
         message.failure = failure
-        message.failed_at = now
         self._register(message)
         return Fact("failed", message, now)
 
@@ -240,7 +239,6 @@ class Account:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
         message.state = next_state(message, "fail")
         message.failure = failure
-        message.failed_at = now
         message.total_price = ZERO
         self._cancel_drop(message)
         return self._record(Fact("failed", message, now, self._release(message, now)))
@@ -267,8 +265,7 @@ class Account:
         message.delivered_at = now
         self._cancel_drop(message)
         entries = self._release(message, now)
-        starts = conversation.started_at is None
-        if starts:
+        if conversation.started_at is None:
             conversation.start(now, self._rules.conversation_length)
             charge = message.price if price is None else price
             message.total_price = message.charged = charge
@@ -276,7 +273,7 @@ class Account:
                 entries += (self._entry("charge", charge, message, now),)
         else:
             message.total_price = ZERO
-        return self._record(Fact(what, message, now, entries, conversation.expires_at, starts))
+        return self._record(Fact(what, message, now, entries, conversation.expires_at))
 
     # Money
 

@@ -26,7 +26,6 @@ class Fact(NamedTuple):
         at: When, in nanoseconds since the epoch.
         entries: What it did to the money: the ledger takes these, and nothing else.
         expires_at: The ``expireTime`` that its event shows; None if it shows no conversation.
-        started: Whether it started the conversation's session.
     """
 
     what: Happening
@@ -34,7 +33,6 @@ class Fact(NamedTuple):
     at: int
     entries: tuple[LedgerEntry, ...] = ()
     expires_at: int | None = None
-    started: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,9 @@ class MessageState:
         delivered_devices: On how many devices it arrived.
         created_at: When it was submitted, in nanoseconds since the epoch; the next four alike.
         sent_at: When it was accepted and sent.
+        delivered_at: When it first reached a device.
+        read_at: When the service learned that it was read.
+        dropped_at: When it was dropped.
         drop: The key of its planned drop in the schedule, while there is one.
         failure: Why it failed, if it did.
     """
@@ -81,7 +84,6 @@ class MessageState:
         "drop",
         "dropped_at",
         "extra",
-        "failed_at",
         "failure",
         "held",
         "id",
@@ -117,7 +119,6 @@ class MessageState:
         self.sent_at: int | None = None
         self.delivered_at: int | None = None
         self.read_at: int | None = None
-        self.failed_at: int | None = None
         self.dropped_at: int | None = None
         self.drop: int | None = None
         self.failure: Failure | None = None

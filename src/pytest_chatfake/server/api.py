@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from werkzeug import Request, Response
 
     from ..engine import Engine
-    from .faults import Damage
+    from .faults import ApiFaultKind, Damage
 
 __all__ = ["AccountApi"]
 
@@ -225,10 +225,10 @@ class AccountApi:
             raise ValueError("retry_after must be longer than nothing")
         return self._add("rate_limit", rate_limited(length), times, start)
 
-    def _add(self, name: Any, damage: Damage, times: int | None, start: int) -> ApiFault:
+    def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
         self._engine.refuse_closed()
         fault = ApiFault(
-            name, damage, times=times, start=start, line=calling_line(), remove=self._remove
+            kind, damage, times=times, start=start, line=calling_line(), remove=self._remove
         )
         self._faults.append(fault)
         self._past_faults.append(fault)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from ..callsite import Line
 
-__all__ = ["ApiFault", "Damage", "rate_limited"]
+__all__ = ["ApiFault", "ApiFaultKind", "Damage", "rate_limited"]
+
+ApiFaultKind: TypeAlias = Literal["fail", "delay", "disconnect", "truncate", "rate_limit"]
 
 #: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None
 #: if the fault is over.
@@ -26,7 +28,7 @@ class ApiFault(Occasions):
 
     def __init__(
         self,
-        name: Literal["fail", "delay", "disconnect", "truncate", "rate_limit"],
+        kind: ApiFaultKind,
         damage: Damage,
         *,
         times: int | None,
@@ -35,7 +37,7 @@ class ApiFault(Occasions):
         remove: Callable[[ApiFault], None],
     ) -> None:
         super().__init__(times, start, line, remove)
-        self._name = name
+        self._kind = kind
         self._damage = damage
 
     def __repr__(self) -> str:
@@ -44,7 +46,7 @@ class ApiFault(Occasions):
     @property
     def description(self) -> str:
         """What it is, as a test would write it."""
-        return f"api.{self._name}()"
+        return f"api.{self._kind}()"
 
 
 def rate_limited(length: int) -> Damage:

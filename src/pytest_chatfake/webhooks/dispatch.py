@@ -20,17 +20,20 @@ class Twist(NamedTuple):
 
     Attributes:
         fault: The kind of the last fault that shaped it.
-        dropped: It never arrives.
         delay: It starts that much later, in nanoseconds.
         change: It changes the body after it was signed.
         signer: It signs in place of the endpoint's own.
     """
 
     fault: str | None = None
-    dropped: bool = False
     delay: int = 0
     change: Callable[[bytes], bytes] | None = None
     signer: Signer | None = None
+
+    @property
+    def dropped(self) -> bool:
+        """Whether it never arrives; no fault shapes it after that."""
+        return self.fault == "drop"
 
 
 _STRAIGHT = Twist()

@@ -42,7 +42,7 @@ class Event:
         message_id: str,
         moment: int,
         body: bytes,
-        line: Line | None,
+        line: Line,
         forged: bool = False,
     ) -> None:
         self.id = id
@@ -78,7 +78,8 @@ class Attempt:
         event: The event.
         number: 1 for the first attempt, 2 for the first retry.
         endpoint: Where it went.
-        fault: The fault that shaped it: ``"duplicate"``, ``"drop"``, ``"delay"``; None without.
+        fault: The kind of the last fault that shaped it: ``"duplicate"``, ``"drop"``,
+            ``"delay"``, ``"tamper"`` or ``"sign"``; None without.
         moment: When it was made, in nanoseconds since the epoch.
     """
 

@@ -99,7 +99,6 @@ class Fault(Occasions):
         twist = shaped.twist
         shaped.twist = twist._replace(
             fault=self.kind,
-            dropped=self.kind == "drop",
             delay=twist.delay + self._delay,
             change=self._change or twist.change,
             signer=self._signer or twist.signer,

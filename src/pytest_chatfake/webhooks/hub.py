@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments import text
 from ..config import check_signer, retry_delays
+from .asgi import Lifespan
 from .bad_day import BadDay
 from .endpoints import Endpoint
 from .headers import complete_headers
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from ..config import Signer
     from ..engine import Engine
-    from .asgi import Lifespan
     from .events import Attempt
     from .portal import Portal
     from .requests import WebhookRequest
@@ -127,7 +127,8 @@ class Webhooks(BadDay):
         if handler is not None:
             return f"{_name(handler)}()", HandlerTarget(handler, portal=self._portal)
         timeout = self._engine.config._timeout_seconds
-        return text(url, "the URL"), UrlTarget(text(url, "the URL"), timeout=timeout)
+        name = text(url, "the URL")
+        return name, UrlTarget(name, timeout=timeout)
 
     def receiver(self) -> Receiver:
         """Connect a receiver that records what it gets, for tests without an app."""
@@ -149,8 +150,6 @@ class Webhooks(BadDay):
         Args:
             app: The app, as it is connected.
         """
-        from .asgi import Lifespan  # noqa: PLC0415 - only ASGI users pay for it
-
         return Lifespan(
             app,
             portal=self._portal,

@@ -116,9 +116,9 @@ class Outbox:
 
     # Emitting; the engine's lock is held
 
-    def emit(self, fact: Fact, line: Line | None) -> None:
+    def emit(self, fact: Fact, line: Line) -> None:
         """Emit the event of a fact."""
-        what, message, at, _, expires_at, _ = fact
+        what, message, at, _, expires_at = fact
         id_ = self._event_id(message)
         body = self._writer.write(id_, what, message, at, expires_at)
         self._add(Event(id_, self._type, what, message.id, at, body, line))
