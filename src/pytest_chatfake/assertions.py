@@ -41,17 +41,33 @@ class Expectations:
     api: AccountApi
 
     def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect that so much was charged: in all, or for one message (§8)."""
+        """Expect that so much was charged: in all, or for one message (§8).
+
+        Args:
+            amount: A ``Decimal``, an ``int`` or a text.
+            message: None: in all.
+
+        Raises:
+            AssertionError: It was not.
+            TypeError: An argument is of the wrong kind.
+            ValueError: The amount is no number, or the message is of another fake.
+        """
         __tracebackhide__ = True
         self._assert_amount("charged", amount, message)
 
     def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect that so much is held now: in all, or for one message (§3 rule 5)."""
+        """Expect that so much is held now: in all, or for one message (§3 rule 5).
+
+        Args and errors are those of :meth:`assert_charged`.
+        """
         __tracebackhide__ = True
         self._assert_amount("held", amount, message)
 
     def assert_available(self, amount: Money) -> None:
-        """Expect that so much can be spent now; a text with a minus, if it is below 0."""
+        """Expect that so much can be spent now (§2.1); with a minus, if it is below 0.
+
+        Args and errors are those of :meth:`assert_charged`.
+        """
         __tracebackhide__ = True
         self._assert_amount("available", amount, None)
 
@@ -76,13 +92,29 @@ class Expectations:
         """
         __tracebackhide__ = True
         for status in statuses:
-            if status not in STATUSES:
+            if not isinstance(status, str):
+                raise TypeError(f"write the statuses one by one, not as {status!r}")
+            if status not in STATUSES and not self._emitted(status):
                 raise ValueError(f"statuses are {', '.join(STATUSES)}, and {status!r} is none")
         self._engine.settle_and_look()
         _fail(_statuses_failure(self._engine, self._own(message), statuses))
 
+    def _emitted(self, status: str) -> bool:
+        return any(event.status == status for event in self._engine.outbox.events)
+
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
-        """Expect that the API was asked for this; ``times=None``: at least once."""
+        """Expect that the API was asked for this (§4).
+
+        Args:
+            method: Such as ``GET``.
+            path: The path, without the query string.
+            times: How often; None: at least once.
+
+        Raises:
+            AssertionError: It was not.
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is empty or out of range.
+        """
         __tracebackhide__ = True
         method = text(method, "method").upper()
         text(path, "path")
@@ -93,7 +125,13 @@ class Expectations:
 
     @contextmanager
     def expect_charge(self, amount: Money) -> Generator[None, None, None]:
-        """Expect that the block charges exactly that much."""
+        """Expect that the block charges exactly that much (§8).
+
+        Raises:
+            AssertionError: It charged something else.
+            TypeError: The amount is of the wrong kind.
+            ValueError: The amount is no number, or negative.
+        """
         value = exact(amount, "the expected amount")
         self._engine.settle_and_look()
         ledger = self._engine.account.ledger

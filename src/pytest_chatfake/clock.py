@@ -124,7 +124,7 @@ class ProcessTime:
         """Give the process its own time back, if it was frozen here."""
         if not self._stop:
             return
-        import time_machine  # noqa: PLC0415
+        import time_machine  # noqa: PLC0415 - it is there when a travel is
 
         travel, traveller = self._stop
         self._stop, self._traveller = [], None
@@ -244,6 +244,11 @@ class Clock:
             )
         try:
             length = timedelta(**timedelta_arguments) if delta is None else delta
+        except TypeError:
+            raise TypeError(
+                f"advance() takes days=, hours=, minutes=, seconds= and whatever else timedelta "
+                f"takes, not {', '.join(f'{name}=' for name in timedelta_arguments)}"
+            ) from None
         except OverflowError:
             raise ValueError(
                 f"the length to advance by must be a finite length of time, not "

@@ -95,7 +95,8 @@ class ChatFakeConfig:
 
     Attributes:
         api_key: The account's key (§5). None: derived, and different for every fake.
-        opening_balance: What the account begins with: a ``Decimal``, an ``int`` or a text.
+        opening_balance: What the account begins with: a ``Decimal``, an ``int`` or a text
+            (assumed).
         currency: The three-letter code of every amount (§2.1).
         price: What starting a conversation costs: an amount, or a function that takes the
             :class:`~pytest_chatfake.Message` and returns one (assumed: the amounts are not shown).

@@ -39,11 +39,11 @@ class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
 
 
 class ClockError(ChatFakeError):
-    """Time can't be moved as asked: backwards, past a foreign traveller, or without an end."""
+    """Time can't be moved as asked: backwards, past a foreign traveller or the calendar's end."""
 
 
 class ClosedError(ChatFakeError):
-    """The fake was used after it was closed."""
+    """The fake was used after it was closed, or a handle from before it was reset."""
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -248,7 +249,8 @@ class ChatFake(Sending, Expectations):
 
         The service's description has no send endpoint, yet every client calls one: write it here.
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
-        ``Response``, a dict, or a dict and a status.
+        ``Response``, a dict, or a dict and a status. Of two that answer the same request, the last
+        one does.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
@@ -266,6 +268,8 @@ class ChatFake(Sending, Expectations):
         def add(view: _V) -> _V:
             if not callable(view):
                 raise TypeError(f"route() decorates a function, not {view!r}")
+            if inspect.iscoroutinefunction(view):
+                raise TypeError("route() decorates a plain function: write `def`, not `async def`")
             self.api._routes.add(path, methods, Route(path, view, webhooks_first))
             return view
 
@@ -280,6 +284,7 @@ class ChatFake(Sending, Expectations):
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
+            Exception: What a user route raised and nobody has met yet.
         """
         if self._engine.closed:
             return

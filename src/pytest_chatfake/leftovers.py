@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 import warnings
 from typing import TYPE_CHECKING
 
 from .exceptions import NotAwaited, WebhookWarning
-from .timeline import fake_story
+from .timeline import fake_story, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,10 @@ def sections(fake: ChatFake) -> Iterator[tuple[str, str]]:
         yield "chat fake: not awaited", engine.plan.complaint()
     if engine.outbox.events or len(engine.account.ledger.entries) > 1:
         yield "chat fake: what happened", fake_story(engine)
+    for error in engine.errors:
+        yield "chat fake: a route raised", "".join(traceback.format_exception(error))
+    if fake.api._log:
+        yield "chat fake: requests", table([[str(one)] for one in fake.api._log])
     problems = list(warnings_of(fake))
     if problems:
         yield "chat fake: webhooks", "\n".join(problems)
@@ -71,7 +76,7 @@ def warnings_of(fake: ChatFake) -> Iterator[str]:
             f"fake.webhooks.attempts",
             [
                 f"{one.event.status} of message {one.event.message_id} at {one.endpoint.name}: "
-                f"{one.outcome}; caused at {one.event.line}"
+                f"{one.outcome}{_hint(one)}; caused at {one.event.line}"
                 for one in failed
             ],
         )
@@ -85,19 +90,20 @@ def warnings_of(fake: ChatFake) -> Iterator[str]:
 
 def _overlooked(attempts: list[Attempt], seen: int) -> Iterator[Attempt]:
     """Give the failed attempts that are news: not arranged by the test, and not made good."""
-    made_good = {
-        (id(one.event), id(one.endpoint)) for one in attempts if one.ok and one.fault is None
-    }
+    # Of an event that is tried again, the last attempt tells how it ended.
+    last = {(id(one.event), id(one.endpoint)): one for one in attempts if one.fault is None}
     for one in attempts[seen:]:
-        retried = one.number <= len(one.endpoint._retries)
         if (
             not one.ok
-            and one.fault is None
+            and last.get((id(one.event), id(one.endpoint))) is one
             and not (one.endpoint._scripted or one.event.forged)
-            and not retried
-            and (id(one.event), id(one.endpoint)) not in made_good
         ):
             yield one
+
+
+def _hint(attempt: Attempt) -> str:
+    hints = {404: " (is path= right?)", 405: " (does that path take POST?)"}
+    return hints.get(attempt.status_code or 0, "")
 
 
 def _s(things: Sequence[object]) -> str:

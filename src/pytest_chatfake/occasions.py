@@ -67,9 +67,10 @@ class Occasions(ABC):
         self._remove(self)
 
     def _meet(self) -> bool:
-        """Count an occasion, and return whether it fires on it."""
+        """Count an occasion, and return whether it is one to fire on."""
         self._met += 1
-        past = self._met - self._start
-        fires = past >= 0 and (self._times is None or past < self._times)
-        self.fired += fires
-        return fires
+        return self._met >= self._start and (self._times is None or self.fired < self._times)
+
+    def _fire(self) -> None:
+        """Note that it fired."""
+        self.fired += 1

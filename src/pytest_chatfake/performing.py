@@ -35,7 +35,8 @@ class Performer:
         if self._engine.mode == "sync":
             raise TypeError(
                 "there is nothing to await: this fake is in sync mode, where each verb is "
-                "performed at once. Leave `await` out, or make the test `async def`."
+                "performed at once. Leave `await` out, or make the test `async def`; a ChatFake of "
+                "your own is async with ChatFake(mode='async')."
             )
         if self._engine.inside:  # a receiver's own verbs were performed at once
             return

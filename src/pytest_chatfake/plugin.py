@@ -147,11 +147,17 @@ def _configured(
                 pytrace=False,
             )
         fields.update(marker.kwargs)
+    if not hasattr(config, "replace"):
+        pytest.fail(
+            f"the fixture chat_fake_config must return a ChatFakeConfig(...), not {config!r}",
+            pytrace=False,
+        )
     try:
         config = config.replace(**fields)
         return config.replace(seed=config.seed or request.node.nodeid, mode=config.mode or mode)
     except (TypeError, ValueError) as error:
-        pytest.fail(f"@pytest.mark.chat_fake: {error}", pytrace=False)
+        problem = str(error)
+    pytest.fail(f"@pytest.mark.chat_fake: {problem}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -299,7 +299,11 @@ class Submission:
         """Take it and send it: a ``sent`` event, and money is held (§3).
 
         Raises:
-            IllegalTransition: It was accepted or rejected already.
+            IllegalTransition: It was accepted or rejected already, or the conversation's session
+                is over.
+            TypeError: Its price function returned no amount.
+            ValueError: The amount is out of range, or the conversation has another origin type.
+            ClosedError: The conversation was begun before the fake was reset.
         """
         return self._accept("accept()")
 

@@ -77,7 +77,8 @@ class Sending:
 
         Raises:
             TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range, empty, or of another fake.
+            ValueError: An argument is out of range, empty, or of another fake; or the conversation
+                has another origin type.
             IllegalTransition: The conversation's session is over.
             ClosedError: The conversation was begun before the fake was reset.
         """
@@ -97,7 +98,11 @@ class Sending:
     ) -> Submission:
         """Submit a text message, and decide afterwards: ``.accept()`` or ``.reject()`` it.
 
-        Args and errors are those of :meth:`send_text`.
+        Args are those of :meth:`send_text`. Its conversation is found when it is accepted.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, empty, or of another fake.
         """
         submission = self._submission(body, to, conversation, origin_type, price, extra)
         self._engine.created(submission._message)

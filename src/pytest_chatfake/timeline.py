@@ -97,6 +97,11 @@ def fake_story(engine: Engine) -> str:
     return "\n".join(
         [
             _amounts("available", ledger.available, ledger.held, ledger.charged),
+            *(
+                []
+                if engine.outbox.endpoints
+                else ["no endpoint is connected: nothing is attempted"]
+            ),
             table((stamp(moment), *texts) for moment, _, *texts in rows),
         ]
     )

@@ -202,6 +202,14 @@ def test_of_several_faults_the_first_that_answers_wins_and_each_counts_its_own()
         assert (1, 1, 3) == (first.fired, second.fired, delay.fired)
 
 
+def test_start_counts_every_query_whatever_other_faults_did_with_it() -> None:
+    with frozen_fake() as fake:
+        fake.api.fail(500, start=2)
+        fake.api.fail(503)
+
+        assert [503, 500, 200] == answers(fake, 3)
+
+
 def test_a_fault_that_fired_is_seen_in_the_log() -> None:
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.api.fail(502)

@@ -225,12 +225,13 @@ def test_a_retry_that_made_it_good_needs_no_warning() -> None:
     assert [] == warned(scenario, retry_after=[1])
 
 
-def test_a_retry_that_is_still_to_come_needs_no_warning() -> None:
+def test_a_failure_whose_retry_is_still_to_come_is_warned_about() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.connect(wsgi=app_that_answers(500))
         fake.send_text()
 
-    assert [] == warned(scenario, retry_after=[1])
+    (text,) = warned(scenario, retry_after=[1])
+    assert "1 attempt failed" in text
 
 
 def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:

@@ -27,7 +27,7 @@ class Conversation:
 
     __slots__ = ("expires_at", "id", "origin_type", "recipient", "started_at")
 
-    def __init__(self, id: str, recipient: str, origin_type: str) -> None:  # noqa: A002
+    def __init__(self, id: str, recipient: str, origin_type: str) -> None:  # noqa: A002 - as §2.4
         self.id = id
         self.recipient = recipient
         self.origin_type = origin_type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-__all__ = ["Ids"]
+__all__ = ["Ids", "derived_key"]
 
 
 class Ids:

@@ -2,9 +2,10 @@
 
 What is answered:
 
-- `api`: what the service answers (§4.1, §5, §7.1), for all fakes that live.
+- `service`: what is answered to whom (§4.1, §5, §7.1), for all fakes that live.
+- `api`: one account's side of it: its answers, its log, its bad days.
 - `routes`: endpoints of the user's own.
-- `faults`: bad days of the API, declared by a test.
+- `faults`: what goes wrong because a test says so.
 - `log`: what was asked.
 - `replies`: answers as plain values.
 

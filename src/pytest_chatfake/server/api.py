@@ -40,6 +40,8 @@ class AccountApi:
     A fault concerns balance queries with the fake's key: from the ``start``-th on (1 is the
     next), ``times`` times (None: until it is removed). Several at once work together: the first
     that answers wins, delays add up.
+
+    The service's description has one error, 401 (§7.1). All else that can go wrong here is assumed.
     """
 
     def __init__(self, engine: Engine, key: str) -> None:
@@ -96,14 +98,13 @@ class AccountApi:
 
     def _damaged(self, reply: Reply, now: int) -> Reply:
         delay = 0.0
-        for fault in list(self._faults):
-            if not fault._meet():
-                continue
+        for fault in [one for one in self._faults if one._meet()]:  # each counts every query
             damaged = fault._damage(reply, now)
             if damaged is None:
-                fault.fired -= 1
                 fault.remove()
-            elif damaged.delay:
+                continue
+            fault._fire()
+            if damaged.delay:
                 delay += damaged.delay
             else:
                 return damaged._replace(delay=delay)
@@ -186,7 +187,16 @@ class AccountApi:
         return self._add("delay", lambda reply, _: reply._replace(delay=seconds), times, start)
 
     def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
-        """Let the connection be closed without an answer. In process: ``ConnectionResetError``."""
+        """Let the connection be closed without an answer. In process: ``ConnectionResetError``.
+
+        Args:
+            times: How often; None: until it is removed.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
+        """
         return self._add(
             "disconnect", lambda reply, _: reply._replace(disconnect=True), times, start
         )
@@ -200,6 +210,10 @@ class AccountApi:
             length: How many bytes arrive; None: half of them.
             times: How often; None: until it is removed.
             start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
         """
         if length is not None:
             whole(length, "length", 0)
@@ -219,6 +233,10 @@ class AccountApi:
             retry_after: How long the limit holds, from the first query that meets it.
             times: How many queries meet it at most; None: all until it is over.
             start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
         """
         length = nanoseconds_of(retry_after, "retry_after")
         if not length:

@@ -67,10 +67,11 @@ class Routes:
     """The routes of one account."""
 
     def __init__(self) -> None:
-        self._map = Map(strict_slashes=False, merge_slashes=False)
+        self._rules: list[tuple[str, list[str], Route]] = []
+        self._map = Map()
 
     def add(self, path: str, methods: Iterable[str], route: Route) -> None:
-        """Add a route.
+        """Add a route; where two answer the same request, the one that was added last does.
 
         Raises:
             TypeError: The path or a method is no text.
@@ -88,7 +89,13 @@ class Routes:
                 f"GET {BALANCE_PATH} is the service's own; to let it answer something else, "
                 f"see fake.api"
             )
-        self._map.add(Rule(path, methods=sorted(names), endpoint=route))
+        rules = [(path, sorted(names), route), *self._rules]
+        self._map = Map(
+            [Rule(path, methods=methods, endpoint=route) for path, methods, route in rules],
+            strict_slashes=False,
+            merge_slashes=False,
+        )
+        self._rules = rules
 
     def find(self, path: str, method: str) -> tuple[Route, dict[str, Any]] | None:
         """Return the route of a request and the variables of its path; None if there is none."""

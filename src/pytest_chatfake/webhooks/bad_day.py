@@ -31,14 +31,14 @@ __all__ = ["BadDay"]
 class BadDay:
     """The part of ``fake.webhooks`` that lets things go wrong.
 
-    Attributes:
-        past_faults: All faults that were set up, removed or not.
+    The order of events, their retries and their signatures are not described (§5 rule 4, §6
+    rule 4): how they go wrong here is assumed.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._outbox = engine.outbox
-        self._past_faults: list[Fault] = []
+        self._past_faults: list[Fault] = []  # all that were set up, removed or not
 
     # Order and loss
 
@@ -47,6 +47,11 @@ class BadDay:
 
         ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. What is left
         at the end of the block is released in the order in which it was emitted.
+
+        Raises:
+            ClosedError: The fake is closed.
+            RuntimeError: On entering the block: it is inside another one.
+            TypeError: On entering the block: it is written for the other mode.
         """
         self._engine.refuse_closed()
         return Paused(self._engine)
@@ -106,6 +111,10 @@ class BadDay:
             message: See there.
             status: See there.
             endpoint: See there.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, or of another fake.
         """
         length = planned(duration, "duration")
         if not length:
@@ -131,6 +140,10 @@ class BadDay:
             message: See there.
             status: See there.
             endpoint: See there.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, or of another fake.
         """
         if change is not None and not callable(change):
             raise TypeError(f"change must be a function of the body, not {change!r}")
@@ -156,6 +169,10 @@ class BadDay:
             message: See there.
             status: See there.
             endpoint: See there.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, or of another fake.
         """
         if signer is None:
             raise TypeError("signer must be a function; to sign nothing: lambda request: {}")
@@ -205,6 +222,7 @@ class BadDay:
             event: One of ``fake.events``.
 
         Raises:
+            TypeError: It is no event.
             ValueError: It is not one of this fake's.
         """
         if not isinstance(event, Event):

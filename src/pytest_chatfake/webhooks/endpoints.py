@@ -19,13 +19,10 @@ class Endpoint:
 
     Attributes:
         name: What it is, in a few words: its URL, or the app or function.
-        target: How an attempt gets there.
         headers: What every attempt carries beside a signature.
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
-        retries: The same as :attr:`retry_after`, in nanoseconds.
         signer: Signs its attempts.
-        scripted: Whether its answers are written by the test: then a failed attempt is no news.
         connected: Whether it still gets events.
     """
 
@@ -62,7 +59,7 @@ class Endpoint:
         self.raise_exceptions = raise_exceptions
         self._retries = retries
         self.signer = signer
-        self._scripted = scripted
+        self._scripted = scripted  # the test writes its answers: a failed attempt is no news
         self.connected = True
         self._disconnect = disconnect
 

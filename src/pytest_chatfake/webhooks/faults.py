@@ -79,7 +79,10 @@ class Fault(Occasions):
             or (self._message is not None and self._message.id != event.message_id)
         ):
             return ()
-        return concerned if self._meet() else ()
+        if not self._meet():
+            return ()
+        self._fire()
+        return concerned
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
         """Give what becomes of a dispatch: the part that goes on as it was, and the other."""

@@ -107,4 +107,7 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
         place = place.get(name) if isinstance(place, dict) else None
     if isinstance(place, dict):
         return place, key
-    raise ValueError(f"there is no object {'.'.join(parents)!r} in the event for {path!r}")
+    raise ValueError(
+        f"there is no object {'.'.join(parents)!r} for {path!r}: paths begin in the message, as "
+        f"'totalPrice' and 'conversation.expireTime' do, or with 'event.' in the envelope"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +88,8 @@ class Webhooks(BadDay):
                 f"connect() takes exactly one target: a URL, wsgi=app, asgi=app or "
                 f"handler=function; it got {' and '.join(targets) or 'none'}"
             )
+        if callable(url):
+            raise TypeError("an app or a function is given by name: wsgi=, asgi= or handler=")
         if path is not None and (url is not None or handler is not None):
             raise TypeError(f"path= goes with wsgi= or asgi= only, not with {targets[0]}")
         if not isinstance(raise_exceptions, bool):
@@ -121,8 +124,12 @@ class Webhooks(BadDay):
             if app is not None and not callable(app):
                 raise TypeError(f"{what}= must be callable, and {app!r} is not")
         if wsgi is not None:
+            if _is_async(wsgi):
+                raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
             return f"{_name(wsgi)} (WSGI) {path}", WsgiTarget(wsgi, path=path)
         if asgi is not None:
+            if hasattr(asgi, "wsgi_app"):
+                raise TypeError(f"{_name(asgi)} looks like a WSGI app: connect it as wsgi=")
             return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=self._portal)
         if handler is not None:
             return f"{_name(handler)}()", HandlerTarget(handler, portal=self._portal)
@@ -174,6 +181,11 @@ class Webhooks(BadDay):
         self._past_faults.clear()
         for receiver in self._receivers:
             receiver._forget()
+
+
+def _is_async(app: Callable[..., Any]) -> bool:
+    called = getattr(app, "__call__", None)  # noqa: B004 - its kind matters, not whether it is there
+    return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
 
 
 def _types(events: Iterable[str]) -> list[str]:

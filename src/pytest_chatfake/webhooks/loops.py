@@ -1,4 +1,4 @@
-"""LoopEvent loops: which framework runs here, and what is needed of both in the same words.
+"""Event loops: which framework runs here, and what is needed of both in the same words.
 
 Nothing here needs trio, or imports asyncio before it is used.
 """

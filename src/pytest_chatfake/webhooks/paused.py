@@ -29,6 +29,7 @@ class Paused:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._held: list[Dispatch] = []
+        self._entered = False
 
     def __repr__(self) -> str:
         return f"<Paused with {len(self._held)} events>"
@@ -69,6 +70,8 @@ class Paused:
             IndexError: There is no event of that index.
         """
         order = self._checked(order)
+        if not self._entered:
+            raise RuntimeError("nothing is held back: write `with webhooks.paused() as queue:`")
 
         def run() -> Iterator[None]:
             with self._engine.lock:
@@ -138,6 +141,7 @@ class Paused:
 
     def __enter__(self) -> Self:
         self._engine.refuse_mode("sync", "with", "async with")
+        self._entered = True
         self._engine.step("paused()", self._begin)
         return self
 
@@ -151,6 +155,7 @@ class Paused:
 
     async def __aenter__(self) -> Self:
         self._engine.refuse_mode("async", "async with", "with")
+        self._entered = True
         await self._engine.step("paused()", self._begin)
         return self
 

@@ -59,8 +59,9 @@ class WebhookRequest:
 class Answer(NamedTuple):
     """What came back from an attempt.
 
-    ``error`` is set, and ``status`` None, when no answer came: refused, timed out, cut off.
-    An exception that leaves an in-process app is raised by the target, not returned.
+    ``error`` is set, and ``status`` None, when no answer came: refused, timed out, cut off. An
+    exception that leaves an in-process app is raised by the target, and becomes an ``error`` where
+    the attempt is recorded.
     """
 
     status: int | None

@@ -167,7 +167,7 @@ class _Call(Generic[T]):
 
 
 def _cancel_again(task: asyncio.Task[Any], cancelled: asyncio.CancelledError, handled: int) -> None:
-    """Deliver a cancellation that was caught, now that the task waits for something else.
+    """Repeat a cancellation that was caught, now that the task waits for something else.
 
     Whoever asked for it (`asyncio.timeout`, say) may be content meanwhile, and has then taken it
     back from the count of cancellations that are to be handled.
