@@ -240,6 +240,18 @@ def test_the_first_of_two_errors_is_the_one_that_surfaces() -> None:
         assert [KeyError, ValueError] == [type(one.error) for one in fake.webhooks.attempts]
 
 
+def test_a_bad_signer_comes_after_an_error_that_was_met_before() -> None:
+    def app(request: Any) -> None:
+        raise ValueError("first")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=app)
+        fake.webhooks.connect(handler=lambda request: None, signer=lambda request: 1 / 0)
+
+        with pytest.raises(ValueError, match="first"):
+            fake.send_text()
+
+
 @pytest.mark.parametrize("signer", ["secret", 1, {"X-Signature": "1"}])
 def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
     with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):

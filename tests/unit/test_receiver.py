@@ -1,0 +1,53 @@
+"""The receiver for tests without an app."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .listening import listening, statuses
+
+if TYPE_CHECKING:
+    from pytest_chatfake import ChatFake
+
+
+def answers(fake: ChatFake) -> list[int | None]:
+    return [one.status_code for one in fake.webhooks.attempts]
+
+
+def test_it_takes_everything_with_200() -> None:
+    with listening() as (fake, receiver):
+        fake.send_text().deliver().read()
+
+        assert [200, 200, 200] == answers(fake)
+        assert ["sent", "delivered", "read"] == statuses(receiver)
+        assert "<Receiver of 3 webhooks>" == repr(receiver)
+
+
+def test_answers_that_were_laid_down_follow_each_other() -> None:
+    with listening() as (fake, receiver):
+        receiver.respond(503, times=2)
+        receiver.respond(404)
+        fake.send_text().deliver(devices=4)
+
+        assert [503, 503, 404, 200, 200] == answers(fake)
+
+
+def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
+    with listening(retry_after=[1]) as (fake, receiver):
+        receiver.respond(500)
+        first, second = fake.send_text(), fake.send_text().deliver()
+        fake.clock.advance(1)
+
+        assert ["sent", "sent"] == receiver.statuses(first)
+        assert ["sent", "delivered"] == receiver.statuses(second)
+        assert [1, 1, 1, 2] == [one.number for one in receiver.requests]
+        assert receiver.events[0] is receiver.events[3] is fake.events[0]
+
+
+def test_what_it_gives_is_read_only() -> None:
+    with listening() as (fake, receiver):
+        before = receiver.requests
+        fake.send_text()
+
+        assert () == before
+        assert isinstance(receiver.events, tuple)
