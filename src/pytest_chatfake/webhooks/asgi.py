@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .loops import LoopEvent
     from .portal import Portal
 
+__all__ = ["AsgiApp", "AsgiDriver", "Lifespan"]
+
 # Frameworks annotate scope and messages in ways that do not fit each other.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 

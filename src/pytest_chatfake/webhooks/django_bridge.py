@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
 
+__all__ = ["connections_kept", "is_asgi_handler", "run_bridged"]
+
 T = TypeVar("T")
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
+__all__ = ["Address", "HttpClient", "parse_url"]
+
 # How long after its first answer a server is watched, in seconds, before its connection is used
 # again. One that closes after every answer without saying so does it within this time.
 _WATCHED = 0.005

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 
     import trio
 
+__all__ = [
+    "PATIENCE",
+    "Companion",
+    "LoopEvent",
+    "checkpoint",
+    "new_event",
+    "plain_context",
+    "running_framework",
+]
+
 # Real seconds that something that was told to end may take, before we go on without it.
 PATIENCE = 5.0
 

@@ -49,7 +49,19 @@ _attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attemp
 
 
 class Outbox:
-    """The events of a fake, and the attempts at them."""
+    """The events of a fake, and the attempts at them.
+
+    Attributes:
+        endpoints: Those that are connected.
+        events: What was emitted, in order.
+        attempts: What was attempted, in order.
+        surfaced: The ``id`` of each attempt whose error came back in the test.
+        queue: What is to be attempted next, in order.
+        paused: What is held back, inside a block that pauses; None outside.
+        faults: Those that are set up now, in the order in which they were.
+        threaded: Whether an awaited attempt may be a call in a thread.
+        in_flight: Whether somebody is attempting now.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -75,7 +87,7 @@ class Outbox:
         self._indexed = 0
         self._outdated = self.in_flight  # an attempt that a reset has overtaken is not recorded
         self.attempts: list[Attempt] = []
-        self.surfaced: set[int] = set()  # the ids of attempts whose error came back in the test
+        self.surfaced: set[int] = set()
         self.queue: deque[Dispatch] = deque()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now

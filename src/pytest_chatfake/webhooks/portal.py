@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Coroutine
 
+__all__ = ["Portal"]
+
 T = TypeVar("T")
 
 

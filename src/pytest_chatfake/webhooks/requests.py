@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .events import Event
 
 
+__all__ = ["Answer", "WebhookRequest"]
+
+
 class WebhookRequest:
     """One attempt as the receiver sees it (§4.2).
 

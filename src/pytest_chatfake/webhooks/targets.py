@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from .requests import WebhookRequest
 
 
+__all__ = ["AsgiTarget", "HandlerTarget", "Target", "UrlTarget", "WsgiTarget", "answer_of"]
+
 #: What a handler function answers that returns nothing.
 TAKEN = Answer(200)
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
+__all__ = ["Worker"]
+
 T = TypeVar("T")
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
+__all__ = ["WsgiDriver"]
+
+
 class WsgiDriver:
     """Posts into one WSGI app at one path.
 
