@@ -17,7 +17,7 @@ from .rows import ROWS
 if TYPE_CHECKING:
     from .measuring import Row
 
-ROUNDS = 7
+ROUNDS = 5
 QUICK_ROUNDS = 3
 PATIENCE = 900  # seconds for one row; the longest takes about a minute
 
@@ -56,7 +56,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--cpu-time",
         action="store_true",
-        help="count the time that the process works, not the wall's: for a machine that is busy",
+        help="pinned, count the time that the process works, not the wall's: for a busy machine",
     )
     mode = parser.add_mutually_exclusive_group()
     for name, text in (("pinned", "only on one core"), ("free", "only on all cores")):
@@ -74,7 +74,7 @@ def heading(rounds: int, cpu_time: bool) -> str:
     load, cores = os.getloadavg()[0], os.cpu_count()
     text = (
         f"Python {sys.version.partition(' ')[0]}, {cores} cores, {rounds} rounds: "
-        f"median (lowest to highest) of {'CPU time' if cpu_time else 'wall time'}"
+        f"median (lowest to highest) of {'CPU time, free: ' if cpu_time else ''}wall time"
     )
     if load > 0.5:
         text += f"\nThe machine is not quiet (load {load:.1f}): ratios hold, but they spread."
@@ -86,8 +86,8 @@ def measure(row: Row, mode: str, rounds: int, cpu_time: bool) -> list[float]:
     command = [sys.executable, "-m", "benchmarks.one_row", row.name, "--rounds", str(rounds)]
     if mode == "pinned":
         command += ["--core", str(max(os.sched_getaffinity(0)))]
-    if cpu_time:
-        command += ["--cpu-time"]
+        if cpu_time:
+            command += ["--cpu-time"]
     try:
         run = subprocess.run(
             command,

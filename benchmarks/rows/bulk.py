@@ -41,7 +41,7 @@ def bare_loop(fake: ChatFake) -> float:
     from pytest_chatfake.wire import EventWriter
 
     writer = EventWriter(fake.config)
-    messages = fake._engine.account.by_id
+    messages = {one.id: one for one in fake._engine.account.messages}
     writings: list[tuple[str, Any, MessageState, int, int | None]] = []
     for event in fake.events:
         message = messages[event.message_id]

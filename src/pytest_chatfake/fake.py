@@ -13,6 +13,7 @@ from .config import ChatFakeConfig
 from .domain.ids import derived_key
 from .domain.ledger import Balance, LedgerEntry
 from .domain.money import amount as exact
+from .domain.views import View
 from .engine import Engine
 from .leftovers import complain
 from .plan import Performing
@@ -21,7 +22,6 @@ from .sending import Sending
 from .server.api import AccountApi
 from .server.routes import Route
 from .server.service import Service
-from .views import View
 from .webhooks.hub import Webhooks
 from .webhooks.portal import Portal
 
@@ -134,7 +134,7 @@ class ChatFake(Sending, Expectations):
     def ledger(self) -> Sequence[LedgerEntry]:
         """The entries of the ledger, in order; the balances are their sums."""
         self._engine.look()
-        return View(self._engine.account.ledger.entries)
+        return self._engine.account.ledger.entries
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
         """Return the message of that id.
@@ -143,7 +143,7 @@ class ChatFake(Sending, Expectations):
             KeyError: There is none.
         """
         self._engine.look()
-        message = self._engine.account.by_id.get(id)
+        message = self._engine.account.find(id)
         if message is None:
             raise KeyError(f"there is no message {id!r}")
         return Message(self._engine, message)

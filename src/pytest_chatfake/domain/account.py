@@ -82,20 +82,28 @@ class Account:
         now: int,
     ) -> None:
         self.messages: list[MessageState] = []
-        self.by_id: dict[str, MessageState] = {}
         self.conversations: dict[str, Conversation] = {}
         self.ledger = Ledger()
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
-        # With whom and of which origin type, in the order of use: one that is used in turns with
-        # others is there several times.
-        self._latest: defaultdict[tuple[str, str], list[Conversation]] = defaultdict(list)
+        # By origin type and recipient: the one conversation, or several in the order of use, where
+        # one that is used in turns with others is there several times.
+        self._latest: defaultdict[str, dict[str, Conversation | list[Conversation]]]
+        self._latest = defaultdict(dict)
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def owns(self, message: MessageState) -> bool:
         """Whether the message is one of this account's."""
-        return self.by_id.get(message.id) is message
+        return self.find(message.id) is message
+
+    def find(self, id_: str) -> MessageState | None:
+        """Return the message of that id, if there is one."""
+        number = self._ids.number(id_)
+        if not 0 < number <= len(self.messages):
+            return None
+        message = self.messages[number - 1]
+        return message if message.id == id_ else None
 
     # Submission: §3, first row, and rule 4
 
@@ -138,7 +146,6 @@ class Account:
     def _register(self, message: MessageState) -> None:
         self._name(message)
         self.messages.append(message)
-        self.by_id[message.id] = message
 
     def _name(self, message: MessageState) -> None:
         message.number = number = len(self.messages) + 1
@@ -166,7 +173,9 @@ class Account:
         wanted = draft.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
-            latest = self._latest[message.recipient, origin_type]
+            latest = self._latest[origin_type].get(message.recipient, [])
+            if isinstance(latest, Conversation):
+                latest = [latest]
             while latest:
                 if latest[-1].state(now) != "expired":
                     return latest[-1]
@@ -196,9 +205,13 @@ class Account:
 
     def _use(self, conversation: Conversation) -> None:
         self.conversations[conversation.id] = conversation
-        latest = self._latest[conversation.recipient, conversation.origin_type]
-        if not latest or latest[-1] is not conversation:
-            latest.append(conversation)
+        latest = self._latest[conversation.origin_type]
+        known = latest.setdefault(conversation.recipient, conversation)
+        if isinstance(known, Conversation):
+            if known is not conversation:
+                latest[conversation.recipient] = [known, conversation]
+        elif not known or known[-1] is not conversation:
+            known.append(conversation)
 
     # What happens on the handset: §3
 

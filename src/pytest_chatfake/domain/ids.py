@@ -28,6 +28,14 @@ class Ids:
         """Return the service's id of the account's message of that number (§2.3)."""
         return self._message % number
 
+    def number(self, message_id: str) -> int:
+        """Return the number in a message's id; 0 if it is none of this account's."""
+        try:
+            number = int(message_id[16:], 16)
+        except ValueError:
+            return 0
+        return number if message_id == self._message % number else 0
+
     def original(self, number: int) -> str:
         """Return the platform's id of the message (§2.3)."""
         return self._original % number

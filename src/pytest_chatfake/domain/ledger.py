@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .instants import instant
 from .money import EXACT, ZERO
+from .views import View
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -67,13 +68,18 @@ class Ledger:
         charge                          available -= amount, charged += amount
     """
 
-    __slots__ = ("available", "charged", "entries", "held")
+    __slots__ = ("_rows", "available", "charged", "held")
 
     def __init__(self) -> None:
-        self.entries: list[LedgerEntry] = []
+        self._rows: list[tuple[Any, ...]] = []
         self.available: Decimal = ZERO
         self.held: Decimal = ZERO
         self.charged: Decimal = ZERO
+
+    @property
+    def entries(self) -> View[LedgerEntry]:
+        """All entries so far, in order."""
+        return View(self._rows, LedgerEntry._make)
 
     def post(self, entry: LedgerEntry) -> None:
         """Append ``entry`` and move the totals."""
@@ -90,4 +96,5 @@ class Ledger:
             self.charged = add(self.charged, amount)
         else:
             self.available = add(self.available, amount)
-        self.entries.append(entry)
+        # A plain tuple of atoms is nothing that the garbage collector has to look at.
+        self._rows.append(tuple(entry))
