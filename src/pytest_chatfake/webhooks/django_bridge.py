@@ -48,14 +48,10 @@ def connections_kept() -> Generator[None]:
     if db is None:
         yield
         return
-    from django.core.signals import (  # noqa: PLC0415 - it is there when django.db is
-        request_finished,
-        request_started,
-    )
-
+    core = sys.modules["django.core.signals"]  # django.db imports it
     signals = [
         signal
-        for signal in (request_started, request_finished)
+        for signal in (core.request_started, core.request_finished)
         if signal.disconnect(db.close_old_connections)
     ]
     try:
