@@ -23,9 +23,12 @@ LINKED = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 #: Real seconds that the code of one page may take.
 PATIENCE = 120
 
+# Django leaves the SQLite connections of async tests to the garbage collector; Python 3.13 says so.
 INI = """\
 [pytest]
-filterwarnings = error
+filterwarnings =
+    error
+    ignore:unclosed database in <sqlite3:ResourceWarning
 asyncio_default_fixture_loop_scope = function
 """
 
