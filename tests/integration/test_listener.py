@@ -168,10 +168,10 @@ def test_no_thread_and_no_socket_is_left_after_a_stop(api: FakeApi) -> None:
         assert eventually(lambda: 4 == len(api.queries))
         listener.stop()
 
-        assert threads == set(threading.enumerate())
+        assert set(threading.enumerate()) <= threads  # a library's own idle one may end
         for client in clients:
             client.__exit__()
-    assert files == open_files()
+    assert open_files() <= files
 
 
 def test_a_client_that_leaves_takes_its_thread_with_it(listener: Listener) -> None:
@@ -181,7 +181,7 @@ def test_a_client_that_leaves_takes_its_thread_with_it(listener: Listener) -> No
             client.ask(QUERY)
 
     assert eventually(lambda: 0 == listener.open_connections)
-    assert eventually(lambda: threads == threading.active_count())
+    assert eventually(lambda: threading.active_count() <= threads)
 
 
 def test_the_handler_class_that_the_process_shares_stays_untouched(

@@ -7,6 +7,7 @@ runs in the loop of whoever awaits it, asyncio's or trio's.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from .headers import Headers
     from .loops import LoopEvent
     from .portal import Portal
 
@@ -71,8 +73,8 @@ class AsgiDriver:
         # In a dict of its own: middleware writes into it.
         scope["asgi"] = {"version": "3.0", "spec_version": "2.3"}
         scope["headers"] = [
-            (name.lower().encode("ascii"), value.encode("latin-1"))
-            for name, value in complete_headers(headers, host="testserver", length=len(body))
+            *_encoded(tuple(headers.items())),
+            (b"content-length", b"%d" % len(body)),
         ]
         if state is not None:
             scope["state"] = dict(state)
@@ -82,6 +84,14 @@ class AsgiDriver:
         finally:
             exchange.disconnect()
         return exchange.answer()
+
+
+@lru_cache(maxsize=128)
+def _encoded(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
+    return tuple(
+        (name.lower().encode("ascii"), value.encode("latin-1"))
+        for name, value in complete_headers(headers, "testserver")
+    )
 
 
 class _Exchange:

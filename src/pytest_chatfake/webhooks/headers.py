@@ -6,31 +6,33 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
+    from typing import TypeAlias
 
-__all__ = ["complete_headers"]
+__all__ = ["Headers", "complete_headers"]
+
+#: Names and values, in order. A driver writes them in its own way once, and keeps that: endpoints
+#: send the same ones again and again.
+Headers: TypeAlias = "tuple[tuple[str, str], ...]"
 
 # RFC 9110: a name is a token, and a value never ends its line.
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[^\x00\r\n]*")
 
 
-def complete_headers(
-    headers: Mapping[str, str], *, host: str, length: int
-) -> list[tuple[str, str]]:
-    """Return the headers to send: ``Host``, the given ones, ``Content-Length``, and no others.
+def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
+    """Return the headers to send before ``Content-Length``: ``Host`` and the given ones.
 
     Args:
         headers: The attempt's headers. A ``Host`` among them, in any case, takes our place.
         host: The value of ``Host`` otherwise.
-        length: The body's length in bytes.
 
     Raises:
         TypeError: A name or a value is not a ``str``.
         ValueError: HTTP does not allow a name or a value, or it says how long the body is.
     """
     complete = [("Host", host)]
-    for name, value in headers.items():
+    for name, value in headers:
         lower = _checked_name(name, value)
         if lower == "host":
             complete[0] = (name, value)
@@ -38,8 +40,7 @@ def complete_headers(
             raise ValueError(f"leave {name} out of the headers: it is set from the body")
         else:
             complete.append((name, value))
-    complete.append(("Content-Length", str(length)))
-    return complete
+    return tuple(complete)
 
 
 def _checked_name(name: object, value: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import socket
+from functools import lru_cache
 from http.client import HTTPException, HTTPResponse, parse_headers
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from _typeshed import WriteableBuffer
+
+    from .headers import Headers
 
 __all__ = ["Address", "HttpClient", "parse_url"]
 
@@ -148,9 +151,8 @@ class HttpClient:
             sock.close()
 
     def _head(self, body: bytes, headers: Mapping[str, str]) -> bytes:
-        complete = complete_headers(headers, host=self._address.authority, length=len(body))
-        lines = "".join([f"{name}: {value}\r\n" for name, value in complete])
-        return f"POST {self._address.target} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
+        lines = _lines(tuple(headers.items()), self._address)
+        return b"%bContent-Length: %d\r\n\r\n" % (lines, len(body))
 
     def _exchange(self, request: bytes, deadline: float) -> Answer:
         sock = self._take_kept() or self._connect(deadline)
@@ -224,6 +226,14 @@ class HttpClient:
 
             self._tls = ssl.create_default_context()
         return self._tls.wrap_socket(sock, server_hostname=self._address.host)
+
+
+@lru_cache(maxsize=128)
+def _lines(headers: Headers, address: Address) -> bytes:
+    lines = "".join(
+        [f"{name}: {value}\r\n" for name, value in complete_headers(headers, address.authority)]
+    )
+    return f"POST {address.target} HTTP/1.1\r\n{lines}".encode("latin-1")
 
 
 class _Incoming(io.RawIOBase):

@@ -198,7 +198,7 @@ def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
     result = {"Content-Type": "application/json"}
     if headers is not None and not isinstance(headers, Mapping):
         raise TypeError(f"headers must be a mapping of names to texts, not {headers!r}")
-    complete_headers(headers or {}, host="", length=0)  # refuses now what could not be sent later
+    complete_headers((headers or {}).items(), "")  # refuses now what could not be sent later
     for name, value in (headers or {}).items():
         if name.lower() == "content-type":
             del result["Content-Type"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from _typeshed import OptExcInfo
     from _typeshed.wsgi import WSGIApplication
+
+    from .headers import Headers
 
 
 __all__ = ["WsgiDriver"]
@@ -57,13 +60,8 @@ class WsgiDriver:
             TypeError: The app's status, or a part of its body, has a wrong type.
             ValueError: A header is not allowed, or the app's status is none.
         """
-        environ = self._environ.copy()
-        # These two have names of their own; a repeated header is one with commas.
-        for name, value in complete_headers(headers, host="testserver", length=len(body)):
-            key = name.upper().replace("-", "_")
-            if key not in ("CONTENT_TYPE", "CONTENT_LENGTH"):
-                key = f"HTTP_{key}"
-            environ[key] = f"{environ[key]},{value}" if key in environ else value
+        environ = {**self._environ, **_variables(tuple(headers.items()))}
+        environ["CONTENT_LENGTH"] = str(len(body))
         environ["wsgi.input"] = BytesIO(body)
         environ["wsgi.errors"] = sys.stderr
 
@@ -77,6 +75,18 @@ class WsgiDriver:
             if close is not None:
                 close()
         return response.answer()
+
+
+@lru_cache(maxsize=128)
+def _variables(headers: Headers) -> Mapping[str, str]:
+    variables: dict[str, str] = {}
+    for name, value in complete_headers(headers, "testserver"):
+        key = name.upper().replace("-", "_")
+        if key != "CONTENT_TYPE":  # which has a name of its own
+            key = f"HTTP_{key}"
+        # A repeated header is one with commas.
+        variables[key] = f"{variables[key]},{value}" if key in variables else value
+    return variables
 
 
 class _Response:
