@@ -67,8 +67,7 @@ class Engine:
         self.plan = Plan()
         self.closed = False
         self.errors: list[BaseException] = []
-        self._changes = False
-        self._pricing: int | None = None
+        self._pricing: set[int] = set()
         self._ran = 0
         self._handover: Handover | None = None
         self.outbox = Outbox(self)
@@ -95,7 +94,7 @@ class Engine:
         """
         if self.closed:
             return
-        if not (self._at_once or self._changes):
+        if not (self._at_once or self._pricing):
             self.plan.refuse_reading()
         if self._is_due():
             self._run_what_is_due()
@@ -134,18 +133,26 @@ class Engine:
         self.refuse_closed()
         self._refuse_while_pricing(what)
         line = calling_line()
-        # While an attempt is in flight, a verb of whoever acts at once; but a message that waits to
-        # be sent can't have been seen by a receiver.
-        waits = subject is not None and not subject.number and self.plan.is_to_begin(subject)
-        if waits or not self._at_once:
+        if self.mode == "async" and self._waits(subject):
             self.plan.lay(Step(partial(self._changing, verb, line), what, line, subject))
             return
-        if self._is_due():
+        while True:
+            if self.errors:
+                self.raise_errors()
+            if self._changed(verb, line):
+                break
             self._run_what_is_due()
-        if self.errors:
-            self.raise_errors()
-        self._change(verb, line)
         self._attempt()
+
+    def _waits(self, subject: MessageState | None) -> bool:
+        """Whether a verb waits for an ``await``.
+
+        While an attempt is in flight, a verb of whoever acts at once; but a message that waits to
+        be sent can't have been seen by a receiver.
+        """
+        if not self._at_once:
+            return True
+        return subject is not None and not subject.number and self.plan.is_to_begin(subject)
 
     def created(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
@@ -227,21 +234,22 @@ class Engine:
     # The steps: state changes up to each yield, and attempts are made at it
 
     def _changing(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> Iterator[None]:
-        yield from self._settling()
-        self._changes = True  # a price function may look at the message
-        try:
-            self._change(verb, line)
-        finally:
-            self._changes = False
+        while not self._changed(verb, line):
+            yield from self._settling()
         yield
 
-    def _change(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> None:
+    def _changed(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> bool:
+        """Do what a verb does; nothing, and False, if something else is due before."""
         with self.lock:
             now = self.time.read()
+            due = self.schedule.next_due
+            if due is not None and due <= now:
+                return False
             if now > _LAST:
                 raise ClockError(f"nothing can be sent after {stamp(_LAST)}: the calendar ends")
             for fact in verb(now):
                 self.outbox.emit(fact, line)
+            return True
 
     def _settling(self) -> Iterator[None]:
         """Run what is due now, one thing after another."""
@@ -363,16 +371,17 @@ class Engine:
         The lock is let go: the function may ask for the balance over HTTP, which another thread
         answers.
         """
-        self._pricing = threading.get_ident()
+        thread = threading.get_ident()
+        self._pricing.add(thread)
         self.lock.release()
         try:
             yield
         finally:
             self.lock.acquire()
-            self._pricing = None
+            self._pricing.remove(thread)
 
     def _refuse_while_pricing(self, what: str) -> None:
-        if self._pricing == threading.get_ident():
+        if self._pricing and threading.get_ident() in self._pricing:
             raise ChatFakeError(
                 f"{what} is not possible in a price function: the message that it prices is "
                 f"being sent. It may look at the message and at the fake, and return an amount."

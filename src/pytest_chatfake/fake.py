@@ -121,7 +121,7 @@ class ChatFake(Sending, Expectations):
         """The conversations, in the order in which they were begun."""
         self._engine.look()
         with self._engine.lock:
-            records = list(self._engine.account.conversations.values())
+            records = list(self._engine.account.conversations)
         return tuple(Conversation(self._engine, record) for record in records)
 
     @property

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from .fake import ChatFake
     from .webhooks.events import Attempt
+    from .webhooks.outbox import Outbox
 
 __all__ = ["complain", "sections", "warnings_of"]
 
@@ -65,11 +66,7 @@ def warnings_of(fake: ChatFake) -> Iterator[str]:
             [f"{one.event.status} of message {one.event.message_id}, caused at {one.event.line}"
              for one in queued],
         )  # fmt: skip
-    failed = [
-        one
-        for one in _overlooked(outbox.attempts, fake.webhooks._seen)
-        if id(one) not in outbox.surfaced
-    ]
+    failed = list(_overlooked(outbox, fake.webhooks._seen))
     if failed:
         yield _listed(
             f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
@@ -88,15 +85,20 @@ def warnings_of(fake: ChatFake) -> Iterator[str]:
         )
 
 
-def _overlooked(attempts: list[Attempt], seen: int) -> Iterator[Attempt]:
-    """Give the failed attempts that are news: not arranged by the test, and not made good."""
+def _overlooked(outbox: Outbox, seen: int) -> Iterator[Attempt]:
+    """Give the failed attempts that are news: not arranged by the test, and not made good.
+
+    Those that the test has met, as an exception or by looking at them, are no news either.
+    """
+    attempts = outbox.attempts
+    failed = [place for place in attempts.failed if place >= seen and place not in outbox.surfaced]
+    if not failed:
+        return
     # Of an event that is tried again, the last attempt tells how it ended.
-    last = {(id(one.event), id(one.endpoint)): one for one in attempts if one.fault is None}
-    for one in attempts[seen:]:
-        if (
-            not one.ok
-            and last.get((id(one.event), id(one.endpoint))) is one
-            and not (one.endpoint._scripted or one.event.forged)
+    last = {(one.event, one.endpoint): one for one in attempts if one.fault is None}
+    for one in (attempts[place] for place in failed):
+        if last.get((one.event, one.endpoint)) == one and not (
+            one.endpoint._scripted or one.event.forged
         ):
             yield one
 

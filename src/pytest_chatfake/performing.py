@@ -63,10 +63,12 @@ class Performer:
             self._waiting.clear()
 
     async def _perform_step(self, step: Step) -> None:
+        outbox = self._engine.outbox
         try:
             for _ in step.run():
-                await self._engine.outbox.attempt_async()
-                if self._engine.outbox.threaded:
+                if outbox.queue:
+                    await outbox.attempt_async()
+                if outbox.threaded:
                     await checkpoint()  # a call in a thread has held cancellations back
         except Exception as error:
             error.add_note(f"in {step.what} at {step.line}")

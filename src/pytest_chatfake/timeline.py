@@ -137,9 +137,9 @@ def _events(engine: Engine, message: MessageState) -> Iterable[_Row]:
 
 
 def _attempts(engine: Engine, message: MessageState) -> Iterable[_Row]:
-    indexes = {id(event): i for i, event in enumerate(engine.outbox.events_of(message.id))}
+    indexes = {event: i for i, event in enumerate(engine.outbox.events_of(message.id))}
     for attempt in engine.outbox.attempts:
-        if (index := indexes.get(id(attempt.event))) is not None:
+        if (index := indexes.get(attempt.event)) is not None:
             fault = f" ({attempt.fault})" if attempt.fault else ""
             what = f"attempt {attempt.number} at {attempt.event.status}{fault}"
             yield _Row(

@@ -162,7 +162,7 @@ def test_an_attempt_records_all_there_is_to_know() -> None:
         fake.send_text()
 
         (attempt,) = fake.webhooks.attempts
-        assert fake.events[0] is attempt.event
+        assert fake.events[0] == attempt.event
         assert endpoint is attempt.endpoint
         assert (1, 422, b"no such campaign", None, None) == (
             attempt.number,

@@ -21,8 +21,8 @@ def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
         assert [] == statuses(receiver)
         assert 4 == len(queue)
         assert list(message.events) == list(queue)
-        assert message.events[0] is queue[0]
-        assert message.events[3] is queue[-1]
+        assert message.events[0] == queue[0]
+        assert message.events[3] == queue[-1]
         assert "<Paused with 4 events>" == repr(queue)
 
 

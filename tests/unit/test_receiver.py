@@ -41,7 +41,7 @@ def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
         assert ["sent", "sent"] == receiver.statuses(first)
         assert ["sent", "delivered"] == receiver.statuses(second)
         assert [1, 1, 1, 2] == [one.number for one in receiver.requests]
-        assert receiver.events[0] is receiver.events[3] is fake.events[0]
+        assert receiver.events[0] == receiver.events[3] == fake.events[0]
 
 
 def test_what_it_gives_is_read_only() -> None:

@@ -6,12 +6,11 @@ returns the facts. It never does half of its work: whatever can be refused is re
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..exceptions import ClosedError, IllegalTransition
-from .conversations import Conversation
+from .conversations import Conversation, Conversations
 from .facts import Fact, Failure
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
@@ -82,20 +81,17 @@ class Account:
         now: int,
     ) -> None:
         self.messages: list[MessageState] = []
-        self.conversations: dict[str, Conversation] = {}
+        self.conversations = Conversations(ids)
         self.ledger = Ledger()
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
-        # By origin type and recipient: the one conversation, or several in the order of use, where
-        # one that is used in turns with others is there several times.
-        self._latest: defaultdict[str, dict[str, Conversation | list[Conversation]]]
-        self._latest = defaultdict(dict)
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
     def owns(self, message: MessageState) -> bool:
         """Whether the message is one of this account's."""
-        return self.find(message.id) is message
+        number = message.number
+        return 0 < number <= len(self.messages) and self.messages[number - 1] is message
 
     def find(self, id_: str) -> MessageState | None:
         """Return the message of that id, if there is one."""
@@ -131,7 +127,7 @@ class Account:
         message.total_price = message.held = estimate
         message.sent_at = now
         message.drop = self._schedule.add(now + self._rules.drop_after, partial(self.drop, message))
-        self._use(conversation)
+        self.conversations.use(conversation)
         entries = (self._entry("hold", estimate, message, now),) if estimate else ()
         expires_at = conversation.expires_at or now + self._rules.conversation_length
         return self._record(Fact("sent", message, now, entries, expires_at))
@@ -144,24 +140,19 @@ class Account:
         return Fact("failed", message, now)
 
     def _register(self, message: MessageState) -> None:
-        self._name(message)
+        message.name(len(self.messages) + 1, self._ids)
         self.messages.append(message)
-
-    def _name(self, message: MessageState) -> None:
-        message.number = number = len(self.messages) + 1
-        message.id = self._ids.message(number)
-        message.chat_message_id = self._ids.original(number)
 
     def _price(self, message: MessageState, draft: Draft, conversation: Conversation) -> Decimal:
         if not callable(draft.price):
             return draft.price
         # The function sees the message as it will be; if it raises, nothing has happened yet.
-        self._name(message)
+        message.name(len(self.messages) + 1, self._ids)
         message.conversation = conversation
         try:
             return draft.price(message)
         finally:
-            message.number, message.id, message.chat_message_id = 0, "", ""
+            message.unname()
             message.conversation = None
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> Conversation:
@@ -173,15 +164,11 @@ class Account:
         wanted = draft.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
-            latest = self._latest[origin_type].get(message.recipient, [])
-            if isinstance(latest, Conversation):
-                latest = [latest]
-            while latest:
-                if latest[-1].state(now) != "expired":
-                    return latest[-1]
-                latest.pop()  # for good: nobody needs to look at it again
-            wanted = self._ids.conversation(len(self.conversations) + 1)
-        found = self.conversations.get(wanted if isinstance(wanted, str) else wanted.id)
+            current = self.conversations.current(message.recipient, origin_type, now)
+            return current or Conversation(
+                self.conversations.new_id(), message.recipient, origin_type
+            )
+        found = self.conversations.find(wanted if isinstance(wanted, str) else wanted.id)
         if isinstance(wanted, Conversation) and found is not wanted:
             raise ClosedError(
                 f"conversation {wanted.id} is gone: it was begun before the fake was reset"
@@ -202,16 +189,6 @@ class Account:
                 f"a new id. Nothing was changed."
             )
         return found
-
-    def _use(self, conversation: Conversation) -> None:
-        self.conversations[conversation.id] = conversation
-        latest = self._latest[conversation.origin_type]
-        known = latest.setdefault(conversation.recipient, conversation)
-        if isinstance(known, Conversation):
-            if known is not conversation:
-                latest[conversation.recipient] = [known, conversation]
-        elif not known or known[-1] is not conversation:
-            known.append(conversation)
 
     # What happens on the handset: §3
 

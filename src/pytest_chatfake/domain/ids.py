@@ -30,11 +30,7 @@ class Ids:
 
     def number(self, message_id: str) -> int:
         """Return the number in a message's id; 0 if it is none of this account's."""
-        try:
-            number = int(message_id[16:], 16)
-        except ValueError:
-            return 0
-        return number if message_id == self._message % number else 0
+        return _number(message_id, self._message)
 
     def original(self, number: int) -> str:
         """Return the platform's id of the message (§2.3)."""
@@ -47,6 +43,18 @@ class Ids:
     def conversation(self, number: int) -> str:
         """Return the id of the conversation of that number, a hex string (§2.4)."""
         return self._conversation % number
+
+    def conversation_number(self, conversation_id: str) -> int:
+        """Return the number in a conversation's id; 0 if that id was given by somebody else."""
+        return _number(conversation_id, self._conversation)
+
+
+def _number(id_: str, template: str) -> int:
+    try:
+        number = int(id_[-8:], 16)
+    except ValueError:
+        return 0
+    return number if id_ == template % number else 0
 
 
 def derived_key(seed: str) -> str:

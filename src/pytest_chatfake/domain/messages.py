@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from .conversations import Conversation
     from .facts import Failure
+    from .ids import Ids
 
 __all__ = ["CATALOGUE", "STATUSES", "TRANSITIONS", "MessageState", "State", "Verb", "next_state"]
 
@@ -47,10 +48,8 @@ class MessageState:
     """What the service knows of one message.
 
     Attributes:
-        number: Its place among all messages of the account, from 1; 0 while it is only submitted,
-            and then the next two are empty.
-        id: The service's identifier.
-        chat_message_id: The platform's identifier (``wamid.`` before it, §2.3).
+        number: Its place among all messages of the account, from 1; 0 while it is only submitted.
+        id: The service's identifier; empty while it is only submitted.
         body: The text.
         recipient: The address it goes to.
         devices: How many devices the recipient uses.
@@ -73,9 +72,9 @@ class MessageState:
     """
 
     __slots__ = (
+        "_ids",
         "body",
         "charged",
-        "chat_message_id",
         "conversation",
         "created_at",
         "delivered_at",
@@ -102,7 +101,7 @@ class MessageState:
     ) -> None:
         self.number = 0
         self.id = ""
-        self.chat_message_id = ""
+        self._ids: Ids | None = None
         self.body = body
         self.recipient = recipient
         self.devices = devices
@@ -122,6 +121,23 @@ class MessageState:
         self.dropped_at: int | None = None
         self.drop: int | None = None
         self.failure: Failure | None = None
+
+    def name(self, number: int, ids: Ids) -> None:
+        """Give it the identifiers of its place."""
+        self.number = number
+        self.id = ids.message(number)
+        self._ids = ids
+
+    def unname(self) -> None:
+        """Take the identifiers back: it is only submitted again."""
+        self.number = 0
+        self.id = ""
+        self._ids = None
+
+    @property
+    def chat_message_id(self) -> str:
+        """The platform's identifier (``wamid.`` before it, §2.3); it is derived, and not kept."""
+        return "" if self._ids is None else self._ids.original(self.number)
 
     @property
     def missing_devices(self) -> int:

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 __all__ = ["View"]
 
 _T = TypeVar("_T")
 
 
+class Records(Protocol):
+    """What a view is made of."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Any: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
 class View(Sequence[_T], Generic[_T]):
-    """A read-only sequence over a list that goes on growing.
+    """A read-only sequence over records that go on growing.
 
     Args:
-        items: The list.
+        items: The records: a list, or what has a length and places as a list has.
         make: Makes what is shown of what is stored.
     """
 
     __slots__ = ("_items", "_make")
 
-    def __init__(self, items: list[Any], make: Callable[[Any], _T] | None = None) -> None:
+    def __init__(self, items: Records, make: Callable[[Any], _T] | None = None) -> None:
         self._items = items
         self._make = make or _same
 
@@ -43,7 +53,8 @@ class View(Sequence[_T], Generic[_T]):
 
     def __getitem__(self, index: int | slice) -> _T | tuple[_T, ...]:
         if isinstance(index, slice):
-            return tuple(map(self._make, self._items[index]))
+            places = range(len(self._items))[index]
+            return tuple(self._make(self._items[place]) for place in places)
         return self._make(self._items[index])
 
     def __eq__(self, other: object) -> bool:

@@ -230,7 +230,7 @@ class BadDay:
         outbox = self._outbox
 
         def again(_: int) -> tuple[Fact, ...]:
-            if not any(one is event for one in outbox.events):
+            if event._log is not outbox.events:
                 raise ValueError(f"{event!r} was not emitted by this fake")
             outbox.send_again(event)
             return ()

@@ -37,7 +37,8 @@ class _IntoAsyncio:
         run(function(), self._loop).result(self._timeout)
 
     def is_here(self) -> bool:
-        return self._asyncio._get_running_loop() in (self._loop, None)
+        loop = self._asyncio._get_running_loop()
+        return loop is self._loop or loop is None
 
 
 class _IntoTrio:

@@ -171,9 +171,9 @@ class Webhooks(BadDay):
             NotAwaited: Async mode: steps are pending.
         """
         self._engine.look()
-        attempts = tuple(self._outbox.attempts)
+        attempts = self._outbox.attempts
         self._seen = len(attempts)
-        return attempts
+        return tuple(attempts)
 
     def _forget(self) -> None:
         """Forget what was looked at and what was to go wrong; the outbox forgets the rest."""

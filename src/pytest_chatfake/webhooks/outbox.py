@@ -9,7 +9,7 @@ only in how they wait for an answer.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict, deque
+from collections import deque
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
@@ -18,7 +18,7 @@ from ..domain.instants import SECOND
 from ..exceptions import UndeliveredWebhooks
 from ..wire import EventWriter, encode
 from .dispatch import Dispatch
-from .events import Attempt, Event
+from .events import AttemptLog, EventLog
 from .faults import shaped
 from .forging import completed
 from .requests import Answer, WebhookRequest
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..domain.messages import MessageState
     from ..engine import Engine
     from .endpoints import Endpoint
+    from .events import Event
     from .faults import Fault
     from .forging import Edit
 
@@ -55,7 +56,7 @@ class Outbox:
         endpoints: Those that are connected.
         events: What was emitted, in order.
         attempts: What was attempted, in order.
-        surfaced: The ``id`` of each attempt whose error came back in the test.
+        surfaced: The place of each attempt whose error came back in the test.
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now, in the order in which they were.
@@ -81,13 +82,10 @@ class Outbox:
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
-        self._ids = ids
-        self.events: list[Event] = []
-        self._by_message: defaultdict[str, list[Event]] = defaultdict(list)
-        self._indexed = 0
-        self._outdated = self.in_flight  # an attempt that a reset has overtaken is not recorded
-        self.attempts: list[Attempt] = []
+        self.events = EventLog(ids, self._type, per_message=self._per_message)
+        self.attempts = AttemptLog(self.events)
         self.surfaced: set[int] = set()
+        self._outdated = self.in_flight  # an attempt that a reset has overtaken is not recorded
         self.queue: deque[Dispatch] = deque()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
@@ -95,12 +93,8 @@ class Outbox:
 
     def events_of(self, message_id: str) -> Sequence[Event]:
         """Return the events of a message, in order."""
-        # The index is made when it is first asked for: many tests never ask.
         with self._engine.lock:
-            for event in self.events[self._indexed :]:
-                self._by_message[event.message_id].append(event)
-            self._indexed = len(self.events)
-            return self._by_message.get(message_id, ())
+            return self.events.of(message_id)
 
     def close(self) -> None:
         """Close what leads to the endpoints."""
@@ -131,32 +125,28 @@ class Outbox:
     def emit(self, fact: Fact, line: Line) -> None:
         """Emit the event of a fact."""
         what, message, at, _, expires_at = fact
-        id_ = self._event_id(message)
+        id_ = self.events.next_id(message.id)
         body = self._writer.write(id_, what, message, at, expires_at)
-        self._add(Event(id_, self._type, what, message.id, at, body, line))
+        event = self.events.add(what, message.id, body, line, at)
+        if self._listening:
+            self._dispatch(event, self._listening, at)
 
     def forge(self, message: MessageState, status: str, edit: Edit, now: int, line: Line) -> None:
         """Emit an event that the service would not: an honest body, edited."""
-        id_ = self._event_id(message)
+        id_ = self.events.next_id(message.id)
         expires_at = None
         if message.conversation is not None and message.sent_at is not None:
             estimate = message.sent_at + self._engine.config._rules.conversation_length
             expires_at = message.conversation.expires_at or estimate
         shown = encode(status)[1:-1]  # any text, and the writer quotes no status
         body = self._writer.write(id_, shown, completed(message, status, now), now, expires_at)
-        self._add(Event(id_, self._type, status, message.id, now, edit(body), line, forged=True))
+        event = self.events.add(status, message.id, edit(body), line, now, forged=True)
+        if self._listening:
+            self._dispatch(event, self._listening, now)
 
     def send_again(self, event: Event) -> None:
         """Queue a past event again."""
         self._dispatch(event, self._listeners(event.type), self._engine.time.read())
-
-    def _event_id(self, message: MessageState) -> str:
-        return self._ids.event(message.number if self._per_message else len(self.events) + 1)
-
-    def _add(self, event: Event) -> None:
-        self.events.append(event)
-        if self._listening:
-            self._dispatch(event, self._listening, event.moment)
 
     def _dispatch(self, event: Event, endpoints: tuple[Endpoint, ...], now: int) -> None:
         """Send an event on its way, past the faults, if there are any."""
@@ -292,12 +282,12 @@ class Outbox:
                 they stay queued.
         """
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
-        attempt = Attempt(
-            dispatch.event, dispatch.number, endpoint, answer, dispatch.twist.fault, dispatch.moment
-        )
         if not self._outdated:
-            self.attempts.append(attempt)
-        if attempt.ok or dispatch.twist.dropped:
+            fault = dispatch.twist.fault
+            self.attempts.add(
+                dispatch.event, endpoint, dispatch.number, fault, answer, dispatch.moment
+            )
+        if answer.ok or dispatch.twist.dropped:
             return
         if dispatch.number <= len(endpoint._retries) and not self._outdated:
             retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
@@ -315,7 +305,8 @@ class Outbox:
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
             )
             self._met = self._met or outcome
-            self.surfaced.add(id(attempt))
+            if not self._outdated:
+                self.surfaced.add(len(self.attempts) - 1)
 
     def _refuse_endless(self, dispatch: Dispatch) -> None:
         self.queue.clear()
