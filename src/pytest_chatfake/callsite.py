@@ -25,15 +25,22 @@ class Line(NamedTuple):
 _lines: dict[tuple[str, int], Line] = {}
 
 
-def calling_line() -> Line:
-    """Return the innermost line on the stack that is not of this package, from the caller's on.
+def calling_line(depth: int = 2) -> Line:
+    """Return the innermost line on the stack that is not of this package.
 
     The same line gives the same object, so that a loop of many sends costs no memory here.
+
+    Args:
+        depth: How many functions of this package are on the stack at least, from the caller on. A
+            frame that nobody looks at costs nothing, and one that somebody does is made for it.
     """
-    frame = sys._getframe(2)
-    while (code := frame.f_code).co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+    try:
+        frame = sys._getframe(depth)
+    except ValueError:  # a thread that runs nothing but a verb
+        frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
-    key = code.co_filename, frame.f_lineno
+    key = frame.f_code.co_filename, frame.f_lineno
     line = _lines.get(key)
     if line is None:
         line = _lines[key] = Line(*key)

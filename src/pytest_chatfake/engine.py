@@ -30,10 +30,10 @@ from .webhooks.loops import running_framework
 from .webhooks.outbox import Outbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from .config import ChatFakeConfig, Mode
-    from .domain.facts import Fact
+    from .domain.account import Change
     from .domain.messages import MessageState
 
 __all__ = ["Engine"]
@@ -120,26 +120,25 @@ class Engine:
 
     # Changing
 
-    def perform(
-        self, what: str, verb: Callable[[int], Iterable[Fact]], subject: MessageState | None = None
-    ) -> None:
+    def perform(self, what: str, change: Change, subject: MessageState | None = None) -> None:
         """Perform a verb of the account, or lay it as a step.
 
         Args:
             what: What the test wrote, for messages.
-            verb: Takes the present, returns the facts.
+            change: What it does.
             subject: Whom it concerns: who awaits that one waits for this step.
         """
         self.refuse_closed()
-        self._refuse_while_pricing(what)
-        line = calling_line()
+        if self._pricing:
+            self._refuse_while_pricing(what)
+        line = calling_line(4)  # this method, a helper, the verb: then the test
         if self.mode == "async" and self._waits(subject):
-            self.plan.lay(Step(partial(self._changing, verb, line), what, line, subject))
+            self.plan.lay(Step(partial(self._changing, change, line), what, line, subject))
             return
         while True:
             if self.errors:
                 self.raise_errors()
-            if self._changed(verb, line):
+            if self._changed(change, line):
                 break
             self._run_what_is_due()
         self._attempt()
@@ -193,7 +192,8 @@ class Engine:
             step: Changes state up to each ``yield``, where attempts are made.
         """
         self.refuse_closed()
-        self._refuse_while_pricing(what)
+        if self._pricing:
+            self._refuse_while_pricing(what)
         if self.mode == "sync" or self.inside:
             self._run(step())
         else:
@@ -233,12 +233,12 @@ class Engine:
 
     # The steps: state changes up to each yield, and attempts are made at it
 
-    def _changing(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> Iterator[None]:
-        while not self._changed(verb, line):
+    def _changing(self, change: Change, line: Line) -> Iterator[None]:
+        while not self._changed(change, line):
             yield from self._settling()
         yield
 
-    def _changed(self, verb: Callable[[int], Iterable[Fact]], line: Line) -> bool:
+    def _changed(self, change: Change, line: Line) -> bool:
         """Do what a verb does; nothing, and False, if something else is due before."""
         with self.lock:
             now = self.time.read()
@@ -247,7 +247,7 @@ class Engine:
                 return False
             if now > _LAST:
                 raise ClockError(f"nothing can be sent after {stamp(_LAST)}: the calendar ends")
-            for fact in verb(now):
+            for fact in change(self.account, now):
                 self.outbox.emit(fact, line)
             return True
 
@@ -381,7 +381,7 @@ class Engine:
             self._pricing.remove(thread)
 
     def _refuse_while_pricing(self, what: str) -> None:
-        if self._pricing and threading.get_ident() in self._pricing:
+        if threading.get_ident() in self._pricing:
             raise ChatFakeError(
                 f"{what} is not possible in a price function: the message that it prices is "
                 f"being sent. It may look at the message and at the fake, and return an amount."

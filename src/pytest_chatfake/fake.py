@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from wsgiref.types import WSGIApplication
 
-    from .domain.facts import Fact
+    from .domain.account import Change
     from .domain.money import Money
     from .server.listener import Listener
     from .webhooks.events import Event
@@ -171,8 +171,7 @@ class ChatFake(Sending, Expectations):
         value = exact(amount, "the amount to top up")
         if not value:
             raise ValueError("the amount to top up must be more than 0")
-        engine = self._engine
-        return self._perform("top_up()", lambda now: engine.account.top_up(value, now))
+        return self._perform("top_up()", lambda account, now: account.top_up(value, now))
 
     def set_balance(self, available: Money) -> Performing:
         """Make what is available exactly that much, by an adjustment (assumed).
@@ -185,11 +184,10 @@ class ChatFake(Sending, Expectations):
             ValueError: It is negative or not finite.
         """
         value = exact(available, "the balance")
-        engine = self._engine
-        return self._perform("set_balance()", lambda now: engine.account.set_balance(value, now))
+        return self._perform("set_balance()", lambda account, now: account.set_balance(value, now))
 
-    def _perform(self, what: str, verb: Callable[[int], Iterable[Fact]]) -> Performing:
-        self._engine.perform(what, verb)
+    def _perform(self, what: str, change: Change) -> Performing:
+        self._engine.perform(what, change)
         return Performing(self._engine)
 
     # Flow

@@ -91,7 +91,7 @@ def _overlooked(outbox: Outbox, seen: int) -> Iterator[Attempt]:
     Those that the test has met, as an exception or by looking at them, are no news either.
     """
     attempts = outbox.attempts
-    failed = [place for place in attempts.failed if place >= seen and place not in outbox.surfaced]
+    failed = [place for place in attempts.failed(seen) if place not in outbox.surfaced]
     if not failed:
         return
     # Of an event that is tried again, the last attempt tells how it ended.

@@ -10,14 +10,14 @@ from .domain.facts import Failure, PlatformError
 from .domain.instants import instant
 from .domain.messages import CATALOGUE
 from .domain.money import amount
-from .exceptions import ClosedError, NotAwaited
+from .exceptions import NotAwaited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Generator, Sequence
     from datetime import datetime
     from decimal import Decimal
 
-    from .domain.account import Account, Draft
+    from .domain.account import Account, Change, Draft
     from .domain.conversations import Conversation as ConversationRecord
     from .domain.conversations import ConversationState
     from .domain.facts import Fact
@@ -158,8 +158,10 @@ class Message:
         """
         count = None if devices is None else whole(devices, "devices", 1)
         final = None if price is None else amount(price, "price")
-        message, owner = self._message, self._owner
-        return self._do("deliver()", lambda now: owner().deliver(message, count, final, now))
+        message = self._message
+        return self._do(
+            "deliver()", lambda account, now: account.deliver(message, count, final, now)
+        )
 
     def read(self) -> Self:
         """Let the person read it: a ``read`` event (§3).
@@ -170,8 +172,8 @@ class Message:
         Raises:
             IllegalTransition: Its status does not allow it.
         """
-        message, owner = self._message, self._owner
-        return self._do("read()", lambda now: owner().read(message, now))
+        message = self._message
+        return self._do("read()", lambda account, now: account.read(message, now))
 
     def fail(
         self,
@@ -192,20 +194,12 @@ class Message:
             ValueError: The code is not described, and no message is given.
         """
         failure = _failure(code, message, platform_error)
-        state, owner = self._message, self._owner
-        return self._do("fail()", lambda now: (owner().fail(state, failure, now),))
+        state = self._message
+        return self._do("fail()", lambda account, now: (account.fail(state, failure, now),))
 
-    def _do(self, what: str, verb: Callable[[int], Iterable[Fact]]) -> Self:
-        self._engine.perform(what, verb, self._message)
+    def _do(self, what: str, change: Change) -> Self:
+        self._engine.perform(what, change, self._message)
         return self
-
-    def _owner(self) -> Account:
-        account = self._engine.account
-        if self._message.number and not account.owns(self._message):
-            raise ClosedError(
-                f"message {self._message.id} is gone: it was sent before the fake was reset"
-            )
-        return account
 
     # What is known of it
 
@@ -305,12 +299,14 @@ class Submission:
             ValueError: The amount is out of range, or the conversation has another origin type.
             ClosedError: The conversation was begun before the fake was reset.
         """
-        return self._accept("accept()")
+        return self._decide("accept()", self._accept)
 
-    def _accept(self, what: str) -> Message:
-        engine, message, draft = self._engine, self._message, self._draft
-        engine.perform(what, lambda now: (engine.account.accept(message, draft, now),), message)
-        return Message(engine, message)
+    def _accept(self, account: Account, now: int) -> tuple[Fact]:
+        return (account.accept(self._message, self._draft, now),)
+
+    def _decide(self, what: str, change: Change) -> Message:
+        self._engine.perform(what, change, self._message)
+        return Message(self._engine, self._message)
 
     def reject(
         self,
@@ -331,9 +327,8 @@ class Submission:
             ValueError: The code is not described, and no message is given.
         """
         failure = _failure(code, message, platform_error)
-        engine, state = self._engine, self._message
-        engine.perform("reject()", lambda now: (engine.account.reject(state, failure, now),), state)
-        return Message(self._engine, state)
+        state = self._message
+        return self._decide("reject()", lambda account, now: (account.reject(state, failure, now),))
 
 
 def _failure(code: object, message: object, platform_error: object) -> Failure:

@@ -82,9 +82,8 @@ class Sending:
             IllegalTransition: The conversation's session is over.
             ClosedError: The conversation was begun before the fake was reset.
         """
-        return self._submission(body, to, conversation, origin_type, price, extra)._accept(
-            "send_text()"
-        )
+        submission = self._submission(body, to, conversation, origin_type, price, extra)
+        return submission._decide("send_text()", submission._accept)
 
     def submit_text(
         self,

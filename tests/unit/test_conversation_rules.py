@@ -36,6 +36,24 @@ def test_messages_to_nobody_in_particular_share_one_conversation(fake: ChatFake)
     assert together(fake.send_text(), fake.send_text())
 
 
+def test_a_conversation_of_the_service_never_takes_an_id_that_the_test_gave() -> None:
+    def send(fake: ChatFake, to: str, conversation: str | None = None) -> Any:
+        return fake.send_text(to=to, conversation=conversation)
+
+    with frozen_fake() as fake:
+        first, second, third = (send(fake, f"+{n}").conversation.id for n in range(3))
+    with frozen_fake() as fake:  # of the same seed
+        named = [send(fake, BOB, first), send(fake, BOB, third)]
+        others = [send(fake, f"+{n}") for n in range(4)]
+
+        ids = [conversation.id for conversation in fake.conversations]
+        assert [first, third] == ids[:2]
+        assert second not in ids  # the second one has another name
+        assert 6 == len(set(ids)) == len({message.conversation for message in named + others})
+        for message in named + others:
+            assert together(message, send(fake, BOB, message.conversation.id))
+
+
 def test_messages_to_one_recipient_share_a_pending_conversation(fake: ChatFake) -> None:
     assert together(fake.send_text(to=ALICE), fake.send_text(to=ALICE))
 

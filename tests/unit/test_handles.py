@@ -64,6 +64,28 @@ def test_handles_of_the_same_thing_are_equal() -> None:
         assert message.conversation != other.conversation
 
 
+def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        fake.send_text().deliver()
+        sent, delivered = fake.events
+        first, second = fake.webhooks.attempts
+
+        assert (sent, first) == (fake.events[-2], fake.webhooks.attempts[0])
+        assert sent == first.event != delivered == second.event != first
+        assert {sent: 1, first: 2} == {fake.events[0]: 1, fake.webhooks.attempts[0]: 2}
+        assert "sent" != sent != first
+        with pytest.raises(IndexError):
+            fake.events[2]
+
+        body = sent.body
+        fake.reset()
+        fake.send_text()
+        assert fake.events[0] != sent
+        assert fake.webhooks.attempts[0] != first
+        assert ("sent", body, sent) == (sent.status, sent.body, first.event)
+
+
 def test_a_rejected_message_has_no_conversation_and_no_origin_type() -> None:
     with frozen_fake() as fake:
         message = fake.submit_text().reject()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError
+from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,3 +63,41 @@ def test_a_conversation_id_may_be_the_member_of_an_enumeration() -> None:
         message = fake.send_text(conversation=Thread.SALE)
 
         assert "c0ffee" == message.events[0].json()["chatMessage"]["conversation"]["id"]
+
+
+def test_two_threads_may_price_at_once() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    def price(_: Any) -> str:
+        both.wait()  # the other one is priced as well
+        with pytest.raises(ChatFakeError, match=r"^top_up\(\) is not possible in a price"):
+            fake.top_up(1)
+        both.wait()
+        return "2"
+
+    with ChatFake(opening_balance="10") as fake, ThreadPoolExecutor(2) as pool:
+        sent = [pool.submit(fake.send_text, to=to, price=price) for to in ("+1", "+2")]
+        ids = {future.result().id for future in sent}
+
+        assert ids == {message.id for message in fake.messages}
+        assert (Decimal(6), Decimal(4)) == (fake.balance.available, fake.balance.held)
+        fake.top_up(1)  # nobody prices any more
+
+
+def test_a_submission_that_two_threads_accept_is_sent_once() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    def price(_: Any) -> str:
+        both.wait()
+        return "2"
+
+    with ChatFake(opening_balance="10") as fake, ThreadPoolExecutor(2) as pool:
+        submission = fake.submit_text(price=price)
+        ends = [pool.submit(submission.accept) for _ in range(2)]
+        errors = [type(future.exception()) for future in ends]
+
+        assert {type(None), IllegalTransition} == set(errors)
+        assert ["sent"] == [event.status for event in fake.events]
+        assert ["opening", "hold"] == [entry.kind for entry in fake.ledger]
+        assert "sent" == fake.messages[0].status
+        assert fake.messages[0].id == fake.events[0].message_id

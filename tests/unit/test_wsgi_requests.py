@@ -54,6 +54,7 @@ def test_the_environ_is_that_of_a_post_as_a_server_says_it():
         "wsgi.multithread": False,
         "wsgi.multiprocess": False,
         "wsgi.run_once": False,
+        "wsgi.input_terminated": True,
     } == {key: value for key, value in environ.items() if key not in ("wsgi.input", "wsgi.errors")}
 
 

@@ -18,13 +18,18 @@ from .messages import MessageState, next_state
 from .money import EXACT, ZERO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from decimal import Decimal
+    from typing import TypeAlias
 
     from .ids import Ids
+    from .messages import State, Verb
     from .schedule import Schedule
 
-__all__ = ["Account", "Draft", "Rules"]
+__all__ = ["Account", "Change", "Draft", "Rules"]
+
+#: Something to do to an account at a moment, in nanoseconds; it gives the facts.
+Change: TypeAlias = "Callable[[Account, int], Iterable[Fact]]"
 
 
 class Rules(NamedTuple):
@@ -88,11 +93,6 @@ class Account:
         self._schedule = schedule
         self.ledger.post(LedgerEntry("opening", opening_balance, now))
 
-    def owns(self, message: MessageState) -> bool:
-        """Whether the message is one of this account's."""
-        number = message.number
-        return 0 < number <= len(self.messages) and self.messages[number - 1] is message
-
     def find(self, id_: str) -> MessageState | None:
         """Return the message of that id, if there is one."""
         number = self._ids.number(id_)
@@ -108,7 +108,8 @@ class Account:
         state = next_state(message, "accept")
         conversation = self._conversation(message, draft, now)
         price = self._price(message, draft, conversation)
-        if callable(draft.price):  # it took its time, and others may have sent meanwhile
+        if callable(draft.price):  # it took its time, and other threads may have sent meanwhile
+            state = next_state(message, "accept")
             conversation = self._conversation(message, draft, now)
         estimate = price if conversation.started_at is None else ZERO
         if (
@@ -152,8 +153,9 @@ class Account:
         try:
             return draft.price(message)
         finally:
-            message.unname()
-            message.conversation = None
+            if message.state == "submitted":  # nobody was faster, in another thread
+                message.unname()
+                message.conversation = None
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> Conversation:
         """Find the conversation of a message, or make one that is not registered yet.
@@ -200,7 +202,7 @@ class Account:
         ``price`` is the final one, if it differs from the estimate. Only the first delivery of a
         conversation is charged (§1).
         """
-        state = next_state(message, "deliver")
+        state = self._next_state(message, "deliver")
         count = message.missing_devices if devices is None else devices
         first = self._arrive("delivered", message, price, now)
         message.state = state
@@ -215,7 +217,7 @@ class Account:
         Without read receipts the service does not learn of it (§3 rule 3): a message that was
         still sent is seen to be delivered, and nothing more (assumed).
         """
-        state = next_state(message, "read")
+        state = self._next_state(message, "read")
         if not message.read_receipts:
             return self.deliver(message, 1, None, now) if message.state == "sent" else []
         if message.state == "sent":
@@ -227,7 +229,7 @@ class Account:
 
     def fail(self, message: MessageState, failure: Failure, now: int) -> Fact:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
-        message.state = next_state(message, "fail")
+        message.state = self._next_state(message, "fail")
         message.failure = failure
         message.total_price = ZERO
         self._cancel_drop(message)
@@ -239,6 +241,14 @@ class Account:
         message.dropped_at = now
         message.drop = None
         return self._record(Fact("dropped", message, now, self._release(message, now)))
+
+    def _next_state(self, message: MessageState, verb: Verb) -> State:
+        number = message.number
+        if number > len(self.messages) or (number and self.messages[number - 1] is not message):
+            raise ClosedError(
+                f"message {message.id} is gone: it was sent before the fake was reset"
+            )
+        return next_state(message, verb)
 
     def _arrive(
         self,

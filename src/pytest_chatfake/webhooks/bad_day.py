@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from ..config import Signer
+    from ..domain.account import Account, Change
     from ..domain.facts import Fact
+    from ..domain.messages import MessageState
     from ..engine import Engine
     from ..scenario import Message
     from .endpoints import Endpoint
@@ -229,14 +231,13 @@ class BadDay:
             raise TypeError(f"redeliver() takes one of fake.events, not {event!r}")
         outbox = self._outbox
 
-        def again(_: int) -> tuple[Fact, ...]:
+        def again(_: Account, __: int) -> tuple[Fact, ...]:
             if event._log is not outbox.events:
                 raise ValueError(f"{event!r} was not emitted by this fake")
             outbox.send_again(event)
             return ()
 
-        self._engine.perform("redeliver()", again)
-        return Performing(self._engine)
+        return self._perform("redeliver()", again)
 
     def emit(
         self,
@@ -270,11 +271,16 @@ class BadDay:
         edit = edits(changes, remove, raw, self._engine.config.naming.message_key)
         state, outbox, line = self._engine.own(message), self._outbox, calling_line()
 
-        def forge(now: int) -> tuple[Fact, ...]:
+        def forge(_: Account, now: int) -> tuple[Fact, ...]:
             outbox.forge(state, status, edit, now, line)
             return ()
 
-        self._engine.perform("emit()", forge, state)
+        return self._perform("emit()", forge, state)
+
+    def _perform(
+        self, what: str, change: Change, subject: MessageState | None = None
+    ) -> Performing:
+        self._engine.perform(what, change, subject)
         return Performing(self._engine)
 
 

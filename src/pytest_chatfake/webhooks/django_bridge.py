@@ -6,11 +6,12 @@ Nothing here is the first to import Django: whoever has a Django app has importe
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
+    from contextlib import AbstractContextManager
 
 __all__ = ["connections_kept", "is_asgi_handler", "run_bridged"]
 
@@ -36,8 +37,7 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
     return result
 
 
-@contextmanager
-def connections_kept() -> Generator[None]:
+def connections_kept() -> AbstractContextManager[None]:
     """Keep Django from closing this thread's database connections around a request.
 
     At both ends of a request it closes connections in the middle of a transaction, which for a
@@ -45,9 +45,15 @@ def connections_kept() -> Generator[None]:
     does the same.
     """
     db = sys.modules.get("django.db")
-    if db is None:
-        yield
-        return
+    return _NOTHING if db is None else _kept(db)
+
+
+#: What is to be done where Django is not in use.
+_NOTHING = nullcontext()
+
+
+@contextmanager
+def _kept(db: Any) -> Generator[None]:
     core = sys.modules["django.core.signals"]  # django.db imports it
     signals = [
         signal

@@ -91,8 +91,7 @@ class EventLog:
         return self._by_message.get(message_id, ())
 
     def _id(self, index: int, message_id: str) -> str:
-        number = self._ids.number(message_id) if self._per_message else index + 1
-        return self._ids.event(number)
+        return self._ids.event(self._ids.number(message_id) if self._per_message else index + 1)
 
 
 class Event:
@@ -188,9 +187,6 @@ class AttemptLog:
 
     Args:
         events: The events that they are about.
-
-    Attributes:
-        failed: The places of those that failed, in order.
     """
 
     def __init__(self, events: EventLog) -> None:
@@ -199,7 +195,6 @@ class AttemptLog:
         self._hows: list[How] = []
         self._moments: list[int] = []
         self._last: dict[Endpoint, How] = {}
-        self.failed: list[int] = []
 
     def __len__(self) -> int:
         return len(self._moments)
@@ -224,11 +219,14 @@ class AttemptLog:
         how = self._last.get(endpoint)
         if how is None or how != found or answer.error is not None:
             how = self._last[endpoint] = How(*found)
-        if not answer.ok:
-            self.failed.append(len(self._moments))
         self._events.append(event._index)
         self._hows.append(how)
         self._moments.append(moment)
+
+    def failed(self, start: int) -> list[int]:
+        """Return the places of those that failed, from ``start`` on."""
+        hows = self._hows
+        return [place for place in range(start, len(self)) if not hows[place].answer.ok]
 
 
 class Attempt:

@@ -151,10 +151,7 @@ class Outbox:
     def _dispatch(self, event: Event, endpoints: tuple[Endpoint, ...], now: int) -> None:
         """Send an event on its way, past the faults, if there are any."""
         dispatch = Dispatch(event, endpoints, self._depth)
-        if not self.faults:
-            self._enqueue(dispatch)
-            return
-        for part in shaped(dispatch, self.faults):
+        for part in shaped(dispatch, self.faults) if self.faults else (dispatch,):
             if part.twist.dropped:
                 for endpoint in part.endpoints:
                     part.moment = now

@@ -49,6 +49,8 @@ class WsgiDriver:
             "wsgi.multithread": False,
             "wsgi.multiprocess": False,
             "wsgi.run_once": False,
+            # As most servers say: the body ends where it ends, nobody has to count.
+            "wsgi.input_terminated": True,
         }
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
