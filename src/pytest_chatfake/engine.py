@@ -276,15 +276,19 @@ class Engine:
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
         limit = self._ran + len(self.schedule) + _MAX_DUE
-        at = now
-        while (due := self.next_due()) is not None and due <= target:
-            if due > at:
-                self.time.forward(due)
-                at = due
-            self._run_due(due)
+        while self._run_due_on_the_way(target):
             yield
             self._refuse_endless(limit)
         self.time.forward(target)
+
+    def _run_due_on_the_way(self, target: int) -> bool:
+        """Move time to the next moment at which something is due, and run that; see below."""
+        with self.lock:
+            due = self.schedule.next_due
+            if due is None or due > target:
+                return False
+            self.time.forward(due)
+            return self._run_due(due)
 
     def _is_due(self) -> bool:
         due = self.next_due()
