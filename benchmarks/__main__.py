@@ -43,7 +43,8 @@ def main() -> int:
             broken = broken or not figures
             cells.append(cell(row, figures))
             verdict = verdict or judge(row, figures)  # the first mode's: pinned, unless left out
-        print(f"{row.name:{widest}}  {'  '.join(cells)}  {goal(row)}: {verdict}", flush=True)
+        aim = f"{goal(row)}: {verdict}" if verdict else goal(row)
+        print(f"{row.name:{widest}}  {'  '.join(cells)}  {aim}", flush=True)
     print("\n" + "\n".join(f"{row.name:{widest}}  {row.title}" for row in rows))
     return int(broken)
 
@@ -113,6 +114,8 @@ def cell(row: Row, figures: list[float]) -> str:
 
 def goal(row: Row) -> str:
     """Show what the row should reach."""
+    if row.target is None:
+        return "no aim"
     better = "" if row.better is None else f", better {row.better:g}"
     unit = "" if row.unit == "x" else f" {row.unit}"
     return f"{row.bound} {row.target:g}{better}{unit}"
@@ -120,7 +123,7 @@ def goal(row: Row) -> str:
 
 def judge(row: Row, figures: list[float]) -> str:
     """Say whether it does."""
-    if not figures:
+    if not figures or row.target is None:
         return ""
     if row.better is not None and row.reaches(figures, row.better):
         return "met, the better one"

@@ -35,7 +35,7 @@ class Row:
         name: What ``--rows`` calls it.
         title: What is compared with what.
         bound: Whether the figure should be large or small.
-        target: What it should reach.
+        target: What it should reach; None where it is shown for comparison only.
         sample: Takes the number of rounds, gives one figure for each.
         better: What would be better still, if that was asked for.
         unit: ``x`` for a ratio.
@@ -45,7 +45,7 @@ class Row:
     name: str
     title: str
     bound: Literal["at least", "at most"]
-    target: float
+    target: float | None
     sample: Callable[[int], Iterator[float]]
     better: float | None = None
     unit: str = "x"
