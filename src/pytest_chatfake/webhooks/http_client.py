@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import re
+import select
 import socket
+from contextlib import suppress
 from functools import lru_cache
 from http.client import HTTPException, HTTPResponse, parse_headers
 from time import monotonic
@@ -19,7 +21,7 @@ from .headers import complete_headers
 from .requests import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from ssl import SSLContext
 
     from _typeshed import WriteableBuffer
@@ -31,6 +33,9 @@ __all__ = ["Address", "HttpClient", "parse_url"]
 # How long after its first answer a server is watched, in seconds, before its connection is used
 # again. One that closes after every answer without saying so does it within this time.
 _WATCHED = 0.005
+
+# How exact a read keeps to the deadline, in seconds: setting a socket's timeout is a system call.
+_EXACT = 0.01
 
 # Answers that announce another one. 101 does not: it ends HTTP on its connection.
 _INTERIM = frozenset(range(100, 200)) - {101}
@@ -119,6 +124,7 @@ class HttpClient:
         self._address = parse_url(url)
         self._timeout = timeout
         self._kept: socket.socket | None = None
+        self._speaks: Callable[[float], bool] = _no_socket
         self._keeps = True
         self._watched_until: float | None = None
         self._tls: SSLContext | None = None
@@ -158,12 +164,13 @@ class HttpClient:
         sock = self._take_kept() or self._connect(deadline)
         keep = False
         try:
-            try:
-                sock.settimeout(_left(deadline))
+            left = _left(deadline)
+            sock.settimeout(left)
+            # The server may have answered before it had read everything.
+            with suppress(BrokenPipeError, ConnectionResetError):
                 sock.sendall(request)
-            except (BrokenPipeError, ConnectionResetError):
-                pass  # the server may have answered before it had read everything
-            response = _Response(cast("socket.socket", _Incoming(sock, deadline)), method="POST")
+            incoming = _Incoming(sock, deadline, left)
+            response = _Response(cast("socket.socket", incoming), method="POST")
             with response:
                 response.begin()
                 answer = Answer(response.status, response.read())
@@ -183,21 +190,11 @@ class HttpClient:
         sock, self._kept = self._kept, None
         if sock is None:
             return None
-        silent = False
-        try:
-            sock.settimeout(max(0.0, (self._watched_until or 0.0) - monotonic()))
-            # Below TLS too, a look at the bytes themselves. An idle server sends none: what is
-            # there is the end of the connection, or an answer to nothing.
-            socket.socket.recv(sock, 1, socket.MSG_PEEK)
-        except (BlockingIOError, TimeoutError):
-            silent = True
-        except OSError:
-            pass
-        finally:
-            if not silent:
-                sock.close()
-        if silent:
+        # An idle server sends nothing: what is there is the end of the connection, or an answer to
+        # nothing.
+        if not self._speaks(max(0.0, (self._watched_until or 0.0) - monotonic())):
             return sock
+        sock.close()
         self._keeps = False
         return None
 
@@ -212,12 +209,16 @@ class HttpClient:
                 sock.settimeout(_left(deadline))
                 sock.connect(place)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                return self._secured(sock) if self._address.tls else sock
+                if self._address.tls:
+                    sock = self._secured(sock)
+                self._speaks = _listener(sock)
             except BaseException as error:
                 sock.close()
                 if not isinstance(error, OSError):
                     raise
                 failure = error
+            else:
+                return sock
         raise failure or OSError(f"{host} has no address")
 
     def _secured(self, sock: socket.socket) -> socket.socket:
@@ -239,9 +240,10 @@ def _lines(headers: Headers, address: Address) -> bytes:
 class _Incoming(io.RawIOBase):
     """What a socket receives until the deadline: a timeout for all reads, not for each."""
 
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
+    def __init__(self, sock: socket.socket, deadline: float, timeout: float) -> None:
         self._sock = sock
         self._deadline = deadline
+        self._timeout = timeout  # the socket's now
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """Be the part of a socket that ``HTTPResponse`` asks for."""
@@ -251,7 +253,10 @@ class _Incoming(io.RawIOBase):
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        self._sock.settimeout(_left(self._deadline))
+        left = _left(self._deadline)
+        if left < self._timeout - _EXACT:
+            self._sock.settimeout(left)
+            self._timeout = left
         return self._sock.recv_into(buffer)
 
 
@@ -264,6 +269,19 @@ class _Response(HTTPResponse):
             if line[1] not in _INTERIM:
                 return line
             parse_headers(self.fp)
+
+
+def _no_socket(_: float) -> bool:
+    raise AssertionError("nothing is connected")
+
+
+def _listener(sock: socket.socket) -> Callable[[float], bool]:
+    """Return what waits so many seconds for a socket, and tells whether something has arrived."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return lambda seconds: bool(poll.poll(seconds * 1000))
+    return lambda seconds: bool(select.select([sock], [], [], seconds)[0])
 
 
 def _left(deadline: float) -> float:
