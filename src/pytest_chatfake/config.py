@@ -181,6 +181,8 @@ class ChatFakeConfig:
         Raises:
             TypeError: There is no such field; the error lists those that exist.
         """
+        if not fields:
+            return self
         _refuse_unknown(fields)
         return dataclasses.replace(self, **fields)
 

@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
     """How the fake behaves; override this fixture to set it for a module or a whole suite."""
     from .config import ChatFakeConfig
@@ -152,9 +152,11 @@ def _configured(
             f"the fixture chat_fake_config must return a ChatFakeConfig(...), not {config!r}",
             pytrace=False,
         )
+    for name, default in (("seed", request.node.nodeid), ("mode", mode)):
+        if fields.get(name, getattr(config, name)) is None:
+            fields[name] = default
     try:
-        config = config.replace(**fields)
-        return config.replace(seed=config.seed or request.node.nodeid, mode=config.mode or mode)
+        return config.replace(**fields)
     except (TypeError, ValueError) as error:
         problem = str(error)
     pytest.fail(f"@pytest.mark.chat_fake: {problem}", pytrace=False)
