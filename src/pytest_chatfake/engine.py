@@ -102,7 +102,7 @@ class Engine:
     def settle_and_look(self) -> None:
         """As :meth:`look`; in sync mode, what is queued is attempted before."""
         self.look()
-        self._attempt_all()
+        self._attempt()
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
@@ -201,10 +201,8 @@ class Engine:
         return Performing(self)
 
     def _run(self, step: Iterator[None]) -> None:
-        outbox = self.outbox
         for _ in step:
-            if outbox.queue or outbox.in_flight:
-                self._attempt_all()
+            self._attempt()
         self.raise_errors()
 
     def attempt_now(self) -> None:
@@ -219,17 +217,16 @@ class Engine:
             self._handover(self.outbox.attempt_async)
 
     def _attempt(self) -> None:
-        if self.mode == "sync" and self.outbox.queue and not _answering.get():
-            self.outbox.attempt()
+        """In sync mode: attempt what is queued, and wait for what another thread attempts.
 
-    def _attempt_all(self) -> None:
-        """Attempt what is queued, and wait for what another thread attempts.
-
-        Who is part of an attempt would wait for itself, and a loop must not be blocked.
+        Who is part of an attempt or of an answer would wait for itself.
         """
-        self._attempt()
-        if self.mode == "sync" and not self.inside:
-            self.outbox.wait()
+        outbox = self.outbox
+        if self.mode == "sync" and (outbox.queue or outbox.in_flight) and not _answering.get():
+            outbox.attempt()
+            if outbox.in_flight and not outbox.in_attempt():
+                outbox.wait()
+                outbox.attempt()  # what the other one left, because a receiver raised
 
     # The steps: state changes up to each yield, and attempts are made at it
 

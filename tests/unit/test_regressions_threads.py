@@ -92,3 +92,50 @@ def test_time_waits_for_an_attempt_of_another_thread() -> None:
         thread.join(10)
 
         assert [before] == seen
+
+
+def test_a_verb_waits_until_another_thread_has_attempted_its_event() -> None:
+    with ChatFake() as fake:
+        begun, over = threading.Event(), threading.Event()
+        told: list[str] = []
+
+        def receiver(request: WebhookRequest) -> None:
+            begun.set()
+            assert over.wait(10)
+            told.append(request.event.status)
+
+        fake.webhooks.connect(handler=receiver)
+        thread = threading.Thread(target=fake.send_text, daemon=True)
+        thread.start()
+        assert begun.wait(10)
+        threading.Timer(0.05, over.set).start()
+        fake.send_text(to="+1").deliver()
+
+        assert ["sent", "sent", "delivered"] == told
+        thread.join(10)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda fake: fake.settle(),
+        lambda fake: fake.assert_charged(0),
+        lambda fake: fake.top_up(1),
+        lambda fake: fake.clock.advance(1),
+    ],
+)
+def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(
+    ask: Callable[[ChatFake], object],
+) -> None:
+    with ChatFake(timeout=60) as fake:
+
+        def receiver(_: WebhookRequest) -> None:
+            thread = threading.Thread(target=ask, args=(fake,), daemon=True)
+            thread.start()
+            thread.join(5)
+            assert not thread.is_alive()
+
+        fake.webhooks.connect(handler=receiver)
+        fake.send_text()
+
+        assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]

@@ -76,6 +76,7 @@ class Outbox:
         self._ever: list[Endpoint] = []
         self._listening: tuple[Endpoint, ...] = ()
         self.paused: list[Dispatch] | None = None
+        self._home = threading.get_ident()
         self._drainer = 0
         self.threaded = False
         self.in_flight = False
@@ -202,8 +203,13 @@ class Outbox:
                 _attempting.reset(token)
 
     def wait(self) -> None:
-        """Wait until a thread that is attempting has finished; not for attempts of one's own."""
-        if self.in_flight and self._drainer != threading.get_ident():
+        """Wait until another thread that is attempting has finished.
+
+        Only the test's own thread waits: any other may be the very one that an attempt waits for,
+        a server of the app's that asks the fake something before it answers.
+        """
+        here = threading.get_ident()
+        if self.in_flight and here == self._home != self._drainer:
             timeout = self._engine.config._timeout_seconds
             if self._busy.acquire(timeout=timeout):
                 self._busy.release()
