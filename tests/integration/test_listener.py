@@ -96,7 +96,7 @@ def test_a_stop_takes_milliseconds(listener: Listener) -> None:
         begin = time.monotonic()
         listener.stop()
 
-        assert 0.2 > time.monotonic() - begin  # polling, it would be half a second
+        assert 0.4 > time.monotonic() - begin  # polling, it would be half a second
 
 
 def test_a_stop_waits_for_a_handler_but_not_for_ever(
@@ -250,7 +250,7 @@ def test_it_serves_while_process_time_stands_still() -> None:
             assert client.hung_up()
         begin = time.monotonic()
         listener.stop()
-        assert 0.2 > time.monotonic() - begin
+        assert 0.4 > time.monotonic() - begin
 
 
 def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(

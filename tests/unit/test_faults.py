@@ -120,6 +120,28 @@ def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
         assert [("sent", 1, "tamper", 200)] == tried(fake)
 
 
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (lambda body: body.decode(), TypeError, "must return bytes, such as body"),
+        (lambda body: None, TypeError, "must return bytes"),
+        (lambda body: body[10**9], IndexError, "out of range"),
+    ],
+)
+def test_a_tampering_function_that_goes_wrong_is_met_and_spares_other_endpoints(
+    change: Any, error: type[Exception], words: str
+) -> None:
+    with listening() as (fake, receiver):
+        other = fake.webhooks.receiver()
+        fake.webhooks.tamper(change, endpoint=receiver.endpoint)
+        with pytest.raises(error, match=words):
+            fake.send_text()
+
+        assert [[], ["sent"]] == [statuses(receiver), statuses(other)]
+        errors = {one.endpoint: type(one.error) for one in fake.webhooks.attempts}
+        assert {receiver.endpoint: error, other.endpoint: type(None)} == errors
+
+
 def test_a_body_is_tampered_with_as_the_test_says() -> None:
     with listening() as (fake, receiver):
         fake.webhooks.tamper(lambda body: body.replace(b"Hello", b"Adieu"))

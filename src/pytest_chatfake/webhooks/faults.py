@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .endpoints import Endpoint
     from .events import Event
 
-__all__ = ["Fault", "FaultKind", "shaped"]
+__all__ = ["Fault", "FaultKind", "shaped", "tampered"]
 
 FaultKind: TypeAlias = Literal["duplicate", "drop", "delay", "tamper", "sign"]
 
@@ -107,6 +107,20 @@ class Fault(Occasions):
             signer=self._signer or twist.signer,
         )
         yield shaped
+
+
+def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
+    """Return what a function makes of a body.
+
+    Raises:
+        TypeError: It returns no bytes.
+    """
+    result: object = change(body)
+    if not isinstance(result, bytes):
+        raise TypeError(
+            f"tamper(): the function must return bytes, such as body[:-1], not {result!r:.200}"
+        )
+    return result
 
 
 def shaped(dispatch: Dispatch, faults: list[Fault]) -> list[Dispatch]:

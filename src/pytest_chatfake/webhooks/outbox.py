@@ -19,7 +19,7 @@ from ..exceptions import UndeliveredWebhooks
 from ..wire import EventWriter, encode
 from .dispatch import Dispatch
 from .events import AttemptLog, EventLog
-from .faults import shaped
+from .faults import shaped, tampered
 from .forging import completed
 from .requests import Answer, WebhookRequest
 from .signing import sign
@@ -266,15 +266,15 @@ class Outbox:
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
         signer = twist.signer or endpoint.signer
-        if signer is not None:
-            try:
+        try:
+            if signer is not None:
                 request.headers = {**endpoint.headers, **sign(signer, request)}
-            except Exception as error:
-                self._record(dispatch, endpoint, error)
-                self._met = self._met or error
-                return None
-        if twist.change is not None:
-            request.body = twist.change(request.body)
+            if twist.change is not None:
+                request.body = tampered(twist.change, request.body)
+        except Exception as error:  # the test's own function: it is no attempt's failure
+            self._record(dispatch, endpoint, error)
+            self._met = self._met or error
+            return None
         return request
 
     def _record(self, dispatch: Dispatch, endpoint: Endpoint, outcome: Outcome) -> None:
