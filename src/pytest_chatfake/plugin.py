@@ -6,6 +6,7 @@ It is loaded in every run of pytest, so whatever is heavy is imported inside the
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -164,9 +165,13 @@ def _configured(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item,
+    item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what the fake saw in the report of a test that failed."""
+    """Show what the fake saw in the report of a test that failed, and not how it works."""
+    if call.excinfo is not None and f"{__package__}.engine" in sys.modules:
+        from .tracebacks import hide_our_frames
+
+        hide_our_frames()
     report = yield
     fake = item.stash.get(_fake_key, None)
     if fake is None or report.when == "teardown":

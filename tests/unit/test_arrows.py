@@ -105,7 +105,7 @@ def test_the_domain_knows_itself_and_its_errors_even_in_annotations(name: str) -
     assert set() == others
 
 
-@pytest.mark.parametrize("name", ["arguments", "callsite", "exceptions"])
+@pytest.mark.parametrize("name", ["arguments", "callsite", "exceptions", "tracebacks"])
 def test_the_leaves_import_nothing_of_ours(name: str) -> None:
     assert set() == imports(name, annotations=True)[0]
 

@@ -104,3 +104,17 @@ def test_after_an_exception_the_fake_can_be_used_as_before() -> None:
         fake.messages[0].deliver()
 
         assert ["delivered"] == statuses(receiver)
+
+
+def test_an_error_that_can_not_say_itself_does_not_spoil_the_report() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=raising(Mute()))
+        with pytest.raises(Mute):
+            fake.send_text()
+
+        assert "Mute: (its text can't be shown)" == fake.webhooks.attempts[0].outcome
+        assert "Mute: (its text can't be shown)" in fake.explain(fake.messages[0])

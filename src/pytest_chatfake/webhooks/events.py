@@ -312,5 +312,12 @@ class Attempt:
         if self.fault == "drop":
             return "dropped by a fault"
         if self.error is not None:
-            return f"{type(self.error).__name__}: {self.error}".rstrip(": ")
+            return f"{type(self.error).__name__}: {_text_of(self.error)}".rstrip(": ")
         return f"answered {self.status_code}"
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an app's error, in the middle of a report
+        return "(its text can't be shown)"

@@ -1,0 +1,34 @@
+"""What the report of a failed test shows of this package: nothing, where a test did the wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["hide_our_frames"]
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def hide_our_frames() -> None:
+    """Tell pytest when to leave the frames of this package out, whose modules it asks."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == _PACKAGE:
+            vars(module)["__tracebackhide__"] = _is_no_fault_of_ours
+
+
+def _is_no_fault_of_ours(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
+    """Whether an error ends in a refusal, or in a user's app.
+
+    One that nobody raised on purpose is ours, and is shown as it is.
+    """
+    if excinfo is None:
+        return False
+    last: Any = excinfo.traceback[-1]
+    module: str = last.frame.f_globals.get("__name__", "")
+    if module.partition(".")[0] != _PACKAGE:
+        return True
+    return str(last.statement).lstrip().startswith("raise ")

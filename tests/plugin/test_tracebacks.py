@@ -1,0 +1,78 @@
+"""A failed test shows the test's line, and ours only where the fault is ours."""
+
+from __future__ import annotations
+
+import pytest
+
+SUITE = """
+    import pytest
+
+    def test_a_refusal(chat_fake):
+        chat_fake.send_text().fail().read()
+
+    def test_a_bad_argument(chat_fake):
+        chat_fake.send_text(price=0.05)
+
+    @pytest.mark.asyncio
+    async def test_an_awaited_refusal(chat_fake):
+        await chat_fake.send_text().fail().read()
+
+    def test_an_app(chat_fake):
+        def app(environ, start_response):
+            raise LookupError("no such campaign")
+
+        chat_fake.webhooks.connect(wsgi=app)
+        chat_fake.send_text()
+
+    def test_a_bug(chat_fake):
+        chat_fake._engine.account._schedule = None
+        chat_fake.send_text()
+"""
+
+
+OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
+
+
+@pytest.fixture
+def report(pytester: pytest.Pytester) -> str:
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest(*OPTIONS, "--tb=long")
+    result.assert_outcomes(failed=5)
+    return result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("test", "line", "error"),
+    [
+        ("a_refusal", "chat_fake.send_text().fail().read()", "IllegalTransition: read() is not"),
+        ("a_bad_argument", "chat_fake.send_text(price=0.05)", "TypeError: price must be exact"),
+        (
+            "an_awaited_refusal",
+            "await chat_fake.send_text().fail().read()",
+            "read() is not possible",
+        ),
+        ("an_app", "chat_fake.send_text()", "LookupError: no such campaign"),
+    ],
+)
+def test_what_is_no_fault_of_ours_shows_no_line_of_ours(
+    report: str, test: str, line: str, error: str
+) -> None:
+    shown = report.partition(f"_ test_{test} _")[2].partition("\n____")[0]
+
+    assert f">       {line}" in shown
+    assert error in shown
+    assert "pytest_chatfake/" not in shown
+
+
+def test_a_fault_of_ours_is_shown_as_it_is(report: str) -> None:
+    shown = report.partition("_ test_a_bug _")[2]
+
+    assert "AttributeError: 'NoneType' object has no attribute 'add'" in shown
+    assert "domain/account.py" in shown.replace("\\", "/")
+
+
+def test_a_full_trace_is_full(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(SUITE)
+    result = pytester.runpytest(*OPTIONS, "--full-trace", "-k", "a_refusal")
+
+    result.stdout.fnmatch_lines(["*scenario.py*"])
