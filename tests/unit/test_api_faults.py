@@ -267,3 +267,13 @@ def test_a_bad_argument_is_refused_and_sets_nothing_up(call: Any, error: Any, wo
 
         assert before == snapshot(fake)
         assert [200] == answers(fake, 1)
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_an_answer_that_can_have_no_body_has_no_header_of_one(status: int) -> None:
+    with frozen_fake() as fake:
+        fake.api.fail(status, body="never seen")
+        answer = query(fake)
+
+        assert (status, b"") == (answer.status_code, answer.data)
+        assert not {"Content-Type", "Content-Length"} & set(answer.headers.keys())

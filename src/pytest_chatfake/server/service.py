@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from werkzeug import Request, Response
 
 from .log import tail
-from .replies import Reply, error_reply, status_line
+from .replies import Reply, error_reply, is_bodiless, status_line
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
@@ -171,11 +171,10 @@ class Service:
             return answer(environ, start_response)
         if answer.disconnect:
             raise ConnectionResetError("the connection was closed without an answer, by a fault")
-        length = answer.declared_length or len(answer.body)
-        headers = [
-            ("Content-Type", answer.content_type),
-            ("Content-Length", str(length)),
-            *answer.headers,
-        ]
+        headers = list(answer.headers)
+        bodiless = is_bodiless(answer.status)
+        if not bodiless:
+            length = answer.declared_length or len(answer.body)
+            headers += [("Content-Type", answer.content_type), ("Content-Length", str(length))]
         start_response(status_line(answer.status), headers)
-        return [b"" if environ["REQUEST_METHOD"] == "HEAD" else answer.body]
+        return [b"" if bodiless or environ["REQUEST_METHOD"] == "HEAD" else answer.body]
