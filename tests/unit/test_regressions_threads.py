@@ -139,3 +139,18 @@ def test_a_thread_that_an_attempt_waits_for_does_not_wait_for_it(
         fake.send_text()
 
         assert [True] == [attempt.ok for attempt in fake.webhooks.attempts]
+
+
+def test_losses_are_recorded_rightly_beside_attempts_of_another_thread() -> None:
+    with ChatFake() as fake:
+        fake.webhooks.receiver()
+        fake.webhooks.drop(status="read", times=None)
+
+        at_once(4, lambda: [fake.send_text().read() for _ in range(100)])
+        fake.settle()
+
+        assert 800 == len(fake.events)
+        found = sorted((one.event.id, one.fault) for one in fake.webhooks.attempts)
+        assert found == sorted(
+            (event.id, "drop" if event.status == "read" else None) for event in fake.events
+        )

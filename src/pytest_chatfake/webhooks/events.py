@@ -7,6 +7,7 @@ kept once, and an event or an attempt is a place in its log.
 from __future__ import annotations
 
 import json
+import threading
 from array import array
 from collections import defaultdict
 from decimal import Decimal
@@ -195,6 +196,7 @@ class AttemptLog:
         self._hows: list[How] = []
         self._moments: list[int] = []
         self._last: dict[Endpoint, How] = {}
+        self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._moments)
@@ -213,15 +215,17 @@ class AttemptLog:
         fault: str | None,
         answer: Answer,
         moment: int,
-    ) -> None:
-        """Add an attempt at an event of the log; see there for what it is made of."""
+    ) -> int:
+        """Add an attempt at an event of the log, and return its place; see there for the rest."""
         found = (endpoint, number, fault, answer)
-        how = self._last.get(endpoint)
-        if how is None or how != found or answer.error is not None:
-            how = self._last[endpoint] = How(*found)
-        self._events.append(event._index)
-        self._hows.append(how)
-        self._moments.append(moment)
+        with self._lock:  # a loss is recorded by whoever emits, while somebody else attempts
+            how = self._last.get(endpoint)
+            if how is None or how != found or answer.error is not None:
+                how = self._last[endpoint] = How(*found)
+            self._events.append(event._index)
+            self._hows.append(how)
+            self._moments.append(moment)
+            return len(self._moments) - 1
 
     def failed(self, start: int) -> list[int]:
         """Return the places of those that failed, from ``start`` on."""

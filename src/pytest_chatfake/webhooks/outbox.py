@@ -285,9 +285,10 @@ class Outbox:
                 they stay queued.
         """
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
+        place = None
         if not self._outdated:
             fault = dispatch.twist.fault
-            self.attempts.add(
+            place = self.attempts.add(
                 dispatch.event, endpoint, dispatch.number, fault, answer, dispatch.moment
             )
         if answer.ok or dispatch.twist.dropped:
@@ -308,8 +309,8 @@ class Outbox:
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
             )
             self._met = self._met or outcome
-            if not self._outdated:
-                self.surfaced.add(len(self.attempts) - 1)
+            if place is not None:
+                self.surfaced.add(place)
 
     def _refuse_endless(self, dispatch: Dispatch) -> None:
         self.queue.clear()
