@@ -177,6 +177,8 @@ class Engine:
 
         def run() -> Iterator[None]:
             with self.lock:
+                if self._pricing:
+                    raise ChatFakeError("reset() is not possible while a price function is asked")
                 forget()
                 self.errors.clear()
                 self.begin()
@@ -328,11 +330,13 @@ class Engine:
         Raises:
             TypeError: It is no message.
             ValueError: It belongs to another fake.
+            ClosedError: It was sent before the fake was reset.
         """
         if not isinstance(message, Message):
             raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
         if message._engine is not self:
             raise ValueError(f"{message!r} belongs to another fake")
+        self.account.refuse_stale(message._message)
         return message._message
 
     def refuse_mode(self, mode: Mode, written: str, wanted: str) -> None:

@@ -113,6 +113,14 @@ class Plan:
             f"put `await` before the chain at {first}"
         )
 
+    def remainder(self) -> str:
+        """Say what was not performed in a test that failed: before its ``await``, or without."""
+        count = len(self._steps)
+        return (
+            f"{count} step{'s were' if count > 1 else ' was'} not performed, from the chain at "
+            f"{self._steps[0].line} on: the test failed before its `await`, or there is none"
+        )
+
     def refuse_reading(self) -> None:
         """Refuse to read results while steps are pending.
 

@@ -263,7 +263,8 @@ class Message:
     @property
     def events(self) -> Sequence[Event]:
         """Its events so far, in order."""
-        return tuple(self._engine.outbox.events_of(self._look().id))
+        self._look()
+        return tuple(self._engine.outbox.events_of(self._engine.own(self).id))
 
     @property
     def charged(self) -> Decimal:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["hide_our_frames"]
+__all__ = ["from_outside", "hide_our_frames"]
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -28,7 +28,19 @@ def _is_no_fault_of_ours(excinfo: pytest.ExceptionInfo[BaseException] | None) ->
     if excinfo is None:
         return False
     last: Any = excinfo.traceback[-1]
-    module: str = last.frame.f_globals.get("__name__", "")
-    if module.partition(".")[0] != _PACKAGE:
+    if not _is_ours(last.frame.f_globals):
         return True
-    return str(last.statement).lstrip().startswith("raise ")
+    return str(last.statement).lstrip().startswith(("raise ", "warnings.warn"))
+
+
+def from_outside(error: BaseException) -> BaseException:
+    """Return an error with a traceback that begins where our own code ends, if it goes on there."""
+    traceback = error.__traceback__
+    while traceback is not None and _is_ours(traceback.tb_frame.f_globals):
+        traceback = traceback.tb_next
+    return error if traceback is None else error.with_traceback(traceback)
+
+
+def _is_ours(module: dict[str, Any]) -> bool:
+    name: str = module.get("__name__", "")
+    return name.partition(".")[0] == _PACKAGE

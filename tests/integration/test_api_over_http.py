@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
 import pytest
@@ -190,3 +192,11 @@ def test_another_fake_leaves_the_handlers_alone(fake: ChatFake) -> None:
 
     assert b"still here" == ask(fake, path="/own")[1]
     fake.http.clear()
+
+
+@pytest.mark.parametrize("path", ["//v2/balance", "/v2//balance", "/v2/balance/", "/V2/balance"])
+def test_a_path_that_is_nearly_right_is_wrong(fake: ChatFake, path: str) -> None:
+    with closing(HTTPConnection(fake.http.host, fake.http.port, timeout=SECONDS)) as connection:
+        connection.request("GET", path, headers={"X-API-Key": fake.api_key})
+
+        assert 404 == connection.getresponse().status

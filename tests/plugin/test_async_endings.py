@@ -102,8 +102,8 @@ def test_the_test_s_own_failure_comes_first_and_the_rest_is_a_section_of_its_rep
     result.stdout.fnmatch_lines(
         [
             "*AssertionError: assert 'red' == 'green'*",
-            "*chat fake: not awaited*",
-            "2 steps were never awaited: put `await` before the chain at test_it.py:5",
+            "*chat fake: not performed*",
+            "2 steps were not performed, from the chain at test_it.py:5 on: the test *",
         ]
     )
 

@@ -54,7 +54,7 @@ def test_what_was_overlooked_is_warned_about_with_its_line(pytester: pytest.Pyte
                 "fake.webhooks.attempts:"
             ),
             (
-                "*  sent of message * at app.<locals>.app (WSGI) /: answered 500; "
+                "*  sent of message * at app.<locals>.app (WSGI) /: answered 500 (*); "
                 "caused at test_what_was_overlooked*.py:13"
             ),
             "*::test_queued",
@@ -165,7 +165,7 @@ def test_the_tests_own_failure_comes_first_and_the_complaint_is_a_section(
     result.stdout.fnmatch_lines(
         [
             "E  *assert 1 == 2*",
-            "*- chat fake: not awaited -*",
-            "* never awaited: put `await` before the chain at test_the_tests_own*.py:12",
+            "*- chat fake: not performed -*",
+            "1 step was not performed, from the chain at test_the_tests_own*.py:12 on: *",
         ]
     )

@@ -222,8 +222,8 @@ def test_requests() -> None:
             """
             GET /v2/balance was requested 2 times, and once was expected
             Requested were:
-              GET /v2/balance with key ...1234 (accepted): 200
-              GET /v2/balance with key ...9876 (not accepted): 401
+              GET /v2/balance with the key ...1234: 200
+              GET /v2/balance with the key ...9876 (not this fake's): 401
             """
         ) == failure(lambda: fake.assert_requested("GET", "/v2/balance", times=1))
 

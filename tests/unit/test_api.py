@@ -206,12 +206,12 @@ def test_the_log_holds_method_path_key_status_and_time(ask: Ask) -> None:
         ask(fake, key="short")
 
         assert [
-            "GET /v2/balance with key ...1234 (accepted): 200",
-            "POST /x with key ...1234 (accepted): 201",
-            "GET /nowhere with key ...1234 (accepted): 404",
-            "GET /v2/balance with key ...9876 (not accepted): 401",
-            "GET /v2/balance with no key (not accepted): 401",
-            "GET /v2/balance with key ... (not accepted): 401",
+            "GET /v2/balance with the key ...1234: 200",
+            "POST /x with the key ...1234: 201",
+            "GET /nowhere with the key ...1234: 404 (an endpoint of your own? see chat_fake.route)",
+            "GET /v2/balance with the key ...9876 (not this fake's): 401",
+            "GET /v2/balance with no X-API-Key: 401",
+            "GET /v2/balance with the key ... (not this fake's): 401",
         ] == [str(one) for one in fake.api.requests]
         assert [0, 5] == [(one.at - NOON).seconds for one in fake.api.requests[:2]]
         assert not any("secret" in repr(one) for one in fake.api.requests)

@@ -142,7 +142,7 @@ def test_in_process_a_disconnection_is_a_connection_reset_and_no_answer_in_the_l
 
         assert [200] == answers(fake, 1)
         assert [None, 200] == [one.status for one in fake.api.requests]
-        assert str(fake.api.requests[0]).endswith("(accepted): no answer")
+        assert str(fake.api.requests[0]).endswith(": no answer")
 
 
 @pytest.mark.parametrize(("length", "kept"), [(None, 16), (0, 0), (5, 5), (1_000, 33)])
@@ -215,7 +215,7 @@ def test_a_fault_that_fired_is_seen_in_the_log() -> None:
         fake.api.fail(502)
         query(fake)
 
-        assert ["GET /v2/balance with key ...1234 (accepted): 502"] == [
+        assert ["GET /v2/balance with the key ...1234: 502"] == [
             str(one) for one in fake.api.requests
         ]
 

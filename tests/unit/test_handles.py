@@ -75,7 +75,7 @@ def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset() -> N
         assert sent == first.event != delivered == second.event != first
         assert {sent: 1, first: 2} == {fake.events[0]: 1, fake.webhooks.attempts[0]: 2}
         assert "sent" != sent != first
-        with pytest.raises(IndexError):
+        with pytest.raises(IndexError, match="there is no number 2: there are 2"):
             fake.events[2]
 
         body = sent.body
@@ -297,3 +297,12 @@ def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end() -> None:
     fake.close()
 
     assert [] == time_machine.traveller_stack
+
+
+def test_a_loop_over_a_view_sees_what_was_there_when_it_began() -> None:
+    with frozen_fake() as fake:
+        fake.send_text()
+        for view in (fake.messages, fake.events, fake.ledger):
+            before = len(view)
+            assert before == len([fake.send_text() for _ in view])
+            assert before < len(view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from datetime import UTC, datetime
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -277,3 +278,64 @@ def test_threads_that_send_at_once_lose_no_event() -> None:
         assert 200 == len(receiver.requests) == len(fake.messages) == len(fake.webhooks.attempts)
         assert [event.id for event in fake.events] == [one.id for one in receiver.requests]
         assert 200 == len({message.id for message in fake.messages})
+
+
+def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone() -> None:
+    class Color(str, Enum):  # noqa: UP042 - its text is another one
+        BLUE = "blue"
+
+    seen: list[Any] = []
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        seen.append(environ["HTTP_X_COLOR"])
+        start_response("204 No Content", [])
+        return []
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=app, headers={"X-Color": Color.BLUE})
+        fake.webhooks.connect(wsgi=app, headers={"X-Color": "blue"})
+        fake.send_text()
+
+    assert [("blue", str), ("blue", str)] == [(value, type(value)) for value in seen]
+
+
+def test_a_receiver_can_not_change_the_headers_of_later_attempts() -> None:
+    def receiver(request: Any) -> None:
+        with pytest.raises(TypeError):
+            request.headers["X-Seen"] = "1"
+
+    with frozen_fake() as fake:
+        endpoint = fake.webhooks.connect(handler=receiver)
+        fake.send_text()
+
+        assert {"Content-Type": "application/json"} == endpoint.headers
+
+
+def test_a_content_type_of_the_test_s_own_may_be_written_in_any_case() -> None:
+    headers = {"content-type": "a/b", "Content-Type": "c/d"}
+    with frozen_fake() as fake:
+        assert headers == fake.webhooks.connect("http://127.0.0.1:9/", headers=headers).headers
+
+
+def test_a_duplicate_that_made_it_good_needs_no_warning() -> None:
+    answers = ["500 No", "200 OK"]
+
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        start_response(answers.pop(0), [])
+        return []
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app)
+        fake.webhooks.duplicate()
+        fake.send_text()
+
+    assert [] == warned(scenario)
+
+
+def test_a_handler_without_a_parameter_is_refused_when_it_is_connected() -> None:
+    with frozen_fake() as fake:
+        with pytest.raises(TypeError, match=r"write def <lambda>\(request\)|one argument"):
+            fake.webhooks.connect(handler=lambda: None)  # type: ignore[misc,arg-type]
+        fake.webhooks.connect(handler=print)
+        fake.webhooks.connect(handler=lambda *requests: None)
+        assert 2 == len(fake._engine.outbox.endpoints)

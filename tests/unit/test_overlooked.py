@@ -32,11 +32,12 @@ def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines(
         message.deliver()
 
     (text,) = warned(scenario)
-    app, file, line = "failing_app (WSGI) /hooks", HERE, scenario.__code__.co_firstlineno
+    file, line = HERE, scenario.__code__.co_firstlineno
+    app = "failing_app (WSGI) /hooks: answered 500 (did it raise? its log has the error)"
     assert [
         "2 attempts failed, and the test did not look at fake.webhooks.attempts:",
-        f"  sent of message {ids[0]} at {app}: answered 500; caused at {file}:{line + 2}",
-        f"  delivered of message {ids[0]} at {app}: answered 500; caused at {file}:{line + 4}",
+        f"  sent of message {ids[0]} at {app}; caused at {file}:{line + 2}",
+        f"  delivered of message {ids[0]} at {app}; caused at {file}:{line + 4}",
     ] == text.splitlines()
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import urllib.request
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from werkzeug.test import Client
@@ -113,6 +114,24 @@ def test_a_lifespan_in_async_mode_wants_an_async_with() -> None:
     with (
         ChatFake(mode="async") as fake,
         pytest.raises(TypeError, match="async with"),
+        fake.webhooks.lifespan(app),
+    ):
+        pass
+
+
+def test_a_lifespan_is_refused_in_the_other_mode_s_words() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise LookupError("never called")
+
+    async def wrong(fake: ChatFake) -> None:
+        async with fake.webhooks.lifespan(app):
+            pass
+
+    with ChatFake() as fake, pytest.raises(TypeError, match="in sync mode: write `with`, not"):
+        asyncio.run(wrong(fake))
+    with (
+        ChatFake(mode="async") as fake,
+        pytest.raises(TypeError, match="in async mode: write `async with`, not"),
         fake.webhooks.lifespan(app),
     ):
         pass

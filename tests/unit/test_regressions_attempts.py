@@ -87,3 +87,49 @@ def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test() -> No
         assert 200 == answer.status_code
         with pytest.raises(RuntimeError, match="the app is wrong"):
             fake.settle()
+
+
+def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards() -> None:
+    async def story() -> list[str]:
+        with ChatFake(mode="async") as fake:
+            tasks: list[asyncio.Task[None]] = []
+            over = asyncio.Event()
+
+            async def reply() -> None:
+                await over.wait()
+                message = await fake.send_text("reply", to="b").deliver()
+                assert "delivered" == message.status
+
+            async def receiver(_: Any) -> None:
+                if not tasks:
+                    tasks.append(asyncio.create_task(reply()))
+
+            fake.webhooks.connect(handler=receiver)
+            await fake.send_text()
+            over.set()
+            await asyncio.gather(*tasks)
+            return [attempt.event.status for attempt in fake.webhooks.attempts]
+
+    assert ["sent", "sent", "delivered"] == asyncio.run(story())
+
+
+def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint() -> None:
+    async def story() -> None:
+        with ChatFake(mode="async") as fake:
+
+            async def bad(scope: Any, receive: Any, send: Any) -> None:
+                raise ValueError("not lost")
+
+            async def slow(scope: Any, receive: Any, send: Any) -> None:
+                await asyncio.sleep(5)
+
+            fake.webhooks.connect(asgi=bad)
+            slow_one = fake.webhooks.connect(asgi=slow)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await fake.send_text()
+            slow_one.disconnect()
+            with pytest.raises(ValueError, match="not lost"):
+                await fake.settle()
+
+    asyncio.run(story())

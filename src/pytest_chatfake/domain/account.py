@@ -243,12 +243,20 @@ class Account:
         return self._record(Fact("dropped", message, now, self._release(message, now)))
 
     def _next_state(self, message: MessageState, verb: Verb) -> State:
+        self.refuse_stale(message)
+        return next_state(message, verb)
+
+    def refuse_stale(self, message: MessageState) -> None:
+        """Refuse a message of an earlier account, whose id one of this account's may have.
+
+        Raises:
+            ClosedError: It is one.
+        """
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
                 f"message {message.id} is gone: it was sent before the fake was reset"
             )
-        return next_state(message, verb)
 
     def _arrive(
         self,

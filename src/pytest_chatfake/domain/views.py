@@ -43,7 +43,7 @@ class View(Sequence[_T], Generic[_T]):
         return len(self._items)
 
     def __iter__(self) -> Iterator[_T]:
-        return map(self._make, self._items)
+        return map(self._make, islice(self._items, len(self._items)))
 
     @overload
     def __getitem__(self, index: int) -> _T: ...
@@ -55,7 +55,10 @@ class View(Sequence[_T], Generic[_T]):
         if isinstance(index, slice):
             places = range(len(self._items))[index]
             return tuple(self._make(self._items[place]) for place in places)
-        return self._make(self._items[index])
+        try:
+            return self._make(self._items[index])
+        except IndexError:
+            raise IndexError(f"there is no number {index}: there are {len(self)}") from None
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (View, list, tuple)):

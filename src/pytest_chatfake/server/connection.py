@@ -196,6 +196,8 @@ class Connection(WSGIRequestHandler):
         body = read_body(self._reader, length)
         try:
             environ = self.make_environ()
+            if self.path.startswith("//"):  # werkzeug takes one slash for none
+                environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         except ValueError as error:
             raise Refusal(400, "BAD_REQUEST", f"not a request target: {error}") from None
         environ["wsgi.input"] = BytesIO(body)  # all of it, however it came

@@ -37,10 +37,13 @@ class ApiRequest(NamedTuple):
         return instant(self.moment)
 
     def __str__(self) -> str:
-        key = f"key {self.key}" if self.key else "no key"
-        verdict = "accepted" if self.accepted else "not accepted"
+        key = f"the key {self.key}" if self.key else "no X-API-Key"
+        if self.key and not self.accepted:
+            key += " (not this fake's)"
         status = "no answer" if self.status is None else self.status
-        return f"{self.method} {self.path} with {key} ({verdict}): {status}"
+        unknown = self.accepted and self.status == 404
+        hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
+        return f"{self.method} {self.path} with {key}: {status}{hint}"
 
 
 def tail(key: str | None) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
+    from ..config import Mode
     from .headers import Headers
     from .loops import LoopEvent
     from .portal import Portal
@@ -165,7 +166,8 @@ class Lifespan:
     Args:
         app: The ASGI app.
         portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
-        check: Called before ``with`` is entered; it may refuse.
+        check: Called before the block is entered, with the mode that it is written for, how it is
+            written, and how it would be in the other mode; it may refuse.
 
     Raises:
         BaseException: What left the app in its startup or shutdown, with its traceback.
@@ -174,7 +176,7 @@ class Lifespan:
     """
 
     def __init__(
-        self, app: AsgiApp, *, portal: Portal, check: Callable[[], None] | None = None
+        self, app: AsgiApp, *, portal: Portal, check: Callable[[Mode, str, str], None] | None = None
     ) -> None:
         self._app = app
         self._portal = portal
@@ -183,8 +185,8 @@ class Lifespan:
 
     def __enter__(self) -> Self:
         if self._check is not None:
-            self._check()
-        self._portal.run(self.__aenter__())
+            self._check("sync", "with", "async with")
+        self._portal.run(self._begin())
         return self
 
     def __exit__(
@@ -196,6 +198,12 @@ class Lifespan:
         self._portal.run(self.__aexit__(exc_type, exc, traceback))
 
     async def __aenter__(self) -> Self:
+        if self._check is not None:
+            self._check("async", "async with", "with")
+        await self._begin()
+        return self
+
+    async def _begin(self) -> None:
         states = self._portal.app_states
         if id(self._app) in states:
             raise RuntimeError("the app's lifespan runs already: leave the first `with` block")
@@ -207,7 +215,6 @@ class Lifespan:
             del states[id(self._app)]
             raise
         self._run = run
-        return self
 
     async def __aexit__(
         self,

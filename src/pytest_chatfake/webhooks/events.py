@@ -188,10 +188,15 @@ class AttemptLog:
 
     Args:
         events: The events that they are about.
+
+    Attributes:
+        events: The same.
+        surfaced: The place of each whose error came back in the test.
     """
 
     def __init__(self, events: EventLog) -> None:
-        self._log = events
+        self.events = events
+        self.surfaced: set[int] = set()
         self._events = array("Q")
         self._hows: list[How] = []
         self._moments: list[int] = []
@@ -256,7 +261,7 @@ class Attempt:
     @property
     def event(self) -> Event:
         """The event."""
-        return Event(self._log._log, self._log._events[self._index])
+        return Event(self._log.events, self._log._events[self._index])
 
     @property
     def _how(self) -> How:

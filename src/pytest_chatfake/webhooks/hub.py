@@ -123,6 +123,11 @@ class Webhooks(BadDay):
         for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
             if app is not None and not callable(app):
                 raise TypeError(f"{what}= must be callable, and {app!r} is not")
+        if handler is not None and not _takes_one(handler):
+            raise TypeError(
+                f"handler= takes a function of one argument, the request, and {_name(handler)}() "
+                f"is none: write def {_name(handler).rpartition('.')[2]}(request)"
+            )
         if wsgi is not None:
             if _is_async(wsgi):
                 raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
@@ -160,7 +165,7 @@ class Webhooks(BadDay):
         return Lifespan(
             app,
             portal=self._portal,
-            check=lambda: self._engine.refuse_mode("sync", "with", "async with"),
+            check=self._engine.refuse_mode,
         )
 
     @property
@@ -188,6 +193,18 @@ def _is_async(app: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
 
 
+def _takes_one(handler: Callable[..., object]) -> bool:
+    try:
+        signature = inspect.signature(handler)
+    except (TypeError, ValueError):  # some functions of C have none to show
+        return True
+    try:
+        signature.bind(object())
+    except TypeError:
+        return False
+    return True
+
+
 def _types(events: Iterable[str]) -> list[str]:
     if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
         raise TypeError(f'events must be a list of event types such as ["..."], not {events!r}')
@@ -195,15 +212,13 @@ def _types(events: Iterable[str]) -> list[str]:
 
 
 def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
-    result = {"Content-Type": "application/json"}
     if headers is not None and not isinstance(headers, Mapping):
         raise TypeError(f"headers must be a mapping of names to texts, not {headers!r}")
     complete_headers((headers or {}).items(), "")  # refuses now what could not be sent later
-    for name, value in (headers or {}).items():
-        if name.lower() == "content-type":
-            del result["Content-Type"]
-        result[name] = value
-    return result
+    given = dict(headers or {})
+    if any(name.lower() == "content-type" for name in given):
+        return given
+    return {"Content-Type": "application/json", **given}
 
 
 def _name(thing: object) -> str:

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
-from ..domain.instants import SECOND
+from ..domain.instants import MILLISECOND, SECOND
 from ..exceptions import UndeliveredWebhooks
 from ..wire import EventWriter, encode
 from .dispatch import Dispatch
@@ -56,7 +56,6 @@ class Outbox:
         endpoints: Those that are connected.
         events: What was emitted, in order.
         attempts: What was attempted, in order.
-        surfaced: The place of each attempt whose error came back in the test.
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now, in the order in which they were.
@@ -85,8 +84,6 @@ class Outbox:
         """Forget what was emitted and attempted; endpoints stay."""
         self.events = EventLog(ids, self._type, per_message=self._per_message)
         self.attempts = AttemptLog(self.events)
-        self.surfaced: set[int] = set()
-        self._outdated = self.in_flight  # an attempt that a reset has overtaken is not recorded
         self.queue: deque[Dispatch] = deque()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
@@ -166,9 +163,19 @@ class Outbox:
         (self.queue if self.paused is None else self.paused).append(dispatch)
 
     def _plan(self, dispatch: Dispatch, due: int) -> None:
-        dispatch.due = due
+        def begin(_: int) -> None:
+            # Where time has jumped over it, it counts as made when it was due.
+            if self._engine.time.read() - due > MILLISECOND:
+                dispatch.due = due
+            self._enqueue(dispatch)
+
         with self._engine.lock:  # a retry is planned by whoever attempts
-            self._engine.schedule.add(due, lambda _: self._enqueue(dispatch))
+            if self._is_current(dispatch):
+                self._engine.schedule.add(due, begin)
+
+    def _is_current(self, dispatch: Dispatch) -> bool:
+        """Whether no reset has come since the event was emitted."""
+        return dispatch.event._log is self.events
 
     # Attempting; no lock is held
 
@@ -185,8 +192,7 @@ class Outbox:
             self._drainer = threading.get_ident()
             token = _attempting.set((*_attempting.get(), self))
             try:
-                while self.queue:
-                    dispatch = self._next()
+                while (dispatch := self._next()) is not None:
                     for endpoint in dispatch.endpoints:
                         request = self._request(dispatch, endpoint)
                         if request is None:
@@ -220,8 +226,7 @@ class Outbox:
             self.in_flight = True
             token = _attempting.set((*_attempting.get(), self))
             try:
-                while self.queue:
-                    dispatch = self._next()
+                while (dispatch := self._next()) is not None:
                     for endpoint in dispatch.endpoints:
                         request = self._request(dispatch, endpoint)
                         if request is None:
@@ -238,26 +243,35 @@ class Outbox:
                 _attempting.reset(token)
 
     def in_attempt(self) -> bool:
-        """Whether the running code is part of an attempt: a receiver that calls back."""
-        return self in _attempting.get()
+        """Whether the running code is part of an attempt: a receiver that calls back.
+
+        A task that a receiver started stays marked for good, and is part of none any more when the
+        attempt is over.
+        """
+        return self.in_flight and self in _attempting.get()
 
     def _let_go(self) -> None:
         self._depth = 0
         self.in_flight = False
         self._busy.release()
 
-    def _next(self) -> Dispatch:
-        dispatch = self.queue.popleft()
+    def _next(self) -> Dispatch | None:
+        queue = self.queue  # a reset brings another one
+        if not queue:
+            return None
+        dispatch = queue.popleft()
         if dispatch.depth > _MAX_DEPTH:
             self._refuse_endless(dispatch)
         self._depth = dispatch.depth + 1
         self._met = None
-        self._outdated = False
         return dispatch
 
     def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None:
-        """Return the request to make now; None if the endpoint is gone, or its signer fails."""
-        if not endpoint.connected:
+        """Return the request to make now; None if there is none.
+
+        The endpoint is gone, or the event (with a reset), or a function of the test's fails.
+        """
+        if not (endpoint.connected and self._is_current(dispatch)):
             return None
         event, twist = dispatch.event, dispatch.twist
         now = self._engine.time.read()
@@ -285,32 +299,37 @@ class Outbox:
                 they stay queued.
         """
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
+        log, event = self.attempts, dispatch.event
         place = None
-        if not self._outdated:
+        if event._log is log.events:  # no reset has come meanwhile
             fault = dispatch.twist.fault
-            place = self.attempts.add(
-                dispatch.event, endpoint, dispatch.number, fault, answer, dispatch.moment
-            )
+            place = log.add(event, endpoint, dispatch.number, fault, answer, dispatch.moment)
         if answer.ok or dispatch.twist.dropped:
             return
-        if dispatch.number <= len(endpoint._retries) and not self._outdated:
+        if dispatch.number <= len(endpoint._retries):
             retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
             self._plan(retry, dispatch.moment + endpoint._retries[dispatch.number - 1])
         if not isinstance(outcome, BaseException):
             return
         if not isinstance(outcome, Exception):
+            if place is not None:
+                log.surfaced.add(place)
             rest = dispatch.endpoints[dispatch.endpoints.index(endpoint) + 1 :]
             if rest:
                 self.queue.appendleft(dispatch.part(rest))
+            if self._met is not None:
+                self._engine.errors.append(self._met)  # it has to wait for the next verb
             raise outcome
-        if endpoint.raise_exceptions and not endpoint._retries:
+        # The service tries again what an app raised; an assertion of the test's own is a failure.
+        judged = endpoint._scripted and isinstance(outcome, AssertionError)
+        if endpoint.raise_exceptions and (judged or not endpoint._retries):
             outcome.add_note(
                 f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
             )
             self._met = self._met or outcome
             if place is not None:
-                self.surfaced.add(place)
+                log.surfaced.add(place)
 
     def _refuse_endless(self, dispatch: Dispatch) -> None:
         self.queue.clear()

@@ -115,6 +115,8 @@ class Paused:
         return everything
 
     def _let_out(self, indices: list[int]) -> None:
+        for index in indices:
+            self._held[index].due = None  # it is attempted now, whenever it was due
         self._engine.outbox.queue.extend(self._held[index] for index in indices)
         released = set(indices)
         self._held[:] = [one for i, one in enumerate(self._held) if i not in released]

@@ -70,6 +70,7 @@ class Receiver:
         Args:
             message: A message of the same fake.
         """
+        self._engine.own(message)
         return [event.status for event in self.events if event.message_id == message.id]
 
     def respond(self, status: int, times: int = 1) -> None:

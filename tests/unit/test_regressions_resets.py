@@ -1,0 +1,119 @@
+"""A reset begins anew: nothing of before it is attempted, recorded or taken for something new."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeError, ClosedError
+
+from .listening import statuses
+from .table import frozen_fake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint() -> None:
+    with frozen_fake() as fake:
+        resets = [fake.reset]
+        fake.webhooks.connect(handler=lambda _: resets.pop()() and None if resets else None)
+        receiver = fake.webhooks.receiver()
+        fake.send_text("before")
+
+        assert [[], [], []] == [statuses(receiver), list(fake.messages), [*fake.webhooks.attempts]]
+        fake.send_text("after")
+        assert ["sent"] == statuses(receiver)
+
+
+def test_what_a_receiver_does_after_its_reset_is_recorded() -> None:
+    with frozen_fake() as fake:
+
+        def begin_anew(_: Any) -> None:
+            if fake.messages and fake.messages[0].body == "before":
+                fake.reset()
+                fake.webhooks.drop()
+                fake.send_text("after")
+
+        fake.webhooks.connect(handler=begin_anew)
+        fake.send_text("before")
+
+        assert ["after"] == [message.body for message in fake.messages]
+        assert ["drop"] == [attempt.fault for attempt in fake.webhooks.attempts]
+
+
+def test_resets_of_another_thread_lose_nothing_and_break_nothing() -> None:
+    over = threading.Event()
+    with ChatFake() as fake:
+        fake.webhooks.receiver()
+
+        def reset() -> None:
+            while not over.wait(0.0005):
+                fake.reset()
+
+        thread = threading.Thread(target=reset, daemon=True)
+        thread.start()
+        for _ in range(500):
+            try:
+                fake.send_text().read()
+            except ClosedError:  # the reset came in between
+                continue
+            assert repr(fake.webhooks.attempts)
+        over.set()
+        thread.join(10)
+        fake.reset()
+        fake.send_text()
+        fake.settle()
+
+        assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
+
+
+ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
+    "events": lambda fake, old: old.events,
+    "assert_statuses": lambda fake, old: fake.assert_statuses(old, "sent"),
+    "assert_held": lambda fake, old: fake.assert_held("0.05", message=old),
+    "explain": lambda fake, old: fake.explain(old),
+    "emit": lambda fake, old: fake.webhooks.emit(old, "delivered"),
+    "drop": lambda fake, old: fake.webhooks.drop(message=old),
+    "statuses": lambda fake, old: fake.webhooks.receiver().statuses(old),
+    "deliver": lambda fake, old: old.deliver(),
+}
+
+
+@pytest.mark.parametrize("what", ABOUT)
+def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(what: str) -> None:
+    with frozen_fake() as fake:
+        old = fake.send_text("old")
+        fake.reset()
+        new = fake.send_text("new")
+        assert new.id == old.id != ""
+
+        with pytest.raises(ClosedError, match="is gone: it was sent before the fake was reset"):
+            ABOUT[what](fake, old)
+        assert ["old", "sent"] == [old.body, old.status]
+
+
+def test_a_reset_while_a_price_function_is_asked_is_refused() -> None:
+    with frozen_fake() as fake:
+        refusals: list[BaseException] = []
+
+        def reset() -> None:
+            try:
+                fake.reset()
+            except ChatFakeError as error:
+                refusals.append(error)
+
+        def price(_: Any) -> str:
+            thread = threading.Thread(target=reset)
+            thread.start()
+            thread.join(5)
+            return "2"
+
+        fake.send_text(price=price)
+
+        assert ["reset() is not possible while a price function is asked"] == [
+            str(error) for error in refusals
+        ]
+        assert 1 == len(fake.messages) == len(fake.events)
