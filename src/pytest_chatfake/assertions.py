@@ -52,7 +52,6 @@ class Expectations:
             TypeError: An argument is of the wrong kind.
             ValueError: The amount is no number, or the message is of another fake.
         """
-        __tracebackhide__ = True
         self._assert_amount("charged", amount, message)
 
     def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
@@ -60,7 +59,6 @@ class Expectations:
 
         Args and errors are those of :meth:`assert_charged`.
         """
-        __tracebackhide__ = True
         self._assert_amount("held", amount, message)
 
     def assert_available(self, amount: Money) -> None:
@@ -68,7 +66,6 @@ class Expectations:
 
         Args and errors are those of :meth:`assert_charged`.
         """
-        __tracebackhide__ = True
         self._assert_amount("available", amount, None)
 
     def _assert_amount(
@@ -77,7 +74,6 @@ class Expectations:
         expected: Money,
         message: Message | None,
     ) -> None:
-        __tracebackhide__ = True
         value = signed(expected, "the expected amount")
         self._engine.settle_and_look()
         state = None if message is None else self._own(message)
@@ -90,7 +86,6 @@ class Expectations:
             AssertionError: They had not.
             ValueError: One of them is no status.
         """
-        __tracebackhide__ = True
         for status in statuses:
             if not isinstance(status, str):
                 raise TypeError(f"write the statuses one by one, not as {status!r}")
@@ -115,7 +110,6 @@ class Expectations:
             TypeError: An argument is of the wrong kind.
             ValueError: An argument is empty or out of range.
         """
-        __tracebackhide__ = True
         method = text(method, "method").upper()
         text(path, "path")
         if times is not None:
@@ -152,7 +146,6 @@ class Expectations:
 
 
 def _fail(text: str | None) -> None:
-    __tracebackhide__ = True  # pytest shows the test's own line
     if text is not None:
         raise AssertionError(text)
 

@@ -31,8 +31,9 @@ def calling_line(depth: int = 2) -> Line:
     The same line gives the same object, so that a loop of many sends costs no memory here.
 
     Args:
-        depth: How many functions of this package are on the stack at least, from the caller on. A
-            frame that nobody looks at costs nothing, and one that somebody does is made for it.
+        depth: How many calls lie between this function and the test's line at least: with fewer of
+            them the test's line would be skipped. To look at a frame makes it an object, so the
+            search begins as far out as it can.
     """
     try:
         frame = sys._getframe(depth)

@@ -281,7 +281,7 @@ class Engine:
         self.time.forward(target)
 
     def _run_due_on_the_way(self, target: int) -> bool:
-        """Move time to the next moment at which something is due, and run that; see below."""
+        """Move time to the next moment at which something is due, and run it at that moment."""
         with self.lock:
             due = self.schedule.next_due
             if due is None or due > target:

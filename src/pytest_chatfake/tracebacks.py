@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _PACKAGE = __name__.partition(".")[0]
 def hide_our_frames() -> None:
     """Tell pytest when to leave the frames of this package out, whose modules it asks."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == _PACKAGE:
+        if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType):
             vars(module)["__tracebackhide__"] = _is_no_fault_of_ours
 
 
@@ -27,7 +28,10 @@ def _is_no_fault_of_ours(excinfo: pytest.ExceptionInfo[BaseException] | None) ->
     """
     if excinfo is None:
         return False
-    last: Any = excinfo.traceback[-1]
+    entries: list[Any] = list(excinfo.traceback)
+    while len(entries) > 1 and _top(entries[-1].frame.f_globals) in sys.stdlib_module_names:
+        entries.pop()  # whoever called the standard library is whose fault it is
+    last = entries[-1]
     if not _is_ours(last.frame.f_globals):
         return True
     return str(last.statement).lstrip().startswith(("raise ", "warnings.warn"))
@@ -42,5 +46,9 @@ def from_outside(error: BaseException) -> BaseException:
 
 
 def _is_ours(module: dict[str, Any]) -> bool:
+    return _top(module) == _PACKAGE
+
+
+def _top(module: dict[str, Any]) -> str:
     name: str = module.get("__name__", "")
-    return name.partition(".")[0] == _PACKAGE
+    return name.partition(".")[0]

@@ -129,6 +129,13 @@ def test_a_server_that_closes_after_every_answer_without_saying_so_gets_each_eve
         assert 100 == len(server.connections)
 
 
+@pytest.fixture(params=["poll", "select"])
+def _both_ways_to_listen(request, monkeypatch):
+    if request.param == "select":
+        monkeypatch.delattr(http_client.select, "poll")
+
+
+@pytest.mark.usefixtures("_both_ways_to_listen")
 def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_of):
     idle_over = threading.Event()
     closed = threading.Semaphore(0)

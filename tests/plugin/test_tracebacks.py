@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 SUITE = """
+    import sys
+
     import pytest
+
+    from pytest_chatfake.callsite import Line
 
     def test_a_refusal(chat_fake):
         chat_fake.send_text().fail().read()
@@ -19,10 +23,17 @@ SUITE = """
 
     def test_an_app(chat_fake):
         def app(environ, start_response):
-            raise LookupError("no such campaign")
+            return {}["campaign"]
 
         chat_fake.webhooks.connect(wsgi=app)
         chat_fake.send_text()
+
+    def test_a_blocked_import(chat_fake, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pytest_chatfake.schema", None)
+        chat_fake.send_text().fail().read()
+
+    def test_a_bug_in_the_library_s_arms(chat_fake):
+        str(Line(None, 3))
 
     def test_a_bug(chat_fake):
         chat_fake._engine.account._schedule = None
@@ -37,7 +48,7 @@ OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=f
 def report(pytester: pytest.Pytester) -> str:
     pytester.makepyfile(SUITE)
     result = pytester.runpytest(*OPTIONS, "--tb=long")
-    result.assert_outcomes(failed=5)
+    result.assert_outcomes(failed=7)
     return result.stdout.str()
 
 
@@ -51,7 +62,8 @@ def report(pytester: pytest.Pytester) -> str:
             "await chat_fake.send_text().fail().read()",
             "read() is not possible",
         ),
-        ("an_app", "chat_fake.send_text()", "LookupError: no such campaign"),
+        ("a_blocked_import", "chat_fake.send_text().fail().read()", "IllegalTransition: read() is"),
+        ("an_app", "chat_fake.send_text()", "KeyError: 'campaign'"),
     ],
 )
 def test_what_is_no_fault_of_ours_shows_no_line_of_ours(
@@ -69,6 +81,13 @@ def test_a_fault_of_ours_is_shown_as_it_is(report: str) -> None:
 
     assert "AttributeError: 'NoneType' object has no attribute 'add'" in shown
     assert "domain/account.py" in shown.replace("\\", "/")
+
+
+def test_a_fault_of_ours_that_ends_in_the_standard_library_is_ours(report: str) -> None:
+    shown = report.partition("_ test_a_bug_in_the_library_s_arms _")[2].partition("\n____")[0]
+
+    assert "TypeError" in shown
+    assert "callsite.py" in shown
 
 
 def test_a_full_trace_is_full(pytester: pytest.Pytester) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -101,3 +102,57 @@ def test_a_submission_that_two_threads_accept_is_sent_once() -> None:
         assert ["opening", "hold"] == [entry.kind for entry in fake.ledger]
         assert "sent" == fake.messages[0].status
         assert fake.messages[0].id == fake.events[0].message_id
+
+
+def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
+    prices: list[Any] = [LookupError("no tariff"), "2"]
+
+    def price(_: Any) -> Any:
+        found = prices.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    with ChatFake() as fake:
+        submission = fake.submit_text(price=price)
+        with pytest.raises(LookupError, match="no tariff"):
+            submission.accept()
+        state = submission._message
+        assert (0, "", "") == (state.number, state.id, state.chat_message_id)
+        assert state.conversation is None
+        assert Decimal(2) == submission.accept().held
+
+
+def test_a_price_function_may_look_while_other_steps_are_pending() -> None:
+    seen: list[Decimal] = []
+
+    def price(message: Any) -> str:
+        seen.append(fake.balance.held)
+        assert message.id
+        return "2"
+
+    async def story() -> None:
+        await fake.send_text(price=price).deliver().read()
+
+    with ChatFake(mode="async") as fake:
+        asyncio.run(story())
+    assert [Decimal(0)] == seen
+
+
+def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced() -> None:
+    first_is_sent, both = threading.Event(), threading.Barrier(2, timeout=5)
+
+    def price(message: Any) -> str:
+        both.wait()
+        if message.to == "+2":
+            assert first_is_sent.wait(5)
+            with pytest.raises(ChatFakeError, match=r"^top_up\(\) is not possible in a price"):
+                fake.top_up(1)
+        return "2"
+
+    with ChatFake(opening_balance="10") as fake, ThreadPoolExecutor(2) as pool:
+        second = pool.submit(fake.send_text, to="+2", price=price)
+        pool.submit(fake.send_text, to="+1", price=price).result(5)
+        first_is_sent.set()
+
+        assert "sent" == second.result(5).status

@@ -154,3 +154,31 @@ def test_losses_are_recorded_rightly_beside_attempts_of_another_thread() -> None
         assert found == sorted(
             (event.id, "drop" if event.status == "read" else None) for event in fake.events
         )
+
+
+def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_waiting_one() -> None:
+    with ChatFake() as fake:
+        begun, waiting = threading.Event(), threading.Event()
+        told: list[str] = []
+
+        def receiver(request: WebhookRequest) -> None:
+            if not told:
+                told.append("raised")
+                begun.set()
+                assert waiting.wait(10)
+                raise KeyError("the other thread's")
+            told.append(request.event.status)
+
+        def send() -> None:
+            with pytest.raises(KeyError):
+                fake.send_text(to="+1")
+
+        fake.webhooks.connect(handler=receiver)
+        thread = threading.Thread(target=send, daemon=True)
+        thread.start()
+        assert begun.wait(10)
+        threading.Timer(0.05, waiting.set).start()
+        fake.send_text(to="+2")
+
+        assert ["raised", "sent"] == told
+        thread.join(10)

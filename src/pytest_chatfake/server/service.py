@@ -126,10 +126,10 @@ class Service:
     def dispatch(self, request: Request) -> Response | Reply | None:
         """Answer a request, or leave it to the handlers of pytest-httpserver."""
         key = request.headers.get("X-API-Key")
-        if request.path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
+        if _asks_for_the_balance(request):
             return self.balance(key, method=request.method)
         account = self._accounts.get(key or "")
-        found = account._routes.find(request.path, request.method) if account else None
+        found = account._routes.find(_path(request), request.method) if account else None
         if account is None or found is None:
             return None
         route, variables = found
@@ -140,16 +140,16 @@ class Service:
         account = self._accounts.get(request.headers.get("X-API-Key") or "")
         if account is None:
             return _INVALID_KEY
-        methods = account._routes.methods(request.path)
+        methods = account._routes.methods(_path(request))
         if not methods:
             return _NOT_FOUND
         return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
 
     def answered(self, request: Request, status: int) -> None:
         """Record the answer to a request that was not a balance query."""
-        if request.path != BALANCE_PATH or request.method not in {"GET", "HEAD"}:
+        if not _asks_for_the_balance(request):
             key = request.headers.get("X-API-Key")
-            self._record(request.method, request.path, key, status)
+            self._record(request.method, _path(request), key, status)
 
     def _record(self, method: str, path: str, key: str | None, status: int) -> None:
         """Record with the key's account; a request with nobody's key with all of them."""
@@ -178,3 +178,13 @@ class Service:
             headers += [("Content-Type", answer.content_type), ("Content-Length", str(length))]
         start_response(status_line(answer.status), headers)
         return [b"" if bodiless or environ["REQUEST_METHOD"] == "HEAD" else answer.body]
+
+
+def _asks_for_the_balance(request: Request) -> bool:
+    return _path(request) == BALANCE_PATH and request.method in {"GET", "HEAD"}
+
+
+def _path(request: Request) -> str:
+    # `request.path` makes one slash of several at the beginning.
+    path: str = request.environ["PATH_INFO"]
+    return path.encode("latin-1").decode("utf-8", "replace") or "/"

@@ -72,7 +72,7 @@ class EventLog:
         *,
         forged: bool = False,
     ) -> Event:
-        """Add an event; see there for what it is made of."""
+        """Add an event; see :class:`Event` for what it is made of."""
         index = len(self._moments)
         if forged:
             self._forged.add(index)
@@ -221,11 +221,12 @@ class AttemptLog:
         answer: Answer,
         moment: int,
     ) -> int:
-        """Add an attempt at an event of the log, and return its place; see there for the rest."""
+        """Add an attempt at an event, and return its place; see :class:`How` for the rest."""
         found = (endpoint, number, fault, answer)
         with self._lock:  # a loss is recorded by whoever emits, while somebody else attempts
             how = self._last.get(endpoint)
-            if how is None or how != found or answer.error is not None:
+            # An app's errors are never compared.
+            if how is None or answer.error is not None or how != found:
                 how = self._last[endpoint] = How(*found)
             self._events.append(event._index)
             self._hows.append(how)

@@ -35,11 +35,11 @@ def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
     for name, value in headers:
         lower = _checked_name(name, value)
         if lower == "host":
-            complete[0] = (str.__str__(name), str.__str__(value))  # of an enumeration's member, too
+            complete[0] = (name, value)
         elif lower in ("content-length", "transfer-encoding"):
             raise ValueError(f"leave {name} out of the headers: it is set from the body")
         else:
-            complete.append((str.__str__(name), str.__str__(value)))
+            complete.append((name, value))
     return tuple(complete)
 
 

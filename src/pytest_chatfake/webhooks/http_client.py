@@ -211,7 +211,7 @@ class HttpClient:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self._address.tls:
                     sock = self._secured(sock)
-                self._speaks = _listener(sock)
+                self._speaks = _ear(sock)
             except BaseException as error:
                 sock.close()
                 if not isinstance(error, OSError):
@@ -275,7 +275,7 @@ def _no_socket(_: float) -> bool:
     raise AssertionError("nothing is connected")
 
 
-def _listener(sock: socket.socket) -> Callable[[float], bool]:
+def _ear(sock: socket.socket) -> Callable[[float], bool]:
     """Return what waits so many seconds for a socket, and tells whether something has arrived."""
     if hasattr(select, "poll"):
         poll = select.poll()

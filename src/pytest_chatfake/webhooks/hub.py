@@ -215,7 +215,7 @@ def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
     if headers is not None and not isinstance(headers, Mapping):
         raise TypeError(f"headers must be a mapping of names to texts, not {headers!r}")
     complete_headers((headers or {}).items(), "")  # refuses now what could not be sent later
-    given = dict(headers or {})
+    given = {str.__str__(name): str.__str__(value) for name, value in (headers or {}).items()}
     if any(name.lower() == "content-type" for name in given):
         return given
     return {"Content-Type": "application/json", **given}

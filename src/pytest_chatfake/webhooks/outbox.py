@@ -60,7 +60,6 @@ class Outbox:
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now, in the order in which they were.
         threaded: Whether an awaited attempt may be a call in a thread.
-        in_flight: Whether somebody is attempting now.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -78,7 +77,6 @@ class Outbox:
         self._home = threading.get_ident()
         self._drainer = 0
         self.threaded = False
-        self.in_flight = False
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
@@ -179,6 +177,11 @@ class Outbox:
 
     # Attempting; no lock is held
 
+    @property
+    def in_flight(self) -> bool:
+        """Whether somebody is attempting now."""
+        return self._busy.locked()
+
     def attempt(self) -> None:
         """Attempt what is queued, in order; nothing, if somebody is at it already.
 
@@ -188,7 +191,6 @@ class Outbox:
         """
         # Whoever emits while somebody else is at it relies on him: so look again after letting go.
         while self.queue and self._busy.acquire(blocking=False):
-            self.in_flight = True
             self._drainer = threading.get_ident()
             token = _attempting.set((*_attempting.get(), self))
             try:
@@ -215,6 +217,7 @@ class Outbox:
         a server of the app's that asks the fake something before it answers.
         """
         here = threading.get_ident()
+        # Its own attempts it can't wait for, even where a receiver has left the context behind.
         if self.in_flight and here == self._home != self._drainer:
             timeout = self._engine.config._timeout_seconds
             if self._busy.acquire(timeout=timeout):
@@ -223,7 +226,6 @@ class Outbox:
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
         while self.queue and self._busy.acquire(blocking=False):
-            self.in_flight = True
             token = _attempting.set((*_attempting.get(), self))
             try:
                 while (dispatch := self._next()) is not None:
@@ -252,7 +254,7 @@ class Outbox:
 
     def _let_go(self) -> None:
         self._depth = 0
-        self.in_flight = False
+        self._drainer = 0
         self._busy.release()
 
     def _next(self) -> Dispatch | None:

@@ -36,7 +36,7 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
             f"the signer {signer!r} must return a mapping of header names to texts, "
             f"and it returned {headers!r}"
         )
-    return dict(items)
+    return {str.__str__(name): str.__str__(value) for name, value in items}
 
 
 class HmacSigner:
