@@ -203,8 +203,10 @@ class Engine:
         return Performing(self)
 
     def _run(self, step: Iterator[None]) -> None:
+        outbox = self.outbox
         for _ in step:
-            self._attempt()
+            if outbox.queue or outbox.in_flight:
+                self._attempt()
         self.raise_errors()
 
     def attempt_now(self) -> None:
@@ -287,7 +289,7 @@ class Engine:
             if due is None or due > target:
                 return False
             self.time.forward(due)
-            return self._run_due(due)
+            return self._run_next(due)
 
     def _is_due(self) -> bool:
         due = self.next_due()
@@ -301,12 +303,16 @@ class Engine:
     def _run_due(self, now: int) -> bool:
         """Run the next thing that is due at ``now``, at its own moment; False if there is none."""
         with self.lock:
-            item = self.schedule.pop_due(now)
-            if item is not None:
-                due, work = item
-                self._ran += 1
-                work(due)
-        return item is not None
+            return self._run_next(now)
+
+    def _run_next(self, now: int) -> bool:
+        item = self.schedule.pop_due(now)
+        if item is None:
+            return False
+        due, work = item
+        self._ran += 1
+        work(due)
+        return True
 
     def catch_up(self) -> None:
         """Run all that is due, without attempts: these are only queued.

@@ -235,12 +235,13 @@ class Account:
         self._cancel_drop(message)
         return self._record(Fact("failed", message, now, self._release(message, now)))
 
-    def drop(self, message: MessageState, now: int) -> Fact:
-        """Drop a message that was never delivered: its hold comes back (§3 rule 5)."""
+    def drop(self, message: MessageState, now: int) -> None:
+        """Drop a message that was never delivered: its hold comes back, and no event tells (§3)."""
         message.state = next_state(message, "drop")
         message.dropped_at = now
         message.drop = None
-        return self._record(Fact("dropped", message, now, self._release(message, now)))
+        for entry in self._release(message, now):
+            self.ledger.post(entry)
 
     def _next_state(self, message: MessageState, verb: Verb) -> State:
         self.refuse_stale(message)

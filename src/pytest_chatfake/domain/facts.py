@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Fact", "Failure", "Happening", "PlatformError"]
 
-#: The four statuses of §3, each with its event, and the drop, which has none.
-Happening: TypeAlias = Literal["sent", "delivered", "read", "failed", "dropped"]
+#: The four statuses of §3, each with its event. A drop has none, and so is no fact.
+Happening: TypeAlias = Literal["sent", "delivered", "read", "failed"]
 
 
 class Fact(NamedTuple):
