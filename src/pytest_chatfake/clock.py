@@ -217,7 +217,7 @@ class Clock:
             NotAwaited: Async mode: steps are pending.
         """
         self._engine.look()
-        due = self._engine.next_due()
+        due = self._engine.agenda.next_due()
         return None if due is None else instant(due)
 
     def advance(

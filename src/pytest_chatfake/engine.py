@@ -10,15 +10,15 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from .agenda import LAST, Agenda
 from .callsite import Line, calling_line
 from .clock import ProcessTime
 from .domain.account import Account
 from .domain.ids import Ids
-from .domain.instants import nanoseconds, stamp
+from .domain.instants import stamp
 from .domain.money import amount
 from .domain.schedule import Schedule
 from .exceptions import ChatFakeError, ClockError, ClosedError
@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from .domain.messages import MessageState
 
 __all__ = ["Engine"]
-
-#: What one move of time may find due beyond what was planned when it began.
-_MAX_DUE: Final = 100_000
-
-#: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
-_LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
 #: Set while a request to the fake is answered: whoever runs then must not attempt webhooks.
 _answering: ContextVar[bool] = ContextVar("pytest_chatfake_answering", default=False)
@@ -64,11 +58,11 @@ class Engine:
         self.lock = threading.RLock()
         self.time = ProcessTime()
         self.schedule = Schedule()
+        self.agenda = Agenda(self.schedule, self.time, self.lock)
         self.plan = Plan()
         self.closed = False
         self.errors: list[BaseException] = []
         self._pricing: set[int] = set()
-        self._ran = 0
         self._handover: Handover | None = None
         self.outbox = Outbox(self)
         self.performer = Performer(self)
@@ -96,7 +90,7 @@ class Engine:
             return
         if not (self._at_once or self._pricing):
             self.plan.refuse_reading()
-        if self._is_due():
+        if self.agenda.is_due():
             self._run_what_is_due()
 
     def settle_and_look(self) -> None:
@@ -107,9 +101,9 @@ class Engine:
 
     def _run_what_is_due(self) -> None:
         if self.mode == "sync" and not self.inside:
-            self._run(self._settling())
+            self._run(self.agenda.settling())
         else:
-            self.catch_up()
+            self.agenda.catch_up()
 
     def raise_errors(self) -> None:
         """Raise, in the test, what a user route raised while it answered; the first of them."""
@@ -128,9 +122,7 @@ class Engine:
             change: What it does.
             subject: Whom it concerns: who awaits that one waits for this step.
         """
-        self.refuse_closed()
-        if self._pricing:
-            self._refuse_while_pricing(what)
+        self._refuse_use(what)
         line = calling_line(4)  # this method, a helper, the verb: then the test
         if self.mode == "async" and self._waits(subject):
             self.plan.lay(Step(partial(self._changing, change, line), what, line, subject))
@@ -193,9 +185,7 @@ class Engine:
             what: What the test wrote, for messages.
             step: Changes state up to each ``yield``, where attempts are made.
         """
-        self.refuse_closed()
-        if self._pricing:
-            self._refuse_while_pricing(what)
+        self._refuse_use(what)
         if self.mode == "sync" or self.inside:
             self._run(step())
         else:
@@ -203,10 +193,8 @@ class Engine:
         return Performing(self)
 
     def _run(self, step: Iterator[None]) -> None:
-        outbox = self.outbox
         for _ in step:
-            if outbox.queue or outbox.in_flight:
-                self._attempt()
+            self._attempt()
         self.raise_errors()
 
     def attempt_now(self) -> None:
@@ -236,99 +224,30 @@ class Engine:
 
     def _changing(self, change: Change, line: Line) -> Iterator[None]:
         while not self._changed(change, line):
-            yield from self._settling()
+            yield from self.agenda.settling()
         yield
 
     def _changed(self, change: Change, line: Line) -> bool:
         """Do what a verb does; nothing, and False, if something else is due before."""
         with self.lock:
             now = self.time.read()
-            due = self.schedule.next_due
-            if due is not None and due <= now:
+            if self.schedule.is_due(now):
                 return False
-            if now > _LAST:
-                raise ClockError(f"nothing can be sent after {stamp(_LAST)}: the calendar ends")
+            if now > LAST:
+                raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
             for fact in change(self.account, now):
                 self.outbox.emit(fact, line)
             return True
 
-    def _settling(self) -> Iterator[None]:
-        """Run what is due now, one thing after another."""
-        limit = self._ran + len(self.schedule) + _MAX_DUE
-        while self._run_due(self.time.read()):
-            yield
-            self._refuse_endless(limit)
-
     def _settled(self) -> Iterator[None]:
         yield
-        yield from self._settling()
+        yield from self.agenda.settling()
 
     def _moving(self, by: int | None, to: int | None) -> Iterator[None]:
         yield from self._settled()  # what is queued is of now, and not of later
-        now = self.time.read()
-        target = now + by if by is not None else to
-        assert target is not None
-        if target > _LAST:
-            raise ClockError(
-                f"time can't be moved past {stamp(_LAST)}, because the calendar ends soon after"
-            )
-        if target < now:
-            raise ClockError(
-                f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
-            )
-        limit = self._ran + len(self.schedule) + _MAX_DUE
-        while self._run_due_on_the_way(target):
-            yield
-            self._refuse_endless(limit)
-        self.time.forward(target)
+        yield from self.agenda.moving(by, to)
 
-    def _run_due_on_the_way(self, target: int) -> bool:
-        """Move time to the next moment at which something is due, and run it at that moment."""
-        with self.lock:
-            due = self.schedule.next_due
-            if due is None or due > target:
-                return False
-            self.time.forward(due)
-            return self._run_next(due)
-
-    def _is_due(self) -> bool:
-        due = self.next_due()
-        return due is not None and due <= self.time.read()
-
-    def next_due(self) -> int | None:
-        """When something is due next, in nanoseconds; None if nothing is planned."""
-        with self.lock:  # to look takes out what was cancelled
-            return self.schedule.next_due
-
-    def _run_due(self, now: int) -> bool:
-        """Run the next thing that is due at ``now``, at its own moment; False if there is none."""
-        with self.lock:
-            return self._run_next(now)
-
-    def _run_next(self, now: int) -> bool:
-        item = self.schedule.pop_due(now)
-        if item is None:
-            return False
-        due, work = item
-        self._ran += 1
-        work(due)
-        return True
-
-    def catch_up(self) -> None:
-        """Run all that is due, without attempts: these are only queued.
-
-        For whoever must not attempt: a request to the fake, a receiver that calls back.
-        """
-        while self._run_due(self.time.read()):
-            pass
-
-    def _refuse_endless(self, limit: int) -> None:
-        if self._ran > limit:  # whoever ran it: a receiver that calls back runs what is due, too
-            raise ClockError(
-                f"time stands at {stamp(self.time.read())}: {_MAX_DUE} things fell due beyond "
-                f"those that were planned, so each seems to plan another. Does the receiver send "
-                f"a message whenever an attempt is made again?"
-            )
+    # Refusals
 
     def own(self, message: Message) -> MessageState:
         """Return what is known of a message of this fake; it may not have been sent yet.
@@ -391,8 +310,9 @@ class Engine:
             self.lock.acquire()
             self._pricing.remove(thread)
 
-    def _refuse_while_pricing(self, what: str) -> None:
-        if threading.get_ident() in self._pricing:
+    def _refuse_use(self, what: str) -> None:
+        self.refuse_closed()
+        if self._pricing and threading.get_ident() in self._pricing:
             raise ChatFakeError(
                 f"{what} is not possible in a price function: the message that it prices is "
                 f"being sent. It may look at the message and at the fake, and return an amount."

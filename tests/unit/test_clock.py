@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks, engine
+from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks, agenda
 
 from .table import START, frozen_fake
 
@@ -238,7 +238,7 @@ def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_l
 
 
 def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_MAX_DUE", 50)
+    monkeypatch.setattr(agenda, "_MAX_DUE", 50)
     with frozen_fake(retry_after=[1]) as fake:
 
         def app(request: Any) -> int:

@@ -61,6 +61,11 @@ class Schedule:
             heappop(heap)
         return None
 
+    def is_due(self, now: int) -> bool:
+        """Whether a piece of work is due at ``now``."""
+        due = self.next_due
+        return due is not None and due <= now
+
     def pop_due(self, now: int) -> tuple[int, Work] | None:
         """Take out the earliest piece of work that is due at ``now``, with its moment."""
         heap = self._heap

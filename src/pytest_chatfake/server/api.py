@@ -82,7 +82,7 @@ class AccountApi:
         """Answer a balance query that came with the right key (§4.1)."""
         engine = self._engine
         config = engine.config
-        engine.catch_up()
+        engine.agenda.catch_up()
         with engine.lock:
             ledger = engine.account.ledger
             value = ledger.available
