@@ -38,7 +38,7 @@ def campaign(count: int) -> tuple[ChatFake, float]:
 
 def bare_loop(fake: ChatFake) -> float:
     """Write the same bodies with the same function, and give them to the same handler."""
-    from pytest_chatfake.wire import EventWriter
+    from pytest_chatfake.wire.bodies import EventWriter
 
     writer = EventWriter(fake.config)
     messages = {one.id: one for one in fake._engine.account.messages}

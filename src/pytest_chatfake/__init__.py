@@ -10,11 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .clock import Clock
-    from .config import ChatFakeConfig, Naming
-    from .domain.facts import PlatformError
-    from .domain.ledger import Balance, LedgerEntry
-    from .exceptions import (
+    from .base.errors import (
         ChatFakeError,
         ClockError,
         ClosedError,
@@ -23,18 +19,22 @@ if TYPE_CHECKING:
         UndeliveredWebhooks,
         WebhookWarning,
     )
-    from .fake import ChatFake
-    from .scenario import Conversation, Message, Recipient, Submission
-    from .schema import ChatMessageUpdated
-    from .server.faults import ApiFault
-    from .server.log import ApiRequest
+    from .domain.facts import PlatformError
+    from .domain.ledger import Balance, LedgerEntry
+    from .fake.clock import Clock
+    from .fake.config import ChatFakeConfig, Naming
+    from .fake.fake import ChatFake
+    from .fake.messages import Conversation, Message, Recipient, Submission
+    from .fake.receiver import Receiver
+    from .fake.webhooks import Webhooks
+    from .http_api.faults import ApiFault
+    from .http_api.request_log import ApiRequest
     from .webhooks.endpoints import Endpoint
     from .webhooks.events import Attempt, Event
     from .webhooks.faults import Fault
-    from .webhooks.hub import Webhooks
-    from .webhooks.receiver import Receiver
     from .webhooks.requests import WebhookRequest
     from .webhooks.signing import HmacSigner, StandardWebhooksSigner
+    from .wire.models import ChatMessageUpdated
 
 __all__ = [
     "ApiFault",
@@ -72,11 +72,11 @@ __all__ = [
 # Where each name lives. They are imported when they are first used, so that a run of pytest that
 # does not use the fixtures does not pay for them.
 _HOMES = {
-    "clock": ("Clock",),
-    "config": ("ChatFakeConfig", "Naming"),
+    "fake.clock": ("Clock",),
+    "fake.config": ("ChatFakeConfig", "Naming"),
     "domain.facts": ("PlatformError",),
     "domain.ledger": ("Balance", "LedgerEntry"),
-    "exceptions": (
+    "base.errors": (
         "ChatFakeError",
         "ClockError",
         "ClosedError",
@@ -85,16 +85,16 @@ _HOMES = {
         "UndeliveredWebhooks",
         "WebhookWarning",
     ),
-    "fake": ("ChatFake",),
-    "scenario": ("Conversation", "Message", "Recipient", "Submission"),
-    "schema": ("ChatMessageUpdated",),
-    "server.faults": ("ApiFault",),
-    "server.log": ("ApiRequest",),
+    "fake.fake": ("ChatFake",),
+    "fake.messages": ("Conversation", "Message", "Recipient", "Submission"),
+    "wire.models": ("ChatMessageUpdated",),
+    "http_api.faults": ("ApiFault",),
+    "http_api.request_log": ("ApiRequest",),
     "webhooks.endpoints": ("Endpoint",),
     "webhooks.events": ("Attempt", "Event"),
     "webhooks.faults": ("Fault",),
-    "webhooks.hub": ("Webhooks",),
-    "webhooks.receiver": ("Receiver",),
+    "fake.webhooks": ("Webhooks",),
+    "fake.receiver": ("Receiver",),
     "webhooks.requests": ("WebhookRequest",),
     "webhooks.signing": ("HmacSigner", "StandardWebhooksSigner"),
 }

@@ -14,10 +14,10 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from .clock import Clock
-    from .config import ChatFakeConfig
-    from .fake import ChatFake
-    from .webhooks.receiver import Receiver
+    from .fake.clock import Clock
+    from .fake.config import ChatFakeConfig
+    from .fake.fake import ChatFake
+    from .fake.receiver import Receiver
 
 _START = "2026-01-01T12:00:00Z"
 
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     start = config.getini("chat_clock_start")
     if start != _START:
-        from .clock import aware
+        from .fake.clock import aware
 
         try:
             aware(start, "the ini option chat_clock_start")
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
     """How the fake behaves; override this fixture to set it for a module or a whole suite."""
-    from .config import ChatFakeConfig
+    from .fake.config import ChatFakeConfig
 
     return ChatFakeConfig()
 
@@ -80,7 +80,7 @@ def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
 @pytest.fixture(scope="session")
 def _chat_fake_session() -> Iterator[None]:
     """Keep one listener for the whole session, whatever fakes come and go."""
-    from .fake import service
+    from .fake.fake import service
 
     service.hold()
     yield
@@ -90,7 +90,7 @@ def _chat_fake_session() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def chat_fake_url(_chat_fake_session: None) -> str:
     """The base URL of the HTTP API, for apps that are configured once for a session."""
-    from .fake import service
+    from .fake.fake import service
 
     return service.url
 
@@ -103,8 +103,8 @@ def chat_fake(
     _chat_fake_session: None,
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
-    from .clock import aware, freeze
-    from .fake import ChatFake
+    from .fake.clock import aware, freeze
+    from .fake.fake import ChatFake
 
     config = _configured(request, chat_fake_config, chat_fake_mode)
     traveller = None
@@ -121,7 +121,7 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time stands still, and moves when the test says so."""
-    from .clock import freeze
+    from .fake.clock import freeze
 
     time = chat_fake._engine.time
     if not time.travels:
@@ -168,8 +168,8 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show what the fake saw in the report of a test that failed, and not how it works."""
-    if call.excinfo is not None and f"{__package__}.engine" in sys.modules:
-        from .tracebacks import hide_our_frames
+    if call.excinfo is not None and f"{__package__}.engine.engine" in sys.modules:
+        from .base.tracebacks import hide_our_frames
 
         hide_our_frames()
     report = yield
@@ -178,7 +178,7 @@ def pytest_runtest_makereport(
         return report
     item.stash[_passed_key] = report.passed
     if report.failed:
-        from .leftovers import sections
+        from .report.teardown import sections
 
         report.sections.extend(sections(fake))
     return report
@@ -205,8 +205,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
 
 def _finish(fake: ChatFake, *, passed: bool) -> None:
-    from .fake import service
-    from .leftovers import complain
+    from .fake.fake import service
+    from .report.teardown import complain
 
     try:
         if passed:

@@ -154,7 +154,7 @@ def test_fixtures_and_the_ini_option_are_described(pytestconfig: pytest.Config) 
 
 
 def test_the_tree_of_errors_is_the_codes() -> None:
-    from pytest_chatfake import exceptions
+    from pytest_chatfake.base import errors as exceptions
 
     text = (DOCS / "reference" / "errors.md").read_text("utf-8")
     tree = next(block for block in fences(text) if block.info == "text")

@@ -11,7 +11,7 @@ from .listener_support import FakeApi, RawClient, listening
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_chatfake.server.listener import Listener
+    from pytest_chatfake.transport.server.listener import Listener
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import NamedTuple, Self
 
 from werkzeug import Request, Response
 
-from pytest_chatfake.server.listener import Listener
-from pytest_chatfake.server.replies import Reply, error_reply
+from pytest_chatfake.transport.server.listener import Listener
+from pytest_chatfake.transport.server.replies import Reply, error_reply
 
 SECONDS = 5.0
 """Before a test gives up on a socket or a thread."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from pytest_chatfake.webhooks.loops import running_framework
-from pytest_chatfake.webhooks.worker import Worker
+from pytest_chatfake.transport.client.loops import running_framework
+from pytest_chatfake.transport.client.worker import Worker
 
 from ..unit.both_frameworks import in_asyncio, in_trio
 

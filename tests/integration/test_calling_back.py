@@ -16,7 +16,7 @@ from flask import Flask, request
 from werkzeug.serving import make_server
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.webhooks.loops import running_framework
+from pytest_chatfake.transport.client.loops import running_framework
 
 from ..unit.both_frameworks import in_asyncio, in_trio
 from .api_support import SECONDS, ask, balance, in_time

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
-from pytest_chatfake.server.replies import Reply
+from pytest_chatfake.transport.server.replies import Reply
 
 from .listener_support import BALANCE, QUERY, SECONDS, FakeApi, RawClient
 
 if TYPE_CHECKING:
-    from pytest_chatfake.server.listener import Listener
+    from pytest_chatfake.transport.server.listener import Listener
 
 # The same query in forms that the short way declines.
 GENERAL = {

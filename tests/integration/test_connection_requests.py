@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_chatfake.server import requests as reading
-from pytest_chatfake.server.replies import Reply
+from pytest_chatfake.transport.server import requests as reading
+from pytest_chatfake.transport.server.replies import Reply
 
 from .listener_support import (
     BALANCE,
@@ -24,7 +24,7 @@ from .listener_support import (
 )
 
 if TYPE_CHECKING:
-    from pytest_chatfake.server.listener import Listener
+    from pytest_chatfake.transport.server.listener import Listener
 
 POST = b"POST /echo HTTP/1.1\r\nHost: test\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -12,7 +12,7 @@ import pytest
 import requests
 from werkzeug import Response
 
-from pytest_chatfake.server import connection
+from pytest_chatfake.transport.server import connection
 
 from .listener_support import (
     BALANCE,
@@ -26,7 +26,7 @@ from .listener_support import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_chatfake.server.listener import Listener
+    from pytest_chatfake.transport.server.listener import Listener
 
 GET = b"GET /answer HTTP/1.1\r\n\r\n"
 GET_1_0 = b"GET /answer HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"

@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.webhooks.loops import running_framework
+from pytest_chatfake.transport.client.loops import running_framework
 
 from ..unit.both_frameworks import BOTH
 from .frameworks_support import hard_limit  # noqa: F401 - a fixture

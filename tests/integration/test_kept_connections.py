@@ -10,8 +10,8 @@ from http.client import RemoteDisconnected
 
 import pytest
 
-from pytest_chatfake.webhooks import http_client
-from pytest_chatfake.webhooks.http_client import HttpClient
+from pytest_chatfake.transport.client import http_client
+from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.webhooks.requests import Answer
 
 from .raw_server import OK, SECONDS, keeps_alive, serving

@@ -19,9 +19,9 @@ from pytest_httpserver import HTTPServerError
 from werkzeug import Request, Response
 from werkzeug.serving import WSGIRequestHandler
 
-from pytest_chatfake.server import listener as module
-from pytest_chatfake.server.listener import Listener
-from pytest_chatfake.server.replies import Reply
+from pytest_chatfake.transport.server import listener as module
+from pytest_chatfake.transport.server.listener import Listener
+from pytest_chatfake.transport.server.replies import Reply
 
 from .listener_support import (
     BALANCE,

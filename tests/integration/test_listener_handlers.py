@@ -13,7 +13,7 @@ from werkzeug import Request, Response
 from werkzeug.exceptions import ImATeapot
 from werkzeug.test import Client
 
-from pytest_chatfake.server.replies import Reply
+from pytest_chatfake.transport.server.replies import Reply
 
 from .listener_support import (
     BALANCE,
@@ -24,7 +24,7 @@ from .listener_support import (
 )
 
 if TYPE_CHECKING:
-    from pytest_chatfake.server.listener import Listener
+    from pytest_chatfake.transport.server.listener import Listener
 
 GET = b"GET /handled HTTP/1.1\r\n\r\n"
 

@@ -17,10 +17,10 @@ import pytest
 import sniffio
 import trio
 
-from pytest_chatfake.exceptions import ClosedError
-from pytest_chatfake.webhooks import portal as portal_module
-from pytest_chatfake.webhooks.loops import new_event, running_framework
-from pytest_chatfake.webhooks.portal import Portal
+from pytest_chatfake.base.errors import ClosedError
+from pytest_chatfake.transport.client import portal as portal_module
+from pytest_chatfake.transport.client.loops import new_event, running_framework
+from pytest_chatfake.transport.client.portal import Portal
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
 from .target_support import closed_at_the_end

@@ -13,8 +13,8 @@ from http.client import BadStatusLine, HTTPException, IncompleteRead, RemoteDisc
 import pytest
 import time_machine
 
-from pytest_chatfake.webhooks import http_client
-from pytest_chatfake.webhooks.http_client import HttpClient
+from pytest_chatfake.transport.client import http_client
+from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.webhooks.requests import Answer
 
 from .raw_server import OK, SECONDS, answers, keeps_alive, serving

@@ -12,8 +12,8 @@ import anyio
 import pytest
 import sniffio
 
-from pytest_chatfake.exceptions import ClosedError
-from pytest_chatfake.webhooks.worker import Worker
+from pytest_chatfake.base.errors import ClosedError
+from pytest_chatfake.transport.client.worker import Worker
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_trio
 from .target_support import sleep, working

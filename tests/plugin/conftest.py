@@ -2,7 +2,3 @@
 
 Otherwise a class that the package keeps from one run would meet another run's modules.
 """
-
-import pytest_chatfake.fake
-import pytest_chatfake.schema
-import pytest_chatfake.server.listener  # noqa: F401

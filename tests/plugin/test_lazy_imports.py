@@ -33,7 +33,7 @@ def test_only_the_plugin_is_imported_where_no_fixture_is_used(pytester: pytest.P
         def test_names_of_the_package_are_there_all_the_same():
             from pytest_chatfake import ChatFakeError
             assert issubclass(ChatFakeError, Exception)
-            assert "pytest_chatfake.fake" not in sys.modules
+            assert "pytest_chatfake.fake.fake" not in sys.modules
         """,
     )
     result.assert_outcomes(passed=2)
@@ -52,8 +52,8 @@ def test_a_test_in_process_imports_neither_a_listener_nor_models_nor_a_loop(
             message = chat_fake.send_text().deliver()
             chat_fake.assert_charged("0.05")
             assert {"pydantic", "pytest_httpserver", "asyncio"}.isdisjoint(sys.modules)
-            assert "pytest_chatfake.server.listener" not in sys.modules
-            assert "pytest_chatfake.schema" not in sys.modules
+            assert "pytest_chatfake.transport.server.listener" not in sys.modules
+            assert "pytest_chatfake.wire.models" not in sys.modules
         """,
     )
     result.assert_outcomes(passed=1)

@@ -9,7 +9,7 @@ SUITE = """
 
     import pytest
 
-    from pytest_chatfake.callsite import Line
+    from pytest_chatfake.base.calling_line import Line
 
     def test_a_refusal(chat_fake):
         chat_fake.send_text().fail().read()
@@ -29,7 +29,7 @@ SUITE = """
         chat_fake.send_text()
 
     def test_a_blocked_import(chat_fake, monkeypatch):
-        monkeypatch.setitem(sys.modules, "pytest_chatfake.schema", None)
+        monkeypatch.setitem(sys.modules, "pytest_chatfake.wire.models", None)
         chat_fake.send_text().fail().read()
 
     def test_a_bug_in_the_library_s_arms(chat_fake):
@@ -87,11 +87,11 @@ def test_a_fault_of_ours_that_ends_in_the_standard_library_is_ours(report: str) 
     shown = report.partition("_ test_a_bug_in_the_library_s_arms _")[2].partition("\n____")[0]
 
     assert "TypeError" in shown
-    assert "callsite.py" in shown
+    assert "calling_line.py" in shown
 
 
 def test_a_full_trace_is_full(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SUITE)
     result = pytester.runpytest(*OPTIONS, "--full-trace", "-k", "a_refusal")
 
-    result.stdout.fnmatch_lines(["*scenario.py*"])
+    result.stdout.fnmatch_lines(["*messages.py*"])

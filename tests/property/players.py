@@ -11,7 +11,7 @@ import time_machine
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, IllegalTransition
-from pytest_chatfake import exceptions as errors
+from pytest_chatfake.base import errors
 
 from .calls import Call, Resolver, model_call
 from .hands import Hands, moment

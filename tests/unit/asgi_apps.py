@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_chatfake.webhooks.asgi import AsgiDriver
+from pytest_chatfake.transport.client.asgi import AsgiDriver
 
 from .both_frameworks import in_asyncio
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 import trio
 
-from pytest_chatfake.webhooks.asgi import AsgiDriver
+from pytest_chatfake.transport.client.asgi import AsgiDriver
 from pytest_chatfake.webhooks.requests import Answer
 
 from .asgi_apps import JSON, finish, post, start

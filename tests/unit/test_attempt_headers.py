@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatfake.webhooks.headers import complete_headers
+from pytest_chatfake.transport.client.headers import complete_headers
 
 
 def test_host_comes_first_and_nothing_else_is_added():

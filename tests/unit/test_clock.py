@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks, agenda
+from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks
+from pytest_chatfake.engine import agenda
 
 from .table import START, frozen_fake
 

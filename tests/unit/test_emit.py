@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from pytest_chatfake import ChatFake, ClosedError, Naming
-from pytest_chatfake.schema import event_model
+from pytest_chatfake.wire.models import event_model
 
 from .listening import bodies, listening, snapshot, statuses, warned
 from .presence import SCHEMA

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_chatfake.transport.client.targets import answer_of
 from pytest_chatfake.webhooks.requests import Answer
-from pytest_chatfake.webhooks.targets import answer_of
 
 
 @pytest.mark.parametrize(

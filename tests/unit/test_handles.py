@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from pytest_chatfake import ChatFake, ChatMessageUpdated, Naming, PlatformError
 from pytest_chatfake.domain.schedule import Schedule
-from pytest_chatfake.schema import event_model
+from pytest_chatfake.wire.models import event_model
 
 from .listening import listening, statuses
 from .table import START, frozen_fake

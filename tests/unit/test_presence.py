@@ -17,7 +17,7 @@ import pydantic
 import pytest
 
 from pytest_chatfake import ChatFake, Naming
-from pytest_chatfake.schema import event_model
+from pytest_chatfake.wire.models import event_model
 
 from .presence import (
     CONVERSATION_FIELDS,

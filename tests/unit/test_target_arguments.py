@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatfake.webhooks.portal import Portal
-from pytest_chatfake.webhooks.targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
+from pytest_chatfake.transport.client.portal import Portal
+from pytest_chatfake.transport.client.targets import (
+    AsgiTarget,
+    HandlerTarget,
+    UrlTarget,
+    WsgiTarget,
+)
 
 
 @pytest.mark.parametrize(

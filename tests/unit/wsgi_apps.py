@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_chatfake.webhooks.wsgi import WsgiDriver
+from pytest_chatfake.transport.client.wsgi import WsgiDriver
 
 JSON = {"Content-Type": "application/json"}
 

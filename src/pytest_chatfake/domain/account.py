@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ..exceptions import ClosedError, IllegalTransition
+from ..base.errors import ClosedError, IllegalTransition
 from .conversations import Conversation, Conversations
 from .facts import Fact, Failure
 from .instants import stamp

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from ..base.views import View
 from .instants import instant
 from .money import EXACT, ZERO
-from .views import View
 
 if TYPE_CHECKING:
     from datetime import datetime

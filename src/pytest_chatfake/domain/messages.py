@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from ..exceptions import IllegalTransition
+from ..base.errors import IllegalTransition
 from .money import ZERO
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Webhooks (§4.2, §6): what is emitted, what is attempted, and where an attempt goes."""
+"""Events on their way: emitted, queued, attempted, tried again, signed, lost, and recorded."""

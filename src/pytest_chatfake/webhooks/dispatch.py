@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..config import Signer
+    from ..fake.config import Signer
     from .endpoints import Endpoint
     from .events import Event
 

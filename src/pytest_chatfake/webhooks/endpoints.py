@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..config import Signer
-    from .targets import Target
+    from ..fake.config import Signer
+    from ..transport.client.targets import Target
 
 __all__ = ["Endpoint"]
 

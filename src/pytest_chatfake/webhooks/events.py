@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from ..callsite import Line
+    from ..base.calling_line import Line
     from ..domain.ids import Ids
     from .endpoints import Endpoint
     from .requests import Answer

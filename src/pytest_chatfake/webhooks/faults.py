@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from ..occasions import Occasions
+from ..base.triggers import Occasions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import TypeAlias
 
-    from ..callsite import Line
-    from ..config import Signer
+    from ..base.calling_line import Line
     from ..domain.messages import MessageState
+    from ..fake.config import Signer
     from .dispatch import Dispatch
     from .endpoints import Endpoint
     from .events import Event

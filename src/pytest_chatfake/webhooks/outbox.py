@@ -14,29 +14,29 @@ from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
+from ..base.errors import UndeliveredWebhooks
 from ..domain.instants import MILLISECOND, SECOND
-from ..exceptions import UndeliveredWebhooks
-from ..wire import EventWriter, encode
+from ..wire.bodies import EventWriter, encode
 from .dispatch import Dispatch
 from .events import AttemptLog, EventLog
 from .faults import shaped, tampered
-from .forging import completed
 from .requests import Answer, WebhookRequest
 from .signing import sign
+from .synthetic import completed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TypeAlias
 
-    from ..callsite import Line
+    from ..base.calling_line import Line
     from ..domain.facts import Fact
     from ..domain.ids import Ids
     from ..domain.messages import MessageState
-    from ..engine import Engine
+    from ..engine.engine import Engine
     from .endpoints import Endpoint
     from .events import Event
     from .faults import Fault
-    from .forging import Edit
+    from .synthetic import Edit
 
 __all__ = ["Outbox"]
 

@@ -16,7 +16,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..config import Signer
+    from ..fake.config import Signer
     from .requests import WebhookRequest
 
 __all__ = ["HmacSigner", "StandardWebhooksSigner", "sign"]

@@ -1,0 +1,130 @@
+"""What falls due as time goes on: run one after another, each at its own moment."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from ..base.errors import ClockError
+from ..domain.instants import nanoseconds, stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from ..domain.schedule import Schedule
+    from ..fake.clock import ProcessTime
+
+__all__ = ["LAST", "Agenda"]
+
+#: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
+LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
+
+#: What one move of time may find due beyond what was planned when it began.
+_MAX_DUE: Final = 100_000
+
+
+class Agenda:
+    """Runs what is planned when process time gets there, whoever moves it.
+
+    Args:
+        schedule: What is planned.
+        time: The time of the process.
+        lock: Held while something runs; who holds it may look at the schedule.
+    """
+
+    def __init__(
+        self, schedule: Schedule, time: ProcessTime, lock: AbstractContextManager[object]
+    ) -> None:
+        self._schedule = schedule
+        self._time = time
+        self._lock = lock
+        self._ran = 0
+
+    def next_due(self) -> int | None:
+        """When something is due next, in nanoseconds; None if nothing is planned."""
+        with self._lock:  # to look takes out what was cancelled
+            return self._schedule.next_due
+
+    def is_due(self) -> bool:
+        """Whether something is due now."""
+        with self._lock:
+            return self._schedule.is_due(self._time.read())
+
+    def catch_up(self) -> None:
+        """Run all that is due, without attempts: these are only queued.
+
+        For whoever must not attempt: a request to the fake, a receiver that calls back.
+        """
+        while self._run(self._time.read()):
+            pass
+
+    # Steps: state changes up to each yield, and attempts are made at it
+
+    def settling(self) -> Iterator[None]:
+        """Run what is due now, one thing after another."""
+        limit = self._limit()
+        while self._run(self._time.read()):
+            yield
+            self._refuse_endless(limit)
+
+    def moving(self, by: int | None, to: int | None) -> Iterator[None]:
+        """Move time from one due moment to the next, and to its end; in nanoseconds.
+
+        Args:
+            by: A length, or
+            to: a moment.
+
+        Raises:
+            ClockError: It would go back, or past the calendar; or what falls due never ends.
+        """
+        now = self._time.read()
+        target = now + by if by is not None else to
+        assert target is not None
+        if target > LAST:
+            raise ClockError(
+                f"time can't be moved past {stamp(LAST)}, because the calendar ends soon after"
+            )
+        if target < now:
+            raise ClockError(
+                f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
+            )
+        limit = self._limit()
+        while self._run_on_the_way(target):
+            yield
+            self._refuse_endless(limit)
+        self._time.forward(target)
+
+    def _run_on_the_way(self, target: int) -> bool:
+        """Move time to the next moment at which something is due, and run it at that moment."""
+        with self._lock:
+            due = self._schedule.next_due
+            if due is None or due > target:
+                return False
+            self._time.forward(due)
+            return self._run_next(due)
+
+    def _run(self, now: int) -> bool:
+        """Run the next thing that is due at ``now``, at its own moment; False if there is none."""
+        with self._lock:
+            return self._run_next(now)
+
+    def _run_next(self, now: int) -> bool:
+        item = self._schedule.pop_due(now)
+        if item is None:
+            return False
+        due, work = item
+        self._ran += 1
+        work(due)
+        return True
+
+    def _limit(self) -> int:
+        return self._ran + len(self._schedule) + _MAX_DUE
+
+    def _refuse_endless(self, limit: int) -> None:
+        if self._ran > limit:  # whoever ran it: a receiver that calls back runs what is due, too
+            raise ClockError(
+                f"time stands at {stamp(self._time.read())}: {_MAX_DUE} things fell due beyond "
+                f"those that were planned, so each seems to plan another. Does the receiver send "
+                f"a message whenever an attempt is made again?"
+            )

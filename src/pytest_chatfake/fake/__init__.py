@@ -1,0 +1,1 @@
+"""What a test holds: the fake, messages, conversations, the clock, webhooks, expectations."""

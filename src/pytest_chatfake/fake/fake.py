@@ -1,0 +1,303 @@
+"""The fake: what a test holds. It puts the parts together and has no rule of its own."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from ..base.views import View
+from ..domain.ids import derived_key
+from ..domain.ledger import Balance, LedgerEntry
+from ..domain.money import amount as exact
+from ..engine.engine import Engine
+from ..engine.plan import Performing
+from ..http_api.account import AccountApi
+from ..http_api.routes import Route
+from ..http_api.service import Service
+from ..report.teardown import complain
+from ..transport.client.portal import Portal
+from .clock import Clock
+from .config import ChatFakeConfig
+from .expectations import Expectations
+from .messages import Conversation, Message
+from .sending import Sending
+from .webhooks import Webhooks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
+    from wsgiref.types import WSGIApplication
+
+    from ..domain.account import Change
+    from ..domain.money import Money
+    from ..transport.server.listener import Listener
+    from ..webhooks.events import Event
+
+__all__ = ["ChatFake"]
+
+_V = TypeVar("_V", bound="Callable[..., Any]")
+
+#: Behind every fake of the process that is not given another; the plugin holds it for its session.
+service = Service()
+
+_fakes = itertools.count(1)
+
+
+class ChatFake(Sending, Expectations):
+    """An in-process fake of the messaging service.
+
+    Under pytest, the ``chat_fake`` fixture gives one to every test. Elsewhere it is a context
+    manager::
+
+        with ChatFake(price="0.10") as fake:
+            fake.send_text("Hello").deliver()
+
+    Args:
+        config: The configuration; or leave it out and give its fields.
+        **fields: Fields of :class:`~pytest_chatfake.ChatFakeConfig`.
+
+    Attributes:
+        config: The configuration.
+        clock: Moves time.
+        webhooks: Connects endpoints, and shows what was attempted.
+        api: What was asked of the HTTP API, and its bad days.
+
+    Raises:
+        TypeError: There is no such field, or a value is of the wrong kind.
+        ValueError: A value is out of range, or another fake that lives has the API key.
+    """
+
+    def __init__(self, config: ChatFakeConfig | None = None, /, **fields: Any) -> None:
+        config = ChatFakeConfig.of(**fields) if config is None else config.replace(**fields)
+        self.config = config
+        seed = config.seed or "pytest-chatfake"
+        self._engine = Engine(config, config.mode or "sync", seed)
+        self.clock = Clock(self._engine)
+        self._portal = Portal()
+        self.webhooks = Webhooks(self._engine, self._portal)
+        self.api = AccountApi(self._engine, config.api_key or derived_key(f"{seed} {next(_fakes)}"))
+        self._recipients = {}
+        self._default_price = self._price(config.price)
+        service.open(self.api)
+        service.hold()
+        try:
+            if config.webhook_url is not None:
+                self.webhooks.connect(config.webhook_url)
+        except BaseException:
+            self._shut()
+            raise
+
+    def __repr__(self) -> str:
+        state = "closed" if self._engine.closed else self._engine.mode
+        return f"<ChatFake {state}, {len(self._engine.account.messages)} messages>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if exc_value is None:
+            self.close()
+        else:  # the block's own error is what counts
+            self._shut()
+
+    # What happened so far
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The messages, in the order in which they were accepted or rejected."""
+        self._engine.look()
+        engine = self._engine
+        return View(engine.account.messages, lambda message: Message(engine, message))
+
+    @property
+    def conversations(self) -> Sequence[Conversation]:
+        """The conversations, in the order in which they were begun."""
+        self._engine.look()
+        with self._engine.lock:
+            records = list(self._engine.account.conversations)
+        return tuple(Conversation(self._engine, record) for record in records)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The events that were emitted, whoever listened, in order (§6)."""
+        self._engine.look()
+        return View(self._engine.outbox.events)
+
+    @property
+    def ledger(self) -> Sequence[LedgerEntry]:
+        """The entries of the ledger, in order; the balances are their sums."""
+        self._engine.look()
+        return self._engine.account.ledger.entries
+
+    def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
+        """Return the message of that id.
+
+        Raises:
+            KeyError: There is none.
+        """
+        self._engine.look()
+        message = self._engine.account.find(id)
+        if message is None:
+            raise KeyError(f"there is no message {id!r}")
+        return Message(self._engine, message)
+
+    # Money
+
+    @property
+    def balance(self) -> Balance:
+        """What is available, held and charged now, in exact decimals (§2.1, §3 rule 5)."""
+        self._engine.look()
+        with self._engine.lock:
+            ledger = self._engine.account.ledger
+            return Balance(ledger.available, ledger.held, ledger.charged, self.config.currency)
+
+    def top_up(self, amount: Money) -> Performing:
+        """Add to the balance (assumed).
+
+        Args:
+            amount: More than 0: a ``Decimal``, an ``int`` or a text.
+
+        Raises:
+            TypeError: The amount is of the wrong kind.
+            ValueError: It is not above 0.
+        """
+        value = exact(amount, "the amount to top up")
+        if not value:
+            raise ValueError("the amount to top up must be more than 0")
+        return self._perform("top_up()", lambda account, now: account.top_up(value, now))
+
+    def set_balance(self, available: Money) -> Performing:
+        """Make what is available exactly that much, by an adjustment (assumed).
+
+        Args:
+            available: 0 or more: a ``Decimal``, an ``int`` or a text.
+
+        Raises:
+            TypeError: The amount is of the wrong kind.
+            ValueError: It is negative or not finite.
+        """
+        value = exact(available, "the balance")
+        return self._perform("set_balance()", lambda account, now: account.set_balance(value, now))
+
+    def _perform(self, what: str, change: Change) -> Performing:
+        self._engine.perform(what, change)
+        return Performing(self._engine)
+
+    # Flow
+
+    def settle(self) -> Performing:
+        """Perform what is planned, run what is due now, attempt what is queued."""
+        return self._engine.settle()
+
+    def reset(self) -> Performing:
+        """Begin as new: no messages, the opening balance, ids from the start.
+
+        Endpoints and routes stay; recipients, faults and records go, a receiver's too.
+        """
+
+        def forget() -> None:
+            self.api._forget()
+            self.webhooks._forget()
+            self._recipients.clear()
+
+        return self._engine.reset(forget)
+
+    # The HTTP API (§4, §5)
+
+    @property
+    def api_key(self) -> str:
+        """The account's key, for the ``X-API-Key`` header (§5)."""
+        return self.api._key
+
+    def rotate_key(self) -> str:
+        """Give the account another key and return it; the old one gets 401 from now on (§5)."""
+        self._engine.refuse_closed()
+        service.rekey(self.api, derived_key(f"{self._engine.seed} {next(_fakes)}"))
+        return self.api._key
+
+    @property
+    def base_url(self) -> str:
+        """Where the HTTP API listens, ``http://127.0.0.1:<port>``; its first use starts it."""
+        self._engine.refuse_closed()
+        return service.url
+
+    @property
+    def wsgi_app(self) -> WSGIApplication:
+        """The same HTTP API as a WSGI app, without a socket."""
+        return service.wsgi_app
+
+    @property
+    def http(self) -> Listener:
+        """The pytest-httpserver server behind :attr:`base_url`, for handlers of your own."""
+        self._engine.refuse_closed()
+        _ = service.url
+        return service.listener
+
+    def route(
+        self, path: str, methods: Iterable[str] = ("POST",), *, webhooks_first: bool = False
+    ) -> Callable[[_V], _V]:
+        """Decorate a function that answers an endpoint of your own, behind the key check.
+
+        The service's description has no send endpoint, yet every client calls one: write it here.
+        The function takes werkzeug's ``Request`` (and the path's variables) and returns a
+        ``Response``, a dict, or a dict and a status. Of two that answer the same request, the last
+        one does.
+
+        Args:
+            path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
+            methods: The methods that it answers.
+            webhooks_first: Whether the events that it causes are attempted before its answer
+                leaves: the race that a fast service wins. Otherwise the test's next verb,
+                assertion or ``settle()`` attempts them.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: The path is none, or the service's own.
+        """
+        self._engine.refuse_closed()
+
+        def add(view: _V) -> _V:
+            if not callable(view):
+                raise TypeError(f"route() decorates a function, not {view!r}")
+            if inspect.iscoroutinefunction(view):
+                raise TypeError("route() decorates a plain function: write `def`, not `async def`")
+            self.api._routes.add(path, methods, Route(path, view, webhooks_first))
+            return view
+
+        return add
+
+    # The end
+
+    def close(self) -> None:
+        """End the fake: its key gets 401, connections close, time is given back.
+
+        Twice does no harm.
+
+        Raises:
+            NotAwaited: Async mode: steps were never awaited.
+            Exception: What a user route raised and nobody has met yet.
+        """
+        if self._engine.closed:
+            return
+        try:
+            complain(self)
+        finally:
+            self._shut()
+
+    def _shut(self) -> None:
+        if self._engine.closed:
+            return
+        self._engine.closed = True
+        service.close(self.api)
+        with ExitStack() as stack:  # each of them, whatever the others do
+            stack.callback(service.release)
+            stack.callback(self._engine.time.stop)
+            stack.callback(self._portal.close)
+            stack.callback(self._engine.outbox.close)

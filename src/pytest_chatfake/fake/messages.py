@@ -1,0 +1,371 @@
+"""The handles that a test holds: they know whom they are about, call verbs, and hold no rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from ..base.arguments import text, whole
+from ..base.errors import NotAwaited
+from ..domain.facts import Failure, PlatformError
+from ..domain.instants import instant
+from ..domain.messages import CATALOGUE
+from ..domain.money import amount
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from datetime import datetime
+    from decimal import Decimal
+
+    from ..domain.account import Account, Change, Draft
+    from ..domain.conversations import Conversation as ConversationRecord
+    from ..domain.conversations import ConversationState
+    from ..domain.facts import Fact
+    from ..domain.messages import MessageState
+    from ..domain.money import Money
+    from ..engine.engine import Engine
+    from ..webhooks.events import Event
+
+__all__ = ["Conversation", "Message", "Recipient", "Submission"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A person who gets messages, as ``chat_fake.recipient()`` returned it.
+
+    Attributes:
+        address: Where messages go.
+        devices: How many devices the person uses; ``deliver()`` reaches all of them (§3).
+        read_receipts: Whether the service learns of reading (§3 rule 3).
+    """
+
+    address: str
+    devices: int = 1
+    read_receipts: bool = True
+
+    def __post_init__(self) -> None:
+        text(self.address, "a recipient's address")
+        whole(self.devices, "devices", 1)
+        if not isinstance(self.read_receipts, bool):
+            raise TypeError(f"read_receipts must be True or False, not {self.read_receipts!r}")
+
+
+class Conversation:
+    """A conversation: a 24-hour session that starts at its first delivery (§1, §2.4)."""
+
+    __slots__ = ("_engine", "_record")
+
+    def __init__(self, engine: Engine, record: ConversationRecord) -> None:
+        self._engine = engine
+        self._record = record
+
+    def __repr__(self) -> str:
+        return f"<Conversation {self.id}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Conversation) and self._record is other._record
+
+    def __hash__(self) -> int:
+        return hash(self._record.id)
+
+    @property
+    def id(self) -> str:
+        """Its identifier, a hex string."""
+        return self._record.id
+
+    @property
+    def origin_type(self) -> str:
+        """For example ``marketing``."""
+        return self._record.origin_type
+
+    @property
+    def recipient(self) -> str:
+        """The address of the person that it was begun with."""
+        return self._record.recipient
+
+    @property
+    def state(self) -> ConversationState:
+        """``"pending"`` until the first delivery, ``"open"`` for 24 hours, then ``"expired"``."""
+        self._engine.look()
+        return self._record.state(self._engine.time.read())
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When its session started: aware, UTC; None while it is pending."""
+        self._engine.look()
+        return _instant(self._record.started_at)
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When its session is over: aware, UTC; None while it is pending."""
+        self._engine.look()
+        return _instant(self._record.expires_at)
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """Its messages, in the order in which they were sent."""
+        self._engine.look()
+        return tuple(
+            Message(self._engine, message)
+            for message in self._engine.account.messages
+            if message.conversation is self._record
+        )
+
+
+class Message:
+    """A message, and what the person at the other end does with it.
+
+    Each verb returns the message, so that verbs chain. In async mode a chain needs ``await`` in
+    front of it, and gives the message.
+    """
+
+    __slots__ = ("_engine", "_message")
+
+    def __init__(self, engine: Engine, message: MessageState) -> None:
+        self._engine = engine
+        self._message = message
+
+    def __repr__(self) -> str:
+        message = self._message
+        return f"<Message {message.id or '(not sent yet)'} {message.state}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self._message is other._message
+
+    def __hash__(self) -> int:
+        return hash(id(self._message))
+
+    def __await__(self) -> Generator[Any, Any, Self]:
+        yield from self._engine.performer.perform(self._message).__await__()
+        return self
+
+    # What happens to it (§3)
+
+    def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
+        """Let it reach the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
+
+        The first delivery of a conversation starts its 24 hours and is charged (§1).
+
+        Args:
+            devices: How many; None: all of the recipient's that do not have it yet.
+            price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or
+                a text. Only a delivery that is charged uses it.
+
+        Raises:
+            IllegalTransition: Its status does not allow it.
+            TypeError: The number or the price is of the wrong kind.
+            ValueError: The number or the price is out of range.
+        """
+        count = None if devices is None else whole(devices, "devices", 1)
+        final = None if price is None else amount(price, "price")
+        message = self._message
+        return self._do(
+            "deliver()", lambda account, now: account.deliver(message, count, final, now)
+        )
+
+    def read(self) -> Self:
+        """Let the person read it: a ``read`` event (§3).
+
+        A message that was not delivered before is delivered and read at once, and has no
+        ``delivered`` event. A person without read receipts reads unseen (§3 rule 3).
+
+        Raises:
+            IllegalTransition: Its status does not allow it.
+        """
+        message = self._message
+        return self._do("read()", lambda account, now: account.read(message, now))
+
+    def fail(
+        self,
+        code: str = "131026",
+        message: str | None = None,
+        platform_error: bool | PlatformError = True,
+    ) -> Self:
+        """Let it fail after it was sent: a ``failed`` event; what was held comes back (§3).
+
+        Args:
+            code: The error code; ``131026`` and ``100`` are described (§7.2).
+            message: The ``errorMessage``; needed for any other code.
+            platform_error: Whether the event carries ``chatApiError``, or what it carries (§2.5).
+
+        Raises:
+            IllegalTransition: Its status does not allow it.
+            TypeError: An argument is of the wrong kind.
+            ValueError: The code is not described, and no message is given.
+        """
+        failure = _failure(code, message, platform_error)
+        state = self._message
+        return self._do("fail()", lambda account, now: (account.fail(state, failure, now),))
+
+    def _do(self, what: str, change: Change) -> Self:
+        self._engine.perform(what, change, self._message)
+        return self
+
+    # What is known of it
+
+    def _look(self) -> MessageState:
+        self._engine.look()
+        if not self._message.number:
+            raise NotAwaited(
+                "this message was never sent: its step was dropped, because an earlier one failed "
+                "or was cancelled"
+            )
+        return self._message
+
+    @property
+    def id(self) -> str:
+        """The service's identifier (§2.3)."""
+        return self._look().id
+
+    @property
+    def chat_message_id(self) -> str:
+        """The platform's identifier, ``wamid....`` (§2.3)."""
+        return self._look().chat_message_id
+
+    @property
+    def body(self) -> str:
+        """Its text."""
+        return self._message.body
+
+    @property
+    def to(self) -> str:
+        """The recipient's address."""
+        return self._message.recipient
+
+    @property
+    def status(self) -> str:
+        """``"sent"``, ``"delivered"``, ``"read"`` or ``"failed"`` (§3)."""
+        state = self._look().state
+        return "sent" if state == "dropped" else state
+
+    @property
+    def dropped(self) -> bool:
+        """Whether it stayed sent for 30 days and was dropped (§3 rule 5)."""
+        return self._look().state == "dropped"
+
+    @property
+    def total_price(self) -> Decimal:
+        """The estimate while it is sent, the final price afterwards (§2.3)."""
+        return self._look().total_price
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """Its conversation; None if it failed before it was sent."""
+        record = self._look().conversation
+        return None if record is None else Conversation(self._engine, record)
+
+    @property
+    def origin_type(self) -> str | None:
+        """The origin type of its conversation."""
+        conversation = self.conversation
+        return None if conversation is None else conversation.origin_type
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """Its events so far, in order."""
+        self._look()
+        return tuple(self._engine.outbox.events_of(self._engine.own(self).id))
+
+    @property
+    def charged(self) -> Decimal:
+        """What was charged for it."""
+        return self._look().charged
+
+    @property
+    def held(self) -> Decimal:
+        """What is held for it now."""
+        return self._look().held
+
+
+class Submission:
+    """A message that was submitted, and that the service has neither taken nor turned down yet."""
+
+    __slots__ = ("_draft", "_engine", "_message")
+
+    def __init__(self, engine: Engine, message: MessageState, draft: Draft) -> None:
+        self._engine = engine
+        self._message = message
+        self._draft = draft
+
+    def __repr__(self) -> str:
+        return f"<Submission {self._message.state}>"
+
+    def accept(self) -> Message:
+        """Take it and send it: a ``sent`` event, and money is held (§3).
+
+        Raises:
+            IllegalTransition: It was accepted or rejected already, or the conversation's session
+                is over.
+            TypeError: Its price function returned no amount.
+            ValueError: The amount is out of range, or the conversation has another origin type.
+            ClosedError: The conversation was begun before the fake was reset.
+        """
+        return self._decide("accept()", self._accept)
+
+    def _accept(self, account: Account, now: int) -> tuple[Fact]:
+        return (account.accept(self._message, self._draft, now),)
+
+    def _decide(self, what: str, change: Change) -> Message:
+        self._engine.perform(what, change, self._message)
+        return Message(self._engine, self._message)
+
+    def reject(
+        self,
+        code: str = "100",
+        message: str | None = None,
+        platform_error: bool | PlatformError = False,
+    ) -> Message:
+        """Turn it down: a ``failed`` event, before anything was sent (§3 rule 4).
+
+        Args:
+            code: The error code; ``100`` and ``131026`` are described (§7.2).
+            message: The ``errorMessage``; needed for any other code.
+            platform_error: Whether the event carries ``chatApiError``, or what it carries (§2.5).
+
+        Raises:
+            IllegalTransition: It was accepted or rejected already.
+            TypeError: An argument is of the wrong kind.
+            ValueError: The code is not described, and no message is given.
+        """
+        failure = _failure(code, message, platform_error)
+        state = self._message
+        return self._decide("reject()", lambda account, now: (account.reject(state, failure, now),))
+
+
+def _failure(code: object, message: object, platform_error: object) -> Failure:
+    code = text(code, "code")
+    if message is None:
+        if code not in CATALOGUE:
+            known = ", ".join(map(repr, CATALOGUE))
+            raise ValueError(
+                f"the code {code!r} is not described: give its message=. Described are {known}."
+            )
+        message = CATALOGUE[code]
+    message = text(message, "message")
+    if platform_error is True:
+        platform_error = PlatformError(
+            message=f"(#{code}) {message}",
+            type="PlatformException",
+            code=code,
+            trace_id=f"trace-{code}",
+            details=_DETAILS.get(code, message),
+        )
+    elif platform_error is False:
+        platform_error = None
+    elif not isinstance(platform_error, PlatformError):
+        raise TypeError(
+            f"platform_error must be True, False or PlatformError(...), not {platform_error!r}"
+        )
+    return Failure(code, message, platform_error)
+
+
+#: What ``error_data.details`` says of the described codes (assumed: our words).
+_DETAILS = {
+    "131026": "The recipient cannot receive this message: the number is not registered, "
+    "or its client is out of date.",
+    "100": "A parameter of the request is not valid.",
+}
+
+
+def _instant(moment: int | None) -> datetime | None:
+    return None if moment is None else instant(moment)

@@ -1,0 +1,173 @@
+"""Events held back, to be released in any order."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import TracebackType
+
+    from ..engine.engine import Engine
+    from ..engine.plan import Performing
+    from ..webhooks.dispatch import Dispatch
+    from ..webhooks.events import Event
+
+__all__ = ["Paused"]
+
+_ORDERS = ("emitted", "reversed", "shuffled")
+
+
+class Paused:
+    """The queue of a ``with fake.webhooks.paused() as queue:`` block.
+
+    Its events, in the order in which they were emitted; ``len(queue)``, ``queue[0]`` and iteration
+    work as for a list. A duplicated event is there twice.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._held: list[Dispatch] = []
+        self._entered = False
+
+    def __repr__(self) -> str:
+        return f"<Paused with {len(self._held)} events>"
+
+    # As a sequence
+
+    def __len__(self) -> int:
+        self._engine.look()
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Event]:
+        self._engine.look()
+        return iter([dispatch.event for dispatch in self._held])
+
+    def __getitem__(self, index: int) -> Event:
+        self._engine.look()
+        return self._held[index].event
+
+    # Releasing
+
+    def release(
+        self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
+    ) -> Performing:
+        """Attempt what is held back. Events that follow are held back again.
+
+        Args:
+            order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: those
+                events are attempted in that order, and the others stay.
+            seed: What ``"shuffled"`` shuffles by; None: the fake's own seed. The same seed and
+                the same number of events always give the same order.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            TypeError: The order is of the wrong kind.
+            ValueError: There is no such order, or an index is there twice.
+            IndexError: There is no event of that index.
+        """
+        order = self._checked(order)
+        if not self._entered:
+            raise RuntimeError("nothing is held back: write `with webhooks.paused() as queue:`")
+
+        def run() -> Iterator[None]:
+            with self._engine.lock:
+                self._let_out(self._indices(order, seed))
+            yield
+
+        return self._engine.step("release()", run)
+
+    def _checked(self, order: str | Iterable[Any]) -> str | list[int]:
+        if isinstance(order, str):
+            if order not in _ORDERS:
+                choices = ", ".join(map(repr, _ORDERS))
+                raise ValueError(
+                    f"order must be one of {choices} or a list of indices, not {order!r}"
+                )
+            return order
+        try:
+            indices = list(order)
+        except TypeError:
+            raise TypeError(f"order must be text or a list of indices, not {order!r}") from None
+        if not all(isinstance(i, int) and not isinstance(i, bool) for i in indices):
+            raise TypeError(f"order must be a list of whole numbers, not {order!r}")
+        if len(set(indices)) != len(indices):
+            raise ValueError(f"order has an index twice: {order!r}")
+        return indices
+
+    def _indices(self, order: str | list[int], seed: int | str | None) -> list[int]:
+        everything = list(range(len(self._held)))
+        if order == "reversed":
+            everything.reverse()
+        elif order == "shuffled":
+            random.Random(self._engine.seed if seed is None else seed).shuffle(everything)  # noqa: S311 - repeatable, not secret
+        elif not isinstance(order, str):
+            wrong = [index for index in order if not 0 <= index < len(everything)]
+            if wrong:
+                raise IndexError(
+                    f"there is no event {wrong[0]} in the queue: it holds {len(everything)}, "
+                    f"counted from 0"
+                )
+            return order
+        return everything
+
+    def _let_out(self, indices: list[int]) -> None:
+        for index in indices:
+            self._held[index].due = None  # it is attempted now, whenever it was due
+        self._engine.outbox.queue.extend(self._held[index] for index in indices)
+        released = set(indices)
+        self._held[:] = [one for i, one in enumerate(self._held) if i not in released]
+
+    # The block
+
+    def _begin(self) -> Iterator[None]:
+        outbox = self._engine.outbox
+        yield  # what was queued before is attempted before
+        if outbox.paused is not None:
+            raise RuntimeError("webhooks are paused already: release that queue first")
+        outbox.paused = self._held
+
+    def _end(self) -> Iterator[None]:
+        self._resume()
+        yield
+
+    def _resume(self) -> None:
+        outbox = self._engine.outbox
+        with self._engine.lock:
+            if outbox.paused is self._held:
+                outbox.paused = None
+            self._let_out(list(range(len(self._held))))
+
+    def __enter__(self) -> Self:
+        self._engine.refuse_mode("sync", "with", "async with")
+        self._entered = True
+        self._engine.step("paused()", self._begin)
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._engine.step("release()", self._end)
+
+    async def __aenter__(self) -> Self:
+        self._engine.refuse_mode("async", "async with", "with")
+        self._entered = True
+        await self._engine.step("paused()", self._begin)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            await self._engine.step("release()", self._end)
+        finally:
+            self._resume()  # even if a step before it was refused, and this one dropped

@@ -1,0 +1,92 @@
+"""A receiver for tests that have no app of their own."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ..base.arguments import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..engine.engine import Engine
+    from ..webhooks.endpoints import Endpoint
+    from ..webhooks.events import Event
+    from ..webhooks.requests import WebhookRequest
+    from .messages import Message
+
+__all__ = ["Receiver"]
+
+
+class Receiver:
+    """Takes webhooks, records them, and answers 200 unless it is told otherwise.
+
+    Attributes:
+        endpoint: Its endpoint at the fake.
+    """
+
+    endpoint: Endpoint
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._requests: list[WebhookRequest] = []
+        self._answers: list[int] = []
+
+    def __repr__(self) -> str:
+        return f"<Receiver of {len(self._requests)} webhooks>"
+
+    def __call__(self, request: WebhookRequest) -> int:
+        """Take a webhook."""
+        with self._lock:
+            self._requests.append(request)
+            return self._answers.pop(0) if self._answers else 200
+
+    def _forget(self) -> None:
+        """Forget what it got and what it was to answer."""
+        with self._lock:
+            self._requests.clear()
+            self._answers.clear()
+
+    @property
+    def requests(self) -> Sequence[WebhookRequest]:
+        """What it got, attempt by attempt, in order.
+
+        Raises:
+            NotAwaited: Async mode: steps are pending.
+        """
+        self._engine.look()
+        return tuple(self._requests)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The events of :attr:`requests`: one that came twice is there twice."""
+        return tuple(request.event for request in self.requests)
+
+    def statuses(self, message: Message) -> list[str]:
+        """Return the statuses that it was told of a message, in the order in which they came.
+
+        Args:
+            message: A message of the same fake.
+        """
+        self._engine.own(message)
+        return [event.status for event in self.events if event.message_id == message.id]
+
+    def respond(self, status: int, times: int = 1) -> None:
+        """Answer the next webhooks with this status, then 200 again.
+
+        Called more than once, the answers follow each other.
+
+        Args:
+            status: From 200 to 599.
+            times: How many webhooks; at least 1.
+
+        Raises:
+            TypeError: One of them is no integer.
+            ValueError: One of them is out of range.
+        """
+        whole(status, "status", 200, 599)
+        whole(times, "times", 1)
+        with self._lock:
+            self._answers += [status] * times

@@ -1,0 +1,1 @@
+"""The service over HTTP: accounts by their keys, the balance, routes, faults, the request log."""

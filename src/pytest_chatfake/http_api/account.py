@@ -1,0 +1,264 @@
+"""``fake.api``: one account's side of the HTTP API: its answers, its log, its bad days."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from werkzeug.exceptions import HTTPException
+
+from ..base.arguments import text, whole
+from ..base.calling_line import calling_line
+from ..domain.instants import SECOND
+from ..domain.instants import duration as nanoseconds_of
+from ..domain.money import EXACT
+from ..transport.server.replies import Reply, error_reply, server_error
+from ..wire.bodies import balance_body
+from .faults import ApiFault, rate_limited
+from .request_log import ApiRequest, tail
+from .routes import BALANCE_PATH, Route, Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import timedelta
+
+    from werkzeug import Request, Response
+
+    from ..engine.engine import Engine
+    from .faults import ApiFaultKind, Damage
+
+__all__ = ["AccountApi"]
+
+
+#: The longest real wait that a declared delay may ask for.
+_MAX_DELAY = 60
+
+
+class AccountApi:
+    """``fake.api``: what was asked of the API, and its bad days.
+
+    A fault concerns balance queries with the fake's key: from the ``start``-th on (1 is the
+    next), ``times`` times (None: until it is removed). Several at once work together: the first
+    that answers wins, delays add up.
+
+    The service's description has one error, 401 (§7.1). All else that can go wrong here is assumed.
+    """
+
+    def __init__(self, engine: Engine, key: str) -> None:
+        self._engine = engine
+        self._set_key(key)
+        self._log: list[ApiRequest] = []
+        self._routes = Routes()
+        self._faults: list[ApiFault] = []
+        self._past_faults: list[ApiFault] = []
+
+    @property
+    def requests(self) -> Sequence[ApiRequest]:
+        """What was asked so far, in order: every request with this fake's key, or with nobody's."""
+        self._engine.look()
+        return tuple(self._log)
+
+    def _forget(self) -> None:
+        """Forget what was asked, and remove the faults."""
+        self._log.clear()
+        self._faults.clear()
+        self._past_faults.clear()
+
+    def _set_key(self, key: str) -> None:
+        """Go by another key."""
+        self._key = key
+        self._tail = tail(key)
+
+    def _record(self, method: str, path: str, key: str | None, status: int) -> None:
+        """Record a request that was not a balance query with the right key."""
+        shown, accepted = tail(key), key == self._key
+        self._log.append(
+            ApiRequest(method, path, shown, accepted, status, self._engine.time.read())
+        )
+
+    # Answers
+
+    def _balance(self, method: str = "GET") -> Reply:
+        """Answer a balance query that came with the right key (§4.1)."""
+        engine = self._engine
+        config = engine.config
+        engine.agenda.catch_up()
+        with engine.lock:
+            ledger = engine.account.ledger
+            value = ledger.available
+            if config.balance_amount == "total":
+                value = EXACT.add(value, ledger.held)
+            reply = Reply(200, balance_body(value, config.currency))
+            now = engine.time.read()
+            if self._faults:
+                reply = self._damaged(reply, now)
+        status = None if reply.disconnect else reply.status
+        self._log.append(ApiRequest(method, BALANCE_PATH, self._tail, True, status, now))
+        return reply
+
+    def _damaged(self, reply: Reply, now: int) -> Reply:
+        delay = 0.0
+        for fault in [one for one in self._faults if one._meet()]:  # each counts every query
+            damaged = fault._damage(reply, now)
+            if damaged is None:
+                fault.remove()
+                continue
+            fault._fire()
+            if damaged.delay:
+                delay += damaged.delay
+            else:
+                return damaged._replace(delay=delay)
+        return reply._replace(delay=delay)
+
+    def _call(self, route: Route, request: Request, variables: dict[str, Any]) -> Response | Reply:
+        """Answer with a route of the user's. Its error is a 500, and comes back in the test."""
+        try:
+            with self._engine.answering():
+                response = route.answer(request, variables)
+        except HTTPException as error:  # abort(422), or a body that is no JSON
+            return error.get_response(request.environ)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # pytest.fail() is no Exception
+            self._engine.errors.append(error)
+            return server_error(error)
+        if route.webhooks_first:
+            try:
+                self._engine.attempt_now()
+            except Exception as error:  # a receiver's, which is no failure of the route
+                self._engine.errors.append(error)
+        return response
+
+    # Faults
+
+    def fail(
+        self,
+        status: int = 503,
+        *,
+        code: str | None = None,
+        message: str | None = None,
+        body: str | bytes | None = None,
+        times: int | None = 1,
+        start: int = 1,
+    ) -> ApiFault:
+        """Let balance queries fail.
+
+        Args:
+            status: The status of the answer.
+            code: ``error.code``; by default the status's name, as ``SERVICE_UNAVAILABLE``.
+            message: ``error.message``; by default the same.
+            body: The exact body, in place of the error body of §7.1.
+            times: How often; None: until it is removed.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, or ``body`` is given with the other two.
+        """
+        whole(status, "status", 200, 599)
+        if body is not None:
+            if code is not None or message is not None:
+                raise ValueError("give code= and message=, or the whole body=, not both")
+            if not isinstance(body, (str, bytes)):
+                raise TypeError(f"body must be text or bytes, not {body!r}")
+            reply = Reply(status, body.encode() if isinstance(body, str) else body)
+        else:
+            code = _code_of(status) if code is None else text(code, "code")
+            reply = error_reply(status, code, code if message is None else text(message, "message"))
+        return self._add("fail", lambda _, __: reply, times, start)
+
+    def delay(
+        self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
+    ) -> ApiFault:
+        """Let balance queries be slow: so many real seconds over a socket, none in process.
+
+        Args:
+            duration: How long each answer waits; at most a minute.
+            times: How often; None: until it is removed.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
+        """
+        seconds = nanoseconds_of(duration, "duration") / SECOND
+        if not 0 < seconds <= _MAX_DELAY:
+            raise ValueError(f"duration must be over 0 and at most {_MAX_DELAY} s, not {seconds:g}")
+        return self._add("delay", lambda reply, _: reply._replace(delay=seconds), times, start)
+
+    def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
+        """Let the connection be closed without an answer. In process: ``ConnectionResetError``.
+
+        Args:
+            times: How often; None: until it is removed.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
+        """
+        return self._add(
+            "disconnect", lambda reply, _: reply._replace(disconnect=True), times, start
+        )
+
+    def truncate(
+        self, length: int | None = None, *, times: int | None = 1, start: int = 1
+    ) -> ApiFault:
+        """Let the body be cut off after so many bytes, though the headers promise all of it.
+
+        Args:
+            length: How many bytes arrive; None: half of them.
+            times: How often; None: until it is removed.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
+        """
+        if length is not None:
+            whole(length, "length", 0)
+
+        def damage(reply: Reply, _: int) -> Reply:
+            kept = len(reply.body) // 2 if length is None else length
+            return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
+
+        return self._add("truncate", damage, times, start)
+
+    def rate_limit(
+        self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1
+    ) -> ApiFault:
+        """Answer 429 with ``Retry-After`` until that time has passed on the fake's clock.
+
+        Args:
+            retry_after: How long the limit holds, from the first query that meets it.
+            times: How many queries meet it at most; None: all until it is over.
+            start: From which query on.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range.
+        """
+        length = nanoseconds_of(retry_after, "retry_after")
+        if not length:
+            raise ValueError("retry_after must be longer than nothing")
+        return self._add("rate_limit", rate_limited(length), times, start)
+
+    def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
+        self._engine.refuse_closed()
+        fault = ApiFault(
+            kind, damage, times=times, start=start, line=calling_line(), remove=self._remove
+        )
+        self._faults.append(fault)
+        self._past_faults.append(fault)
+        return fault
+
+    def _remove(self, fault: ApiFault) -> None:
+        if fault in self._faults:
+            self._faults.remove(fault)
+
+
+def _code_of(status: int) -> str:
+    try:
+        return HTTPStatus(status).name
+    except ValueError:
+        return f"STATUS_{status}"

@@ -1,0 +1,65 @@
+"""The API's bad day: what goes wrong with balance queries because the test says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ..base.triggers import Occasions
+from ..domain.instants import SECOND
+from ..transport.server.replies import Reply, error_reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from ..base.calling_line import Line
+
+__all__ = ["ApiFault", "ApiFaultKind", "Damage", "rate_limited"]
+
+ApiFaultKind: TypeAlias = Literal["fail", "delay", "disconnect", "truncate", "rate_limit"]
+
+#: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None
+#: if the fault is over.
+Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
+
+
+class ApiFault(Occasions):
+    """Something that goes wrong with balance queries, as ``fail`` & co. return it."""
+
+    def __init__(
+        self,
+        kind: ApiFaultKind,
+        damage: Damage,
+        *,
+        times: int | None,
+        start: int,
+        line: Line,
+        remove: Callable[[ApiFault], None],
+    ) -> None:
+        super().__init__(times, start, line, remove)
+        self._kind = kind
+        self._damage = damage
+
+    def __repr__(self) -> str:
+        return f"<ApiFault {self.description}, fired {self.fired} times>"
+
+    @property
+    def description(self) -> str:
+        """What it is, as a test would write it."""
+        return f"api.{self._kind}()"
+
+
+def rate_limited(length: int) -> Damage:
+    """Return the damage of a rate limit: 429 until ``length`` has passed on the fake's clock."""
+    over: int | None = None
+
+    def damage(_: Reply, now: int) -> Reply | None:
+        nonlocal over
+        over = now + length if over is None else over
+        if now >= over:
+            return None
+        seconds = -((now - over) // SECOND)
+        reply = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
+        return reply._replace(headers=(("Retry-After", str(seconds)),))
+
+    return damage

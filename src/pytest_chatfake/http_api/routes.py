@@ -1,0 +1,125 @@
+"""Endpoints of the user's own: the send endpoint, for example, which is not specified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from werkzeug import Request, Response
+from werkzeug.exceptions import MethodNotAllowed, NotFound
+from werkzeug.routing import Map, RequestRedirect, Rule
+
+from ..wire.bodies import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
+
+__all__ = ["Route", "Routes", "View"]
+
+#: Takes werkzeug's request (and the variables of the path), returns what to answer.
+View: TypeAlias = "Callable[..., Response | dict[str, Any] | tuple[dict[str, Any], int]]"
+
+BALANCE_PATH = "/v2/balance"
+
+
+class Route:
+    """One endpoint of the user's own.
+
+    Attributes:
+        path: As it was written, ``/v2/messages/<id>`` for example.
+        view: What answers.
+        webhooks_first: Whether its events are attempted before the answer leaves.
+    """
+
+    __slots__ = ("path", "view", "webhooks_first")
+
+    def __init__(self, path: str, view: View, webhooks_first: bool) -> None:
+        self.path = path
+        self.view = view
+        self.webhooks_first = webhooks_first
+
+    def answer(self, request: Request, variables: dict[str, Any]) -> Response:
+        """Call the view and make a response of what it returns.
+
+        Raises:
+            TypeError: It returned something else than a response, a dict, or a dict and a status.
+        """
+        result: object = self.view(request, **variables)
+        match result:
+            case Response():
+                return result
+            case dict():
+                return _json(result, 200)
+            case (dict() as body, int() as status) if not isinstance(status, bool):
+                return _json(body, status)
+            case _:
+                raise TypeError(
+                    f"the route {self.path} must return a werkzeug Response, a dict, or a dict "
+                    f"and a status, and it returned {result!r}"
+                )
+
+
+def _json(body: object, status: int) -> Response:
+    return Response(encode(body), status, content_type="application/json")
+
+
+class Routes:
+    """The routes of one account."""
+
+    def __init__(self) -> None:
+        self._rules: list[tuple[str, list[str], Route]] = []
+        self._map = Map()
+
+    def add(self, path: str, methods: Iterable[str], route: Route) -> None:
+        """Add a route; where two answer the same request, the one that was added last does.
+
+        Raises:
+            TypeError: The path or a method is no text.
+            ValueError: The path is not one, no method is given, or the balance query is meant.
+        """
+        names = _methods(methods)
+        if not isinstance(path, str):
+            raise TypeError(f"a route's path must be text, not {path!r}")
+        if not path.startswith("/") or "?" in path:
+            raise ValueError(
+                f"a route's path must begin with / and have no query string, not {path!r}"
+            )
+        if path == BALANCE_PATH and names & {"GET", "HEAD"}:
+            raise ValueError(
+                f"GET {BALANCE_PATH} is the service's own; to let it answer something else, "
+                f"see fake.api"
+            )
+        rules = [(path, sorted(names), route), *self._rules]
+        self._map = Map(
+            [Rule(path, methods=methods, endpoint=route) for path, methods, route in rules],
+            strict_slashes=False,
+            merge_slashes=False,
+        )
+        self._rules = rules
+
+    def find(self, path: str, method: str) -> tuple[Route, dict[str, Any]] | None:
+        """Return the route of a request and the variables of its path; None if there is none."""
+        try:
+            route, variables = self._map.bind("").match(path, method)
+        except (NotFound, MethodNotAllowed, RequestRedirect):
+            return None
+        assert isinstance(route, Route)
+        return route, dict(variables)
+
+    def methods(self, path: str) -> list[str]:
+        """Return the methods that a path takes; none if there is no such path."""
+        methods = set(self._map.bind("").allowed_methods(path))
+        if path == BALANCE_PATH:
+            methods |= {"GET", "HEAD"}
+        return sorted(methods)
+
+
+def _methods(methods: Iterable[Any]) -> set[str]:
+    if isinstance(methods, (str, bytes)) or not hasattr(methods, "__iter__"):
+        raise TypeError(f'methods must be a list such as ["POST"], not {methods!r}')
+    names = list(methods)
+    if not all(isinstance(name, str) and name.isalpha() for name in names):
+        raise TypeError(f'methods must be a list of names such as ["POST"], not {methods!r}')
+    if not names:
+        raise ValueError('methods must name at least one method, such as ["POST"]')
+    return {str(name).upper() for name in names}

@@ -1,0 +1,190 @@
+"""The HTTP API without a socket: the key check, the order of answers, errors (§4.1, §5, §7).
+
+One :class:`Service` answers for all fakes that live, and tells them apart by their keys. It is
+called from many threads; each fake's state is read under that fake's lock.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from werkzeug import Request, Response
+
+from ..transport.server.replies import Reply, error_reply, is_bodiless, status_line
+from .request_log import tail
+from .routes import BALANCE_PATH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from ..transport.server.listener import Listener
+    from .account import AccountApi
+
+__all__ = ["Service"]
+
+_INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
+_NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
+_NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
+
+
+class Service:
+    """All fakes that live, behind one listener."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._accounts: dict[str, AccountApi] = {}
+        self._users = 0
+        self._listener: Listener | None = None
+
+    # Who is served
+
+    def open(self, account: AccountApi) -> None:
+        """Serve an account from now on.
+
+        Raises:
+            ValueError: Another fake that lives has that key.
+        """
+        with self._lock:
+            if account._key in self._accounts:
+                raise ValueError(
+                    f"another fake with the API key {tail(account._key)} is running: "
+                    f"give each its own, or leave api_key out"
+                )
+            self._accounts[account._key] = account
+
+    def close(self, account: AccountApi) -> None:
+        """Serve an account no more: its key gets 401."""
+        with self._lock:
+            self._accounts.pop(account._key, None)
+
+    def rekey(self, account: AccountApi, key: str) -> None:
+        """Give an account another key; the old one gets 401."""
+        with self._lock:
+            del self._accounts[account._key]
+            account._set_key(key)
+            self._accounts[key] = account
+
+    # The listener
+
+    @property
+    def listener(self) -> Listener:
+        """The pytest-httpserver server of ours; it may not run yet."""
+        with self._lock:
+            if self._listener is None:
+                from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
+
+                self._listener = Listener(self)
+            return self._listener
+
+    @property
+    def url(self) -> str:
+        """The listener's base URL; it is started if it does not run."""
+        listener = self.listener
+        with self._lock:
+            if not listener.is_running():
+                listener.start()
+        return f"http://{listener.host}:{listener.port}"
+
+    def hold(self) -> None:
+        """Let the listener run at least until the matching :meth:`release`."""
+        with self._lock:
+            self._users += 1
+
+    def release(self) -> None:
+        """Let go of the listener; the last one stops it."""
+        with self._lock:
+            self._users -= 1
+            last = self._users == 0
+            listener = self._listener
+            if last:
+                self._listener = None
+        if last and listener is not None and listener.is_running():
+            listener.stop()
+
+    def check(self) -> None:
+        """Raise what went wrong in a handler of pytest-httpserver."""
+        if self._listener is not None:
+            self._listener.check()
+
+    def clear(self) -> None:
+        """Forget the handlers of pytest-httpserver, and what went wrong in them."""
+        if self._listener is not None:
+            self._listener.clear()
+
+    # Answers
+
+    def balance(self, key: str | None, target: str = BALANCE_PATH, method: str = "GET") -> Reply:  # noqa: ARG002 - target: as the listener passes it
+        """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
+        account = self._accounts.get(key) if key is not None else None
+        if account is not None:
+            return account._balance(method)
+        self._record(method, BALANCE_PATH, key, 401)
+        return _INVALID_KEY
+
+    def dispatch(self, request: Request) -> Response | Reply | None:
+        """Answer a request, or leave it to the handlers of pytest-httpserver."""
+        key = request.headers.get("X-API-Key")
+        if _asks_for_the_balance(request):
+            return self.balance(key, method=request.method)
+        account = self._accounts.get(key or "")
+        found = account._routes.find(_path(request), request.method) if account else None
+        if account is None or found is None:
+            return None
+        route, variables = found
+        return account._call(route, request, variables)
+
+    def not_found(self, request: Request) -> Reply:
+        """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""
+        account = self._accounts.get(request.headers.get("X-API-Key") or "")
+        if account is None:
+            return _INVALID_KEY
+        methods = account._routes.methods(_path(request))
+        if not methods:
+            return _NOT_FOUND
+        return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
+
+    def answered(self, request: Request, status: int) -> None:
+        """Record the answer to a request that was not a balance query."""
+        if not _asks_for_the_balance(request):
+            key = request.headers.get("X-API-Key")
+            self._record(request.method, _path(request), key, status)
+
+    def _record(self, method: str, path: str, key: str | None, status: int) -> None:
+        """Record with the key's account; a request with nobody's key with all of them."""
+        own = self._accounts.get(key or "")
+        for account in [own] if own else list(self._accounts.values()):
+            account._record(method, path, key, status)
+
+    def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer as a WSGI app: the same API, without a socket and without real waiting.
+
+        Raises:
+            ConnectionResetError: A fault closes the connection.
+        """
+        if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
+            answer: Response | Reply = self.balance(environ.get("HTTP_X_API_KEY"))
+        else:
+            answer = self.listener.answer(Request(environ))
+        if isinstance(answer, Response):
+            return answer(environ, start_response)
+        if answer.disconnect:
+            raise ConnectionResetError("the connection was closed without an answer, by a fault")
+        headers = list(answer.headers)
+        bodiless = is_bodiless(answer.status)
+        if not bodiless:
+            length = answer.declared_length or len(answer.body)
+            headers += [("Content-Type", answer.content_type), ("Content-Length", str(length))]
+        start_response(status_line(answer.status), headers)
+        return [b"" if bodiless or environ["REQUEST_METHOD"] == "HEAD" else answer.body]
+
+
+def _asks_for_the_balance(request: Request) -> bool:
+    return _path(request) == BALANCE_PATH and request.method in {"GET", "HEAD"}
+
+
+def _path(request: Request) -> str:
+    # `request.path` makes one slash of several at the beginning.
+    path: str = request.environ["PATH_INFO"]
+    return path.encode("latin-1").decode("utf-8", "replace") or "/"

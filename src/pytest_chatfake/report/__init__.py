@@ -1,0 +1,1 @@
+"""What happened, told to a person: stories of messages, and what a test left behind."""

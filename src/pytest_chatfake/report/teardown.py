@@ -1,0 +1,146 @@
+"""What a test leaves behind: steps that were never awaited, attempts that nobody looked at."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import TYPE_CHECKING
+
+from ..base.errors import NotAwaited, WebhookWarning
+from ..base.tracebacks import from_outside
+from ..domain.messages import STATUSES
+from .stories import fake_story, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..base.calling_line import Line
+    from ..base.triggers import Occasions
+    from ..fake.fake import ChatFake
+    from ..webhooks.events import Attempt
+    from ..webhooks.outbox import Outbox
+
+__all__ = ["complain", "sections", "warnings_of"]
+
+#: How many lines one warning shows.
+_MAX_LINES = 10
+
+
+def complain(fake: ChatFake) -> None:
+    """Raise or warn about what the test left behind.
+
+    Raises:
+        NotAwaited: Steps were never awaited.
+        Exception: What a user route raised and nobody has met yet.
+    """
+    engine = fake._engine
+    if engine.plan:
+        text = engine.plan.complaint()
+        engine.plan.drop()
+        raise NotAwaited(text)
+    engine.raise_errors()
+    for text, line in warnings_of(fake):
+        warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
+
+
+def sections(fake: ChatFake) -> Iterator[tuple[str, str]]:
+    """Give the sections that the report of a failed test shows, each a title and a text."""
+    engine = fake._engine
+    if engine.plan:
+        yield "chat fake: not performed", engine.plan.remainder()
+    if engine.outbox.events or len(engine.account.ledger.entries) > 1:
+        yield "chat fake: what happened", fake_story(engine)
+    for error in engine.errors:
+        yield "chat fake: a route raised", "".join(traceback.format_exception(from_outside(error)))
+    if fake.api._log:
+        yield "chat fake: requests", table([[str(one)] for one in fake.api._log])
+    problems = [text for text, _ in warnings_of(fake)]
+    if problems:
+        yield "chat fake: webhooks", "\n".join(problems)
+
+
+def warnings_of(fake: ChatFake) -> Iterator[tuple[str, Line]]:
+    """Give what deserves a warning: for each a text, and the first line that it is about."""
+    outbox = fake._engine.outbox
+    queued = [one for one in outbox.queue if any(e.connected for e in one.endpoints)]
+    if queued:
+        yield _listed(
+            f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test with "
+            f"a verb, an assertion or settle()",
+            [f"{one.event.status} of message {one.event.message_id}, caused at {one.event.line}"
+             for one in queued],
+        ), queued[0].event.line  # fmt: skip
+    failed = list(_overlooked(outbox, fake.webhooks._seen))
+    if failed:
+        yield (
+            _listed(
+                f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
+                f"fake.webhooks.attempts",
+                [
+                    f"{one.event.status} of message {one.event.message_id} at {one.endpoint.name}: "
+                    f"{one.outcome}{_hint(one)}; caused at {one.event.line}"
+                    for one in failed
+                ],
+            ),
+            failed[0].event.line,
+        )
+    idle = [f for f in (*fake.webhooks._past_faults, *fake.api._past_faults) if not f.fired]
+    if idle:
+        yield (
+            _listed(
+                f"{len(idle)} fault{_s(idle)} never fired, because nothing matched",
+                [f"{one.description}, set up at {one.line}{_why(one)}" for one in idle],
+            ),
+            idle[0].line,
+        )
+
+
+def _overlooked(outbox: Outbox, seen: int) -> Iterator[Attempt]:
+    """Give the failed attempts that are news: not arranged by the test, and not made good.
+
+    Those that the test has met, as an exception or by looking at them, are no news either.
+    """
+    attempts = outbox.attempts
+    failed = [place for place in attempts.failed(seen) if place not in attempts.surfaced]
+    if not failed:
+        return
+    # Of an event that is tried again, the last attempt tells how it ended.
+    last = {(one.event, one.endpoint): one for one in attempts if one.ok or one.fault is None}
+    for one in (attempts[place] for place in failed):
+        # A handler's answer is the test's own; what it raises may be a mistake in it.
+        arranged = one.event.forged or (one.endpoint._scripted and one.error is None)
+        if last.get((one.event, one.endpoint)) == one and not arranged:
+            yield one
+
+
+def _hint(attempt: Attempt) -> str:
+    return _HINTS.get(attempt.status_code or 0, "")
+
+
+_HINTS = {
+    301: " (does the path end in a slash?)",
+    307: " (does the path end in a slash?)",
+    308: " (does the path end in a slash?)",
+    403: " (does it ask for a CSRF token, or for a signature?)",
+    404: " (is path= right?)",
+    405: " (does that path take POST?)",
+    500: " (did it raise? its log has the error)",
+}
+
+
+def _why(fault: Occasions) -> str:
+    status = getattr(fault, "_status", None)
+    if status is None or status in STATUSES:
+        return ""
+    return f" ({status!r} is no status of the service: {', '.join(STATUSES)})"
+
+
+def _s(things: Sequence[object]) -> str:
+    return "" if len(things) == 1 else "s"
+
+
+def _listed(head: str, lines: list[str]) -> str:
+    shown = lines[:_MAX_LINES]
+    if len(lines) > len(shown):
+        shown.append(f"... and {len(lines) - len(shown)} more")
+    return "\n".join([head + ":", *(f"  {line}" for line in shown)])

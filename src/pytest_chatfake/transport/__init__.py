@@ -1,0 +1,1 @@
+"""How bytes travel: the client's side to endpoints, the server's side of the HTTP API."""

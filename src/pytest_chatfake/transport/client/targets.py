@@ -1,0 +1,272 @@
+"""Where an attempt goes: a URL, a WSGI app, an ASGI app, or a function of the test.
+
+Each target has two ways in. `attempt` is for plain code and blocks; `attempt_async` is awaited in
+the test's own loop, asyncio's or trio's, and does not block it, so that a server in that loop can
+answer. An attempt at a URL that meets no whole answer returns the error; an exception that leaves
+an app or a function is raised, with its traceback.
+
+A cancellation while `attempt_async` waits goes into an ASGI app or an async function, and ends it
+there, as any task ends. A thread can't be ended: an attempt at a URL or a WSGI app that has begun
+is finished and its answer returned, and the cancellation takes effect right after (see
+`Worker.call_async`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING, Protocol, cast
+from urllib.parse import quote
+
+from ...webhooks.requests import Answer
+from .asgi import AsgiApp, AsgiDriver
+from .django_bridge import connections_kept, is_asgi_handler, run_bridged
+from .http_client import HttpClient
+from .loops import PATIENCE
+from .worker import Worker
+from .wsgi import WsgiDriver
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from _typeshed.wsgi import WSGIApplication
+
+    from ...webhooks.requests import WebhookRequest
+    from .portal import Portal
+
+
+__all__ = ["AsgiTarget", "HandlerTarget", "Target", "UrlTarget", "WsgiTarget", "answer_of"]
+
+#: What a handler function answers that returns nothing.
+TAKEN = Answer(200)
+
+
+class Target(Protocol):
+    """Where attempts go. One attempt at a time.
+
+    Attributes:
+        threaded: Whether `attempt_async` calls in a thread, which holds cancellations back.
+    """
+
+    threaded: bool
+
+    def attempt(self, request: WebhookRequest) -> Answer:
+        """Make one attempt and wait for it."""
+        ...
+
+    async def attempt_async(self, request: WebhookRequest) -> Answer:
+        """Make one attempt without blocking the running loop."""
+        ...
+
+    def close(self) -> None:
+        """Give up connections and threads. A second time is fine; an attempt after it is not."""
+        ...
+
+
+class UrlTarget:
+    """A URL, over one kept connection.
+
+    Args:
+        url: ``http`` or ``https``.
+        timeout: Real seconds for a whole attempt.
+
+    Raises:
+        TypeError: The URL is not a ``str``.
+        ValueError: Nothing could be posted to the URL; the message says what to write.
+    """
+
+    threaded = True
+
+    def __init__(self, url: str, *, timeout: float) -> None:
+        self._client = HttpClient(url, timeout=timeout)
+        # An attempt ends by itself within its timeout, and is waited for that long.
+        self._worker = Worker("chatfake-url", patience=timeout + PATIENCE)
+
+    def attempt(self, request: WebhookRequest) -> Answer:
+        """Post; what goes wrong on the way is in the answer."""
+        return self._client.post(request.body, request.headers)
+
+    async def attempt_async(self, request: WebhookRequest) -> Answer:
+        """Post from a thread, for the server may run in this very loop."""
+        return await self._worker.call_async(self.attempt, request)
+
+    def close(self) -> None:
+        """End the thread and close the connection."""
+        try:
+            self._worker.close()
+        finally:
+            self._client.close()
+
+
+class WsgiTarget:
+    """A WSGI app: called in the test's thread, from a coroutine in a thread of its own.
+
+    Args:
+        app: The application.
+        path: The path as a URL has it, with an optional query string.
+
+    Raises:
+        TypeError: The app can't be called, or the path is not a ``str``.
+        ValueError: The path is none; the message says what to write.
+    """
+
+    threaded = True
+
+    def __init__(self, app: WSGIApplication, *, path: str) -> None:
+        _check_app(app, "wsgi")
+        self._driver = WsgiDriver(app, _checked_path(path))
+        self._worker = Worker("chatfake-wsgi")
+
+    def attempt(self, request: WebhookRequest) -> Answer:
+        """Call the app here."""
+        with connections_kept():
+            return self._post(request)
+
+    async def attempt_async(self, request: WebhookRequest) -> Answer:
+        """Call the app in a thread, for it may block."""
+        return await self._worker.call_async(self._post, request)
+
+    def _post(self, request: WebhookRequest) -> Answer:
+        return self._driver.post(request.body, request.headers)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._worker.close()
+
+
+class AsgiTarget:
+    """An ASGI app: awaited in the test's own loop, or run on the portal's.
+
+    In plain code a Django app goes through asgiref's bridge instead: its views and its ORM then
+    run in the test's thread, and see the test's transaction.
+
+    Args:
+        app: The application.
+        path: The path as a URL has it, with an optional query string.
+        portal: Where the app runs in plain code. Its lifespans' states are given to the app.
+
+    Raises:
+        TypeError: The app can't be called, or the path is not a ``str``.
+        ValueError: The path is none; the message says what to write.
+    """
+
+    threaded = False
+
+    def __init__(self, app: AsgiApp, *, path: str, portal: Portal) -> None:
+        _check_app(app, "asgi")
+        self._app = app
+        self._driver = AsgiDriver(app, _checked_path(path))
+        self._portal = portal
+
+    def attempt(self, request: WebhookRequest) -> Answer:
+        """Run the app to the end of its background work."""
+        if not is_asgi_handler(self._app):
+            return self._portal.run(self.attempt_async(request))
+        with connections_kept():
+            return run_bridged(self.attempt_async, request)
+
+    async def attempt_async(self, request: WebhookRequest) -> Answer:
+        """Await the app to the end of its background work."""
+        state = self._portal.app_states.get(id(self._app))
+        return await self._driver.post(request.body, request.headers, state)
+
+    def close(self) -> None:
+        """Do nothing: the portal is the fake's."""
+
+
+class HandlerTarget:
+    """A function of the test, or an async one. It returns None (200), a status, or a response.
+
+    A plain function is called in the test's thread in both modes. An async one is awaited in the
+    test's own loop, or run on the portal's.
+
+    Args:
+        function: Called with the `WebhookRequest`.
+        portal: Where an async function runs in plain code.
+
+    Raises:
+        TypeError: The function can't be called.
+    """
+
+    threaded = False
+
+    def __init__(self, function: Callable[[WebhookRequest], object], *, portal: Portal) -> None:
+        if not callable(function):
+            raise TypeError(f"handler= takes a function of one request, not {function!r}")
+        self._function = function
+        self._portal = portal
+
+    def attempt(self, request: WebhookRequest) -> Answer:
+        """Call the function."""
+        result = self._function(request)
+        if result is None:
+            return TAKEN
+        if inspect.isawaitable(result):
+            result = self._portal.run(_wait(result))
+        return answer_of(result)
+
+    async def attempt_async(self, request: WebhookRequest) -> Answer:
+        """Call the function, and await what can be awaited."""
+        result = self._function(request)
+        if inspect.isawaitable(result):
+            result = await result
+        return answer_of(result)
+
+    def close(self) -> None:
+        """Do nothing: the portal is the fake's."""
+
+
+def answer_of(result: object) -> Answer:
+    """Return what a handler function's result means as an answer.
+
+    Args:
+        result: None for 200, a status, ``(status, body)``, or a response: something with
+            ``status_code``, and the body's bytes in ``data``, ``content`` or ``body``.
+
+    Raises:
+        TypeError: It is something else.
+        ValueError: The status is none.
+    """
+    if result is None:
+        return TAKEN
+    status: object = result
+    body: object = b""
+    if isinstance(result, tuple):
+        if len(result) == 2:  # pyright: ignore[reportUnknownArgumentType] - a user's
+            status, body = cast("tuple[object, object]", result)
+    elif not isinstance(result, int):
+        status = getattr(result, "status_code", None)
+        bodies = (getattr(result, name, None) for name in ("data", "content", "body"))
+        body = next((found for found in bodies if isinstance(found, bytes | str)), b"")
+    if isinstance(body, str):
+        body = body.encode()
+    if isinstance(status, bool) or not isinstance(status, int) or not isinstance(body, bytes):
+        raise TypeError(
+            "a handler function returns None (for 200), a status such as 500, (status, body), or a"
+            f" response with a status_code; this one returned {result!r:.200}"
+        )
+    if not 100 <= status <= 599:
+        raise ValueError(f"a handler function returned {status}, which is no HTTP status")
+    return Answer(int(status), body)
+
+
+async def _wait(awaitable: Awaitable[object]) -> object:
+    return await awaitable
+
+
+def _check_app(app: object, kind: str) -> None:
+    if not callable(app):
+        raise TypeError(f"{kind}= takes an application, which can be called; {app!r:.200} can't")
+
+
+def _checked_path(path: str) -> str:
+    if not isinstance(path, str):
+        raise TypeError(f"path= is a str such as '/hooks/chat', not {path!r}")
+    if not path.startswith("/"):
+        raise ValueError(f"path={path!r} has to begin with a slash: write '/hooks/chat'")
+    if "#" in path:
+        raise ValueError(f"path={path!r} has a fragment, which is never sent: leave out '#...'")
+    if not re.fullmatch(r"[\x21-\x7e]+", path):
+        quoted = quote(path, safe="/?:@!$&'()*+,;=%")
+        raise ValueError(f"path={path!r} is written as in a URL: {quoted!r}")
+    return path

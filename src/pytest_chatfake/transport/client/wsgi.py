@@ -1,0 +1,150 @@
+"""Attempts into a WSGI app, without a socket: the server's half of PEP 3333."""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
+
+from ...webhooks.requests import Answer
+from .headers import complete_headers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from _typeshed import OptExcInfo
+    from _typeshed.wsgi import WSGIApplication
+
+    from .headers import Headers
+
+
+__all__ = ["WsgiDriver"]
+
+
+class WsgiDriver:
+    """Posts into one WSGI app at one path.
+
+    Args:
+        app: The application.
+        path: The path as a URL has it, quoted, with an optional query string.
+    """
+
+    def __init__(self, app: WSGIApplication, path: str) -> None:
+        self._app = app
+        raw_path, _, query = path.partition("?")
+        self._environ: dict[str, Any] = {
+            "REQUEST_METHOD": "POST",
+            "SCRIPT_NAME": "",
+            # PEP 3333: bytes, decoded as Latin-1 whatever they mean.
+            "PATH_INFO": unquote_to_bytes(raw_path).decode("latin-1"),
+            "QUERY_STRING": query,
+            "SERVER_NAME": "testserver",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "REMOTE_ADDR": "127.0.0.1",
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.multithread": False,
+            "wsgi.multiprocess": False,
+            "wsgi.run_once": False,
+            # As most servers say: the body ends where it ends, nobody has to count.
+            "wsgi.input_terminated": True,
+        }
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
+        """Call the app with one request and return its whole answer.
+
+        Raises:
+            BaseException: Whatever leaves the app, with its traceback.
+            RuntimeError: The app breaks the protocol.
+            TypeError: The app's status, or a part of its body, has a wrong type.
+            ValueError: A header is not allowed, or the app's status is none.
+        """
+        environ = {**self._environ, **_variables(tuple(headers.items()))}
+        environ["CONTENT_LENGTH"] = str(len(body))
+        environ["wsgi.input"] = BytesIO(body)
+        environ["wsgi.errors"] = sys.stderr
+
+        response = _Response()
+        parts = self._app(environ, response.start)
+        try:
+            for part in parts:
+                response.write(part)
+        finally:
+            close = getattr(parts, "close", None)
+            if close is not None:
+                close()
+        return response.answer()
+
+
+@lru_cache(maxsize=128)
+def _variables(headers: Headers) -> Mapping[str, str]:
+    variables: dict[str, str] = {}
+    for name, value in complete_headers(headers, "testserver"):
+        key = name.upper().replace("-", "_")
+        if key != "CONTENT_TYPE":  # which has a name of its own
+            key = f"HTTP_{key}"
+        # A repeated header is one with commas.
+        variables[key] = f"{variables[key]},{value}" if key in variables else value
+    return variables
+
+
+class _Response:
+    """What the app said so far."""
+
+    __slots__ = ("_body", "_sent", "_status")
+
+    def __init__(self) -> None:
+        self._status: int | None = None
+        self._body: list[bytes] = []
+        # A server sends the headers with the first bytes of the body, and never takes them back.
+        self._sent = False
+
+    def start(
+        self,
+        status: str,
+        headers: list[tuple[str, str]],  # noqa: ARG002 - an answer's headers are not kept
+        exc_info: OptExcInfo | None = None,
+        /,
+    ) -> Callable[[bytes], object]:
+        """Be the ``start_response`` of PEP 3333."""
+        if exc_info is not None:
+            try:
+                if self._sent and exc_info[1] is not None:
+                    raise exc_info[1].with_traceback(exc_info[2])
+            finally:
+                exc_info = None  # breaks the circle through this frame, as PEP 3333 asks
+        elif self._status is not None:
+            raise RuntimeError("the WSGI app called start_response twice, without exc_info")
+        self._status = _status_code(status)
+        return self.write
+
+    def write(self, part: bytes) -> None:
+        """Take one part of the body, yielded or written."""
+        if not isinstance(part, bytes):
+            raise TypeError(
+                f"the WSGI app's body has a {type(part).__name__} where bytes belong: {part!r:.80}"
+            )
+        if self._status is None:
+            raise RuntimeError("the WSGI app sent its body before it called start_response")
+        if part:
+            self._sent = True
+            self._body.append(part)
+
+    def answer(self) -> Answer:
+        """Return the whole answer, once the app has nothing more to say."""
+        if self._status is None:
+            raise RuntimeError("the WSGI app returned without calling start_response")
+        return Answer(self._status, b"".join(self._body))
+
+
+def _status_code(status: object) -> int:
+    """Return the number of ``"200 OK"``, or of ``"200"``: not every app gives a reason."""
+    if not isinstance(status, str):
+        raise TypeError(f"the WSGI app's status is a str such as '200 OK', not {status!r}")
+    code, _, _ = status.partition(" ")
+    if len(code) != 3 or not (code.isascii() and code.isdigit()):
+        raise ValueError(f"the WSGI app's status is such as '200 OK', not {status!r}")
+    return int(code)

@@ -1,0 +1,1 @@
+"""One listening socket: requests read strictly, answers written, connections kept alive."""

@@ -1,0 +1,113 @@
+"""Events that the service would not send: an honest body, and what is done to it.
+
+Fields are named by their path: ``totalPrice`` and ``conversation.expireTime`` are the message's,
+``event.id`` and ``event.type`` the envelope's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from ..domain.facts import Failure
+from ..domain.messages import CATALOGUE
+from ..wire.bodies import encode
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from ..domain.messages import MessageState
+
+__all__ = ["Edit", "completed", "edits"]
+
+#: Takes an honest body, returns the forged one.
+Edit: TypeAlias = "Callable[[bytes], bytes]"
+
+
+def completed(message: MessageState, status: str, now: int) -> MessageState:
+    """Return a copy of a message with whatever an event of that status shows of it.
+
+    A receiver that needs ``deliverTime`` should meet an unexpected status, not a missing field.
+    What the message lacks happened now; a failure that never was is 131026 (assumed).
+    """
+    told = copy(message)
+    if status in {"delivered", "read"} and told.delivered_at is None:
+        told.delivered_at = now
+    if status == "read" and told.read_at is None:
+        told.read_at = now
+    if status == "failed" and told.failure is None:
+        told.failure = Failure("131026", CATALOGUE["131026"], None)
+    return told
+
+
+def edits(
+    changes: Mapping[str, object] | None,
+    remove: Iterable[str],
+    raw: str | bytes | None,
+    resource: str,
+) -> Edit:
+    """Return what turns an honest body into a forged one.
+
+    Args:
+        changes: New values by path.
+        remove: The paths of fields to leave out.
+        raw: The whole body instead.
+        resource: The envelope's field that holds the message.
+
+    Raises:
+        TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
+        ValueError: ``raw`` is given with one of the others.
+    """
+    paths = (
+        None if isinstance(remove, (str, bytes)) or not isinstance(remove, Iterable) else [*remove]
+    )
+    if paths is None or not all(isinstance(path, str) for path in paths):
+        raise TypeError(f'remove must be a list of fields such as ["totalPrice"], not {remove!r}')
+    if changes is not None and not isinstance(changes, Mapping):
+        raise TypeError(f"changes must be a mapping of fields to values, not {changes!r}")
+    if raw is not None:
+        if not isinstance(raw, (str, bytes)):
+            raise TypeError(f"raw must be text or bytes, not {raw!r}")
+        if changes or paths:
+            raise ValueError("give changes= and remove=, or the whole raw=, not both")
+        body = raw.encode() if isinstance(raw, str) else raw
+        return lambda _: body
+    if not changes and not paths:
+        return lambda body: body
+    values = dict(changes or {})
+    for path, value in values.items():
+        if not isinstance(path, str):
+            raise TypeError(f"a field's path must be text, not {path!r}")
+        encode(value)  # refuses now what could not be written later
+
+    def edit(body: bytes) -> bytes:
+        event = json.loads(body, parse_float=Decimal)
+        for path, value in values.items():
+            parent, key = _find(event, resource, path)
+            parent[key] = value
+        for path in paths:
+            parent, key = _find(event, resource, path)
+            if key not in parent:
+                raise ValueError(f"there is no field {path!r} to remove from {body.decode()}")
+            del parent[key]
+        return encode(event).encode()
+
+    return edit
+
+
+def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, Any], str]:
+    *parents, key = path.split(".")
+    place: dict[str, Any] | None = event[resource]
+    if parents and parents[0] == "event":
+        place, parents = event, parents[1:]
+    for name in parents:
+        place = place.get(name) if isinstance(place, dict) else None
+    if isinstance(place, dict):
+        return place, key
+    raise ValueError(
+        f"there is no object {'.'.join(parents)!r} for {path!r}: paths begin in the message, as "
+        f"'totalPrice' and 'conversation.expireTime' do, or with 'event.' in the envelope"
+    )
