@@ -19,22 +19,25 @@ if TYPE_CHECKING:
         UndeliveredWebhooks,
         WebhookWarning,
     )
-    from .domain.facts import PlatformError
+    from .domain.failures import PlatformError
     from .domain.ledger import Balance, LedgerEntry
     from .fake.clock import Clock
-    from .fake.config import ChatFakeConfig, Naming
+    from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
-    from .fake.messages import Conversation, Message, Recipient, Submission
+    from .fake.messages import Conversation, Message, Submission
     from .fake.receiver import Receiver
+    from .fake.recipients import Recipient
     from .fake.webhooks import Webhooks
     from .http_api.faults import ApiFault
     from .http_api.request_log import ApiRequest
+    from .webhooks.attempts import Attempt
     from .webhooks.endpoints import Endpoint
-    from .webhooks.events import Attempt, Event
+    from .webhooks.events import Event
     from .webhooks.faults import Fault
     from .webhooks.requests import WebhookRequest
     from .webhooks.signing import HmacSigner, StandardWebhooksSigner
     from .wire.models import ChatMessageUpdated
+    from .wire.naming import Naming
 
 __all__ = [
     "ApiFault",
@@ -73,8 +76,9 @@ __all__ = [
 # does not use the fixtures does not pay for them.
 _HOMES = {
     "fake.clock": ("Clock",),
-    "fake.config": ("ChatFakeConfig", "Naming"),
-    "domain.facts": ("PlatformError",),
+    "fake.config": ("ChatFakeConfig",),
+    "wire.naming": ("Naming",),
+    "domain.failures": ("PlatformError",),
     "domain.ledger": ("Balance", "LedgerEntry"),
     "base.errors": (
         "ChatFakeError",
@@ -86,12 +90,14 @@ _HOMES = {
         "WebhookWarning",
     ),
     "fake.fake": ("ChatFake",),
-    "fake.messages": ("Conversation", "Message", "Recipient", "Submission"),
+    "fake.messages": ("Conversation", "Message", "Submission"),
+    "fake.recipients": ("Recipient",),
     "wire.models": ("ChatMessageUpdated",),
     "http_api.faults": ("ApiFault",),
     "http_api.request_log": ("ApiRequest",),
     "webhooks.endpoints": ("Endpoint",),
-    "webhooks.events": ("Attempt", "Event"),
+    "webhooks.attempts": ("Attempt",),
+    "webhooks.events": ("Event",),
     "webhooks.faults": ("Fault",),
     "fake.webhooks": ("Webhooks",),
     "fake.receiver": ("Receiver",),

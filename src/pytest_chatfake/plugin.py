@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     start = config.getini("chat_clock_start")
     if start != _START:
-        from .fake.clock import aware
+        from .domain.instants import aware
 
         try:
             aware(start, "the ini option chat_clock_start")
@@ -103,7 +103,8 @@ def chat_fake(
     _chat_fake_session: None,
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
-    from .fake.clock import aware, freeze
+    from .domain.instants import aware
+    from .engine.process_time import freeze
     from .fake.fake import ChatFake
 
     config = _configured(request, chat_fake_config, chat_fake_mode)
@@ -121,7 +122,7 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time stands still, and moves when the test says so."""
-    from .fake.clock import freeze
+    from .engine.process_time import freeze
 
     time = chat_fake._engine.time
     if not time.travels:
@@ -178,9 +179,7 @@ def pytest_runtest_makereport(
         return report
     item.stash[_passed_key] = report.passed
     if report.failed:
-        from .report.teardown import sections
-
-        report.sections.extend(sections(fake))
+        report.sections.extend(fake._checks.sections())
     return report
 
 
@@ -206,12 +205,11 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 
 def _finish(fake: ChatFake, *, passed: bool) -> None:
     from .fake.fake import service
-    from .report.teardown import complain
 
     try:
         if passed:
-            complain(fake)
+            fake._checks.run()
             service.check()
     finally:
         service.clear()
-        fake._engine.outbox.close()
+        fake._engine.outbox.endpoints.close()

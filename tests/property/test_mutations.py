@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import Phase, given, settings
 
+from pytest_chatfake.domain import account
 from pytest_chatfake.domain.account import Account
-from pytest_chatfake.domain.conversations import Conversation
+from pytest_chatfake.domain.conversations import ConversationRecord
+from pytest_chatfake.domain.ledger import LedgerEntry
 
 from .paths import profile
 from .players import Divergence, Play
@@ -22,47 +23,47 @@ MILLISECOND = 1_000_000  # in nanoseconds
 
 
 def charge_every_device(patch: pytest.MonkeyPatch) -> None:
-    deliver = Account.deliver
+    arrival = Account._arrival
 
-    def charging_again(self: Any, message: Any, devices: Any, price: Any, now: int) -> Any:
-        again = message.state == "delivered" and message.charged
-        facts = deliver(self, message, devices, price, now)
-        if again:
-            self.ledger.post(self._entry("charge", message.charged, message, now))
-        return facts
+    def charging_again(self: Any, what: Any, message: Any, now: int, price: Any) -> Any:
+        fact = arrival(self, what, message, now, price)
+        if message.state == "delivered" and message.charged:
+            again = LedgerEntry("charge", message.charged, now, message.id, fact.conversation.id)
+            fact = fact._replace(entries=(*fact.entries, again))
+        return fact
 
-    patch.setattr(Account, "deliver", charging_again)
+    patch.setattr(Account, "_arrival", charging_again)
 
 
 def forget_the_release_at_the_drop(patch: pytest.MonkeyPatch) -> None:
-    drop = Account.drop
+    drop = Account._drop
 
     def keeping_the_hold(self: Any, message: Any, now: int) -> Any:
-        held, message.held = message.held, Decimal(0)
-        fact = drop(self, message, now)
-        message.held = held
-        return fact
+        return [fact._replace(entries=()) for fact in drop(self, message, now)]
 
-    patch.setattr(Account, "drop", keeping_the_hold)
+    patch.setitem(cast("dict[str, Any]", account._DECISIONS), "drop", keeping_the_hold)
 
 
 def expire_too(offset: int) -> Callable[[pytest.MonkeyPatch], None]:
     """Sessions end a little off, while `expireTime` tells the truth."""
 
     def mutate(patch: pytest.MonkeyPatch) -> None:
-        state = Conversation.state
-        patch.setattr(Conversation, "state", lambda self, now: state(self, now - offset))
+        state = ConversationRecord.state
+        patch.setattr(ConversationRecord, "state", lambda self, now: state(self, now - offset))
 
     return mutate
 
 
 def write_the_expiry_too_late(patch: pytest.MonkeyPatch) -> None:
-    start = Conversation.start
+    arrival = Account._arrival
 
-    def starting(self: Any, now: int, length: int) -> None:
-        start(self, now, length + MILLISECOND)
+    def expiring_later(self: Any, what: Any, message: Any, now: int, price: Any) -> Any:
+        fact = arrival(self, what, message, now, price)
+        if message.conversation.expires_at is None:
+            fact = fact._replace(expires_at=fact.expires_at + MILLISECOND)
+        return fact
 
-    patch.setattr(Conversation, "start", starting)
+    patch.setattr(Account, "_arrival", expiring_later)
 
 
 MUTATIONS = {

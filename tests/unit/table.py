@@ -61,7 +61,7 @@ class Case:
         self.submission = fake.submit_text("Hello")
         if state == "submitted":
             # A submission offers two verbs only; the message that it may become has the others.
-            self.message = Message(self.submission._engine, self.submission._message)
+            self.message = Message(self.submission._engine, self.submission._state)
             return
         self.message = self.submission.accept()
         # Later than the sending, so that a stamp that is touched is a stamp that differs.

@@ -254,7 +254,7 @@ def test_a_failed_query_changes_nothing() -> None:
         (lambda api: api.truncate(-1), ValueError, "length must be at least 0"),
         (lambda api: api.truncate(1.5), TypeError, "length must be a whole number"),
         (lambda api: api.disconnect(times=-1), ValueError, "times must be at least 1"),
-        (lambda api: api.rate_limit(0), ValueError, "longer than nothing"),
+        (lambda api: api.rate_limit(0), ValueError, "greater than 0"),
         (lambda api: api.rate_limit(None), TypeError, "a timedelta or a number of seconds"),
     ],
 )

@@ -48,13 +48,13 @@ def test_a_bad_argument_is_refused_and_sets_nothing_up(
             set_up(fake, kind, **options)
 
         assert before == snapshot(fake)
-        assert [] == fake.webhooks._past_faults
+        assert [] == fake._engine.outbox.faults.ever
 
 
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda w: w.delay(0), ValueError, "longer than nothing"),
+        (lambda w: w.delay(0), ValueError, "greater than 0"),
         (lambda w: w.delay(-1), ValueError, "must not be negative"),
         (lambda w: w.delay("soon"), TypeError, "timedelta or a number of seconds"),
         (lambda w: w.delay(True), TypeError, "timedelta or a number of seconds"),
@@ -69,7 +69,7 @@ def test_a_fault_without_sense_is_refused(call: Any, error: Any, words: str) -> 
         with pytest.raises(error, match=words):
             call(fake.webhooks)
 
-        assert [] == fake._engine.outbox.faults
+        assert [] == list(fake._engine.outbox.faults)
 
 
 def test_a_message_or_an_endpoint_of_another_fake_is_refused() -> None:

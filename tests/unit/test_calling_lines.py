@@ -56,8 +56,8 @@ def test_a_fault_names_the_line_where_the_test_wrote_it() -> None:
         here = test_a_fault_names_the_line_where_the_test_wrote_it.__code__.co_firstlineno + 2
 
         assert [here] * 3 == [fault.line.number for fault in faults]
-        fake.webhooks._past_faults.clear()
-        fake.api._past_faults.clear()
+        fake._engine.outbox.faults.ever.clear()
+        fake.api._faults.ever.clear()
 
 
 def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble() -> None:

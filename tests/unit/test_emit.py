@@ -53,7 +53,7 @@ def test_any_status_can_follow_any_other_and_status_and_money_stay(state: str, f
         assert before == (message.status, message.dropped, message.total_price, money(fake))
         event = message.events[-1]
         assert forged == event.status == event.json()["chatMessage"]["status"]
-        assert event.forged
+        assert event.synthetic
         assert event == receiver.events[-1]
         assert event.create_time == fake.clock.now
         assert len({one.id for one in fake.events}) == len(fake.events)

@@ -117,7 +117,7 @@ def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
         submission = fake.submit_text(price=price)
         with pytest.raises(LookupError, match="no tariff"):
             submission.accept()
-        state = submission._message
+        state = submission._state
         assert (0, "", "") == (state.number, state.id, state.chat_message_id)
         assert state.conversation is None
         assert Decimal(2) == submission.accept().held

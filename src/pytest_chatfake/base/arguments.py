@@ -1,11 +1,15 @@
-"""Checks of arguments that have no better home; their errors say what to write instead."""
+"""Checks of arguments that several rooms need; their errors say what to write instead."""
 
 from __future__ import annotations
 
-__all__ = ["text", "whole"]
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 
-def text(value: object, what: str) -> str:
+def check_str(value: object, what: str) -> str:
     """Return ``value`` if it is a text that is not empty.
 
     Raises:
@@ -19,7 +23,7 @@ def text(value: object, what: str) -> str:
     return value
 
 
-def whole(value: object, what: str, least: int, most: int | None = None) -> int:
+def check_int(value: object, what: str, least: int, most: int | None = None) -> int:
     """Return ``value`` if it is a whole number in range.
 
     Raises:
@@ -32,3 +36,16 @@ def whole(value: object, what: str, least: int, most: int | None = None) -> int:
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{what} must be {limits}, not {value}")
     return value
+
+
+def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:
+    """Refuse names that a call does not take.
+
+    Raises:
+        TypeError: One of them is unknown; the error suggests the nearest one.
+    """
+    for name in given:
+        if name not in valid:
+            near = get_close_matches(name, valid, 1)
+            hint = f": did you mean {near[0]!r}?" if near else f"; it takes {', '.join(valid)}"
+            raise TypeError(f"{call} got an unexpected argument {name!r}{hint}")

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Line", "calling_line"]
-
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 

@@ -15,16 +15,6 @@ as everywhere in Python. What remains are states, and they form this tree::
 
 from __future__ import annotations
 
-__all__ = [
-    "ChatFakeError",
-    "ClockError",
-    "ClosedError",
-    "IllegalTransition",
-    "NotAwaited",
-    "UndeliveredWebhooks",
-    "WebhookWarning",
-]
-
 
 class ChatFakeError(Exception):
     """Base of the states that the fake refuses to go on from."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["from_outside", "hide_our_frames"]
 
 _PACKAGE = __name__.partition(".")[0]
 

@@ -1,50 +1,41 @@
-"""When a fault fires: from the ``start``-th occasion on, ``times`` times."""
+"""When a fault fires: from the ``start``-th chance on, ``times`` times."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from .arguments import whole
+from .arguments import check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
     from types import TracebackType
 
     from .calling_line import Line
 
-__all__ = ["Occasions"]
 
-
-class Occasions(ABC):
-    """Something that goes wrong on some occasions, until it is removed.
+class Trigger(ABC):
+    """Something that goes wrong on some of its chances, until it is removed.
 
     Usable as a context manager, which removes it at the end.
 
     Args:
         times: How often; None: until it is removed.
-        start: From which occasion on; 1 is the next.
+        start: From which chance on; 1 is the next.
         line: Where the test set it up.
-        remove: Takes it out of where it was put.
 
     Attributes:
         fired: How often it fired so far.
         line: Where the test set it up.
     """
 
-    def __init__(
-        self,
-        times: int | None,
-        start: int,
-        line: Line,
-        remove: Callable[[Any], None],
-    ) -> None:
+    def __init__(self, times: int | None, start: int, line: Line) -> None:
         self.fired = 0
         self.line = line
-        self._met = 0
-        self._times = None if times is None else whole(times, "times", 1)
-        self._start = whole(start, "start", 1)
-        self._remove = remove
+        self._chances = 0
+        self._times = None if times is None else check_int(times, "times", 1)
+        self._start = check_int(start, "start", 1)
+        self._registry: Triggers[Any] | None = None
 
     @property
     @abstractmethod
@@ -64,13 +55,53 @@ class Occasions(ABC):
 
     def remove(self) -> None:
         """Let nothing more go wrong; what it did already stays. Twice does no harm."""
-        self._remove(self)
+        if self._registry is not None:
+            self._registry.remove(self)
 
-    def _meet(self) -> bool:
-        """Count an occasion, and return whether it is one to fire on."""
-        self._met += 1
-        return self._met >= self._start and (self._times is None or self.fired < self._times)
+    def _should_fire(self) -> bool:
+        """Count a chance, and return whether it is one to fire on."""
+        self._chances += 1
+        return self._chances >= self._start and (self._times is None or self.fired < self._times)
 
     def _fire(self) -> None:
         """Note that it fired."""
         self.fired += 1
+
+
+_T = TypeVar("_T", bound=Trigger)
+
+
+class Triggers(Generic[_T]):
+    """The triggers that are set up now, in the order in which they were.
+
+    Attributes:
+        ever: All that were set up, removed or not: some may never have fired.
+    """
+
+    __slots__ = ("_active", "ever")
+
+    def __init__(self) -> None:
+        self._active: tuple[_T, ...] = ()
+        self.ever: list[_T] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._active)
+
+    def __iter__(self) -> Iterator[_T]:
+        return iter(self._active)
+
+    def add(self, trigger: _T) -> _T:
+        """Set a trigger up."""
+        trigger._registry = self
+        self._active = (*self._active, trigger)
+        self.ever.append(trigger)
+        return trigger
+
+    def remove(self, trigger: _T) -> None:
+        """Take a trigger out, if it is in."""
+        self._active = tuple(one for one in self._active if one is not trigger)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._active = ()
+        self.ever.clear()

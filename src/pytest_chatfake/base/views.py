@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-__all__ = ["View"]
-
 _T = TypeVar("_T")
 
 

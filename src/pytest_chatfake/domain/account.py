@@ -1,35 +1,34 @@
 """The account: every verb of the service, its rules, and nothing else.
 
-A verb takes ``now`` (nanoseconds since the epoch), refuses or changes the state as a whole, and
-returns the facts. It never does half of its work: whatever can be refused is refused first.
+A verb is first *decided*: refused, or turned into facts, while nothing changes. Then each fact is
+*applied*, which can't fail. Whatever else has to be made from a fact, its event above all, is made
+in between; so a verb that fails anywhere has done nothing.
+
+Moments are nanoseconds since the epoch.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
 from ..base.errors import ClosedError, IllegalTransition
-from .conversations import Conversation, Conversations
-from .facts import Fact, Failure
+from .conversations import ConversationRecord, Conversations
+from .facts import Fact
+from .failures import CATALOGUE, Failure
+from .ids import Lookup
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
-from .messages import MessageState, next_state
+from .messages import STATUSES, MessageState, next_state
 from .money import EXACT, ZERO
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping
     from decimal import Decimal
-    from typing import TypeAlias
 
+    from .facts import Happening, Verb
     from .ids import Ids
-    from .messages import State, Verb
+    from .messages import MessageVerb
     from .schedule import Schedule
-
-__all__ = ["Account", "Change", "Draft", "Rules"]
-
-#: Something to do to an account at a moment, in nanoseconds; it gives the facts.
-Change: TypeAlias = "Callable[[Account, int], Iterable[Fact]]"
 
 
 class Rules(NamedTuple):
@@ -61,7 +60,7 @@ class Draft(NamedTuple):
             when the message is accepted.
     """
 
-    conversation: Conversation | str | None
+    conversation: ConversationRecord | str | None
     origin_type: str | None
     price: Decimal | Callable[[MessageState], Decimal]
 
@@ -71,23 +70,19 @@ class Account:
 
     Args:
         rules: The knobs.
-        ids: Who writes the identifiers.
+        ids: Templates of the identifiers.
         schedule: Where the drops of undelivered messages are planned.
         opening_balance: What the account begins with.
         now: When it begins.
     """
 
     def __init__(
-        self,
-        rules: Rules,
-        ids: Ids,
-        schedule: Schedule,
-        opening_balance: Decimal,
-        now: int,
+        self, rules: Rules, ids: Ids, schedule: Schedule, opening_balance: Decimal, now: int
     ) -> None:
         self.messages: list[MessageState] = []
         self.conversations = Conversations(ids)
         self.ledger = Ledger()
+        self._lookup = Lookup(self.messages)
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
@@ -95,70 +90,75 @@ class Account:
 
     def find(self, id_: str) -> MessageState | None:
         """Return the message of that id, if there is one."""
-        number = self._ids.number(id_)
-        if not 0 < number <= len(self.messages):
-            return None
-        message = self.messages[number - 1]
-        return message if message.id == id_ else None
+        return self._lookup.find(id_)
+
+    def decide(self, verb: Verb, now: int) -> list[Fact]:
+        """Return what comes of a verb, and change nothing.
+
+        Raises:
+            IllegalTransition: The message's status, or its conversation's, does not allow it (§3).
+            ClosedError: The message or the conversation is of before a reset.
+            ValueError: The conversation has another origin type.
+        """
+        return _DECISIONS[verb.name](self, verb.message, now, *verb.arguments)
 
     # Submission: §3, first row, and rule 4
 
-    def accept(self, message: MessageState, draft: Draft, now: int) -> Fact:
+    def _accept(self, message: MessageState, now: int, draft: Draft) -> list[Fact]:
         """Take the message and send it; or fail it, if the balance is too low and must not be."""
-        state = next_state(message, "accept")
+        next_state(message, "accept")
         conversation = self._conversation(message, draft, now)
-        price = self._price(message, draft, conversation)
-        if callable(draft.price):  # it took its time, and other threads may have sent meanwhile
-            state = next_state(message, "accept")
-            conversation = self._conversation(message, draft, now)
+        price = draft.price
+        if callable(price):
+            price = self._ask(price, message, conversation)
+            # It took its time, and another thread may have sent something meanwhile.
+            next_state(message, "accept")
+            conversation = self._conversation(message, draft, now, conversation)
         estimate = price if conversation.started_at is None else ZERO
         if (
             estimate
             and self._rules.on_insufficient_balance == "fail"
             and EXACT.compare(estimate, self.ledger.available) > 0
         ):
-            return self.reject(message, self._rules.insufficient_balance, now)
-
-        self._register(message)
-        if message.created_at is None:
-            message.created_at = now
-        message.state = state
-        message.conversation = conversation
-        message.price = price
-        message.total_price = message.held = estimate
-        message.sent_at = now
-        message.drop = self._schedule.add(now + self._rules.drop_after, partial(self.drop, message))
-        self.conversations.use(conversation)
-        entries = (self._entry("hold", estimate, message, now),) if estimate else ()
-        expires_at = conversation.expires_at or now + self._rules.conversation_length
-        return self._record(Fact("sent", message, now, entries, expires_at))
-
-    def reject(self, message: MessageState, failure: Failure, now: int) -> Fact:
-        """Turn the message down: it fails before it is sent (§3 rule 4)."""
-        message.state = next_state(message, "reject")
-        message.failure = failure
-        self._register(message)
-        return Fact("failed", message, now)
-
-    def _register(self, message: MessageState) -> None:
+            return self._reject(message, now, self._rules.insufficient_balance)
         message.name(len(self.messages) + 1, self._ids)
-        self.messages.append(message)
+        message.price = price
+        expires_at = conversation.expires_at or now + self._rules.conversation_length
+        entries: tuple[LedgerEntry, ...] = ()
+        if estimate:
+            entries = (LedgerEntry("hold", estimate, now, message.id, conversation.id),)
+        return [Fact("sent", message, now, estimate, conversation, expires_at, entries)]
 
-    def _price(self, message: MessageState, draft: Draft, conversation: Conversation) -> Decimal:
-        if not callable(draft.price):
-            return draft.price
-        # The function sees the message as it will be; if it raises, nothing has happened yet.
+    def _reject(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
+        """Turn the message down: it fails before it is sent (§3 rule 4)."""
+        next_state(message, "reject")
+        message.name(len(self.messages) + 1, self._ids)
+        return [Fact("failed", message, now, ZERO, failure=failure)]
+
+    def _ask(
+        self,
+        price: Callable[[MessageState], Decimal],
+        message: MessageState,
+        conversation: ConversationRecord,
+    ) -> Decimal:
+        """Ask a price function, which sees the message as it will be."""
         message.name(len(self.messages) + 1, self._ids)
         message.conversation = conversation
         try:
-            return draft.price(message)
+            return price(message)
         finally:
-            if message.state == "submitted":  # nobody was faster, in another thread
+            if not message.is_known:  # no other thread was faster
                 message.unname()
                 message.conversation = None
 
-    def _conversation(self, message: MessageState, draft: Draft, now: int) -> Conversation:
-        """Find the conversation of a message, or make one that is not registered yet.
+    def _conversation(
+        self,
+        message: MessageState,
+        draft: Draft,
+        now: int,
+        proposed: ConversationRecord | None = None,
+    ) -> ConversationRecord:
+        """Find the conversation of a message, or propose one that is not begun yet.
 
         Messages to the same recipient with the same origin type share a conversation while it is
         pending or open; of several, the one that was used last (assumed).
@@ -166,18 +166,20 @@ class Account:
         wanted = draft.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
-            current = self.conversations.current(message.recipient, origin_type, now)
-            return current or Conversation(
-                self.conversations.new_id(), message.recipient, origin_type
-            )
+            found = self.conversations.current(message.recipient, origin_type, now)
+            if found is None:
+                if proposed is not None and self.conversations.find(proposed.id) is None:
+                    return proposed
+                return self.conversations.propose(message.recipient, origin_type)
+            return found
         found = self.conversations.find(wanted if isinstance(wanted, str) else wanted.id)
-        if isinstance(wanted, Conversation) and found is not wanted:
+        if isinstance(wanted, ConversationRecord) and found is not wanted:
             raise ClosedError(
                 f"conversation {wanted.id} is gone: it was begun before the fake was reset"
             )
         if found is None:
             assert isinstance(wanted, str)
-            return Conversation(wanted, message.recipient, origin_type)
+            return proposed or ConversationRecord(wanted, message.recipient, origin_type)
         if draft.origin_type is not None and draft.origin_type != found.origin_type:
             raise ValueError(
                 f"conversation {found.id} has the origin type {found.origin_type!r}: leave "
@@ -194,58 +196,49 @@ class Account:
 
     # What happens on the handset: §3
 
-    def deliver(
-        self, message: MessageState, devices: int | None, price: Decimal | None, now: int
+    def _deliver(
+        self, message: MessageState, now: int, devices: int | None, price: Decimal | None
     ) -> list[Fact]:
         """Deliver to that many devices more; None: to all that do not have the message yet.
 
         ``price`` is the final one, if it differs from the estimate. Only the first delivery of a
         conversation is charged (§1).
         """
-        state = self._next_state(message, "deliver")
-        count = message.missing_devices if devices is None else devices
-        first = self._arrive("delivered", message, price, now)
-        message.state = state
-        message.delivered_devices += count
-        facts = [first]
-        facts += [Fact("delivered", message, now, (), first.expires_at)] * (count - 1)
-        return facts
+        self._check(message, "deliver")
+        if devices is None:
+            devices = max(message.devices - message.delivered_devices, 1)
+        first = self._arrival("delivered", message, now, price)
+        if devices == 1:
+            return [first]
+        return [first, *[first._replace(entries=())] * (devices - 1)]
 
-    def read(self, message: MessageState, now: int) -> list[Fact]:
+    def _read(self, message: MessageState, now: int) -> list[Fact]:
         """Let the user read the message; at once, if it was not delivered before (§3).
 
         Without read receipts the service does not learn of it (§3 rule 3): a message that was
         still sent is seen to be delivered, and nothing more (assumed).
         """
-        state = self._next_state(message, "read")
-        if not message.read_receipts:
-            return self.deliver(message, 1, None, now) if message.state == "sent" else []
-        if message.state == "sent":
-            message.delivered_devices = 1
-        fact = self._arrive("read", message, None, now)
-        message.state = state
-        message.read_at = now
-        return [fact]
+        self._check(message, "read")
+        if message.read_receipts:
+            return [self._arrival("read", message, now, None)]
+        return self._deliver(message, now, 1, None) if message.state == "sent" else []
 
-    def fail(self, message: MessageState, failure: Failure, now: int) -> Fact:
+    def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
-        message.state = self._next_state(message, "fail")
-        message.failure = failure
-        message.total_price = ZERO
-        self._cancel_drop(message)
-        return self._record(Fact("failed", message, now, self._release(message, now)))
+        self._check(message, "fail")
+        entries = self._released(message, now)
+        return [Fact("failed", message, now, ZERO, None, None, entries, failure)]
 
-    def drop(self, message: MessageState, now: int) -> None:
+    def _drop(self, message: MessageState, now: int) -> list[Fact]:
         """Drop a message that was never delivered: its hold comes back, and no event tells (§3)."""
-        message.state = next_state(message, "drop")
-        message.dropped_at = now
-        message.drop = None
-        for entry in self._release(message, now):
-            self.ledger.post(entry)
+        next_state(message, "drop")
+        entries = self._released(message, now)
+        conversation = message.conversation
+        return [Fact("dropped", message, now, message.total_price, conversation, None, entries)]
 
-    def _next_state(self, message: MessageState, verb: Verb) -> State:
+    def _check(self, message: MessageState, verb: MessageVerb) -> None:
         self.refuse_stale(message)
-        return next_state(message, verb)
+        next_state(message, verb)
 
     def refuse_stale(self, message: MessageState) -> None:
         """Refuse a message of an earlier account, whose id one of this account's may have.
@@ -259,68 +252,142 @@ class Account:
                 f"message {message.id} is gone: it was sent before the fake was reset"
             )
 
-    def _arrive(
+    def _arrival(
         self,
         what: Literal["delivered", "read"],
         message: MessageState,
-        price: Decimal | None,
         now: int,
+        price: Decimal | None,
     ) -> Fact:
-        """Note that the message is on a device: the first time, money moves."""
+        """Return the fact that the message is on a device: the first time, money moves."""
         conversation = message.conversation
         assert conversation is not None
+        expires_at = conversation.expires_at
         if message.delivered_at is not None:
-            return Fact(what, message, now, (), conversation.expires_at)
-        message.delivered_at = now
-        self._cancel_drop(message)
-        entries = self._release(message, now)
-        if conversation.started_at is None:
-            conversation.start(now, self._rules.conversation_length)
+            return Fact(what, message, now, message.total_price, conversation, expires_at)
+        entries = self._released(message, now)
+        charge = ZERO
+        if expires_at is None:  # pending: this delivery starts it (§1)
+            expires_at = now + self._rules.conversation_length
             charge = message.price if price is None else price
-            message.total_price = message.charged = charge
             if charge:
-                entries += (self._entry("charge", charge, message, now),)
+                entries += (LedgerEntry("charge", charge, now, message.id, conversation.id),)
+        return Fact(what, message, now, charge, conversation, expires_at, entries)
+
+    def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
+        if not message.held:
+            return ()
+        assert message.conversation is not None
+        return (LedgerEntry("release", message.held, now, message.id, message.conversation.id),)
+
+    def shown(self, message: MessageState, status: str, now: int) -> Fact:
+        """Return what an event of a status shows of a message as it stands, true or not.
+
+        What the message lacks for it (a delivery, a failure) is shown as of ``now``: a receiver
+        that needs ``deliverTime`` should see an unexpected status, not a missing field. A failure
+        that never was is 131026, and an unknown status is shown as ``sent`` is (assumed).
+        """
+        conversation, expires_at = message.conversation, None
+        if conversation is not None and message.sent_at is not None:
+            estimate = message.sent_at + self._rules.conversation_length
+            expires_at = conversation.expires_at or estimate
+        return Fact(
+            cast("Happening", status) if status in STATUSES else "sent",
+            message,
+            now,
+            message.total_price,
+            conversation,
+            expires_at,
+            failure=message.failure or Failure("131026", CATALOGUE["131026"], None),
+        )
+
+    # Applying: what was decided becomes so
+
+    def apply(self, fact: Fact) -> None:
+        """Let a fact change the message, the conversation and the ledger; it can't be refused."""
+        message, at = fact.message, fact.at
+        for entry in fact.entries:
+            self.ledger.post(entry)
+        if fact.what == "sent":
+            self._begin(fact, message)
+        elif fact.what in {"delivered", "read"}:
+            if message.delivered_at is None:
+                self._arrive(fact, message)
+            if fact.what == "delivered":
+                message.delivered_devices += 1
+            else:
+                message.delivered_devices = message.delivered_devices or 1
+                message.read_at = at
+            message.state = fact.what
         else:
+            self._end(fact, message)
+
+    def _begin(self, fact: Fact, message: MessageState) -> None:
+        conversation = fact.conversation
+        assert conversation is not None
+        self.messages.append(message)
+        self.conversations.use(conversation)
+        message.state = "sent"
+        message.sent_at = fact.at
+        if message.created_at is None:
+            message.created_at = fact.at
+        message.conversation = conversation
+        message.total_price = message.held = fact.total_price
+        message.drop = self._schedule.add(fact.at + self._rules.drop_after, "drop", message)
+
+    def _arrive(self, fact: Fact, message: MessageState) -> None:
+        conversation = fact.conversation
+        assert conversation is not None
+        message.delivered_at = fact.at
+        message.held = ZERO
+        message.total_price = fact.total_price
+        if conversation.started_at is None:
+            conversation.started_at = fact.at
+            conversation.expires_at = fact.expires_at
+            message.charged = fact.total_price
+        self._cancel_drop(message)
+
+    def _end(self, fact: Fact, message: MessageState) -> None:
+        """Let it fail, before or after it was sent, or drop it."""
+        if message.state == "submitted":
+            self.messages.append(message)
+        message.held = ZERO
+        self._cancel_drop(message)
+        if fact.what == "dropped":
+            message.state = "dropped"
+            message.dropped_at = fact.at
+        else:
+            message.state = "failed"
+            message.failure = fact.failure
             message.total_price = ZERO
-        return self._record(Fact(what, message, now, entries, conversation.expires_at))
 
-    # Money
+    def _cancel_drop(self, message: MessageState) -> None:
+        if message.drop is not None:
+            self._schedule.cancel(message.drop)
+            message.drop = None
 
-    def top_up(self, amount: Decimal, now: int) -> tuple[Fact, ...]:
-        """Add to the balance (assumed). No message is concerned, so there is no fact."""
+    # Money that concerns no message, and so has no fact
+
+    def _top_up(self, _: None, now: int, amount: Decimal) -> list[Fact]:
+        """Add to the balance (assumed)."""
         self.ledger.post(LedgerEntry("top_up", amount, now))
-        return ()
+        return []
 
-    def set_balance(self, available: Decimal, now: int) -> tuple[Fact, ...]:
+    def _set_balance(self, _: None, now: int, available: Decimal) -> list[Fact]:
         """Make what is available that much, by an adjustment (assumed)."""
         difference = EXACT.subtract(available, self.ledger.available)
         if difference:
             self.ledger.post(LedgerEntry("adjustment", difference, now))
-        return ()
+        return []
 
-    def _release(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
-        held = message.held
-        if not held:
-            return ()
-        message.held = ZERO
-        return (self._entry("release", held, message, now),)
 
-    def _entry(
-        self,
-        kind: Literal["hold", "release", "charge"],
-        amount: Decimal,
-        message: MessageState,
-        now: int,
-    ) -> LedgerEntry:
-        assert message.conversation is not None
-        return LedgerEntry(kind, amount, now, message.id, message.conversation.id)
-
-    def _cancel_drop(self, message: MessageState) -> None:
-        assert message.drop is not None
-        self._schedule.cancel(message.drop)
-        message.drop = None
-
-    def _record(self, fact: Fact) -> Fact:
-        for entry in fact.entries:
-            self.ledger.post(entry)
-        return fact
+_DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
+    "accept": Account._accept,
+    "reject": Account._reject,
+    "deliver": Account._deliver,
+    "read": Account._read,
+    "fail": Account._fail,
+    "drop": Account._drop,
+    "top_up": Account._top_up,
+    "set_balance": Account._set_balance,
+}

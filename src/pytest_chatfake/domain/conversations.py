@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .ids import Lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TypeAlias
-
     from .ids import Ids
-
-__all__ = ["Conversation", "ConversationState", "Conversations"]
 
 #: ``pending`` until the first delivery, ``open`` during the session, ``expired`` after it.
 ConversationState: TypeAlias = Literal["pending", "open", "expired"]
 
 
-class Conversation:
-    """One conversation: who it is with, and when its session runs.
+class ConversationRecord:
+    """What is known of one conversation: who it is with, and when its session runs.
 
     Attributes:
         id: A hex string (§2.4).
         recipient: The address of the person whose message started it.
         origin_type: For example ``marketing`` (§2.4).
+        begun: Whether a message was sent in it; before that, it is a proposal.
         started_at: When its first message was delivered, in nanoseconds since the epoch;
             None while it is pending.
         expires_at: When the session is over; None while it is pending.
     """
 
-    __slots__ = ("expires_at", "id", "origin_type", "recipient", "started_at")
+    __slots__ = ("begun", "expires_at", "id", "origin_type", "recipient", "started_at")
 
     def __init__(self, id: str, recipient: str, origin_type: str) -> None:  # noqa: A002 - as §2.4
         self.id = id
         self.recipient = recipient
         self.origin_type = origin_type
+        self.begun = False
         self.started_at: int | None = None
         self.expires_at: int | None = None
 
@@ -47,45 +46,40 @@ class Conversation:
             return "pending"
         return "open" if now < self.expires_at else "expired"
 
-    def start(self, now: int, length: int) -> None:
-        """Start the session: the conversation's first delivery just happened (§1)."""
-        self.started_at = now
-        self.expires_at = now + length
-
 
 class Conversations:
-    """The conversations of an account, in the order in which they were begun.
+    """The conversations of an account.
 
     Args:
-        ids: Who writes the id of a conversation that the service begins.
+        ids: Templates of the ids of those that the service begins.
+
+    Attributes:
+        all: Every conversation, in the order in which they were begun.
     """
 
-    __slots__ = ("_all", "_ids", "_latest", "_named")
+    __slots__ = ("_given_ids", "_ids", "_latest", "_lookup", "all")
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
-        self._all: list[Conversation] = []
-        # Those whose id is not the one of their place.
-        self._named: dict[str, Conversation] = {}
+        self.all: list[ConversationRecord] = []
+        self._lookup = Lookup(self.all)
+        # Ids that a test gave; one may be that of a place, and must not be given again.
+        self._given_ids: set[str] = set()
         # By origin type and recipient: the one conversation, or several in the order of use, where
         # one that is used in turns with others is there several times.
-        self._latest: defaultdict[str, dict[str, Conversation | list[Conversation]]]
+        self._latest: defaultdict[str, dict[str, ConversationRecord | list[ConversationRecord]]]
         self._latest = defaultdict(dict)
 
-    def __iter__(self) -> Iterator[Conversation]:
-        return iter(self._all)
-
-    def find(self, id_: str) -> Conversation | None:
+    def find(self, id_: str) -> ConversationRecord | None:
         """Return the conversation of that id, if it was begun."""
-        number = self._ids.conversation_number(id_)
-        if 0 < number <= len(self._all) and self._all[number - 1].id == id_:
-            return self._all[number - 1]
-        return self._named.get(id_)
+        return self._lookup.find(id_)
 
-    def current(self, recipient: str, origin_type: str, now: int) -> Conversation | None:
+    def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
         """Return the pending or open one that was used last, if there is one."""
-        latest = self._latest[origin_type].get(recipient, [])
-        if isinstance(latest, Conversation):
+        latest = self._latest[origin_type].get(recipient)
+        if latest is None:
+            return None
+        if isinstance(latest, ConversationRecord):
             latest = [latest]
         while latest:
             if latest[-1].state(now) != "expired":
@@ -93,26 +87,26 @@ class Conversations:
             latest.pop()  # for good: nobody needs to look at it again
         return None
 
-    def new_id(self) -> str:
-        """Return an id that no conversation has."""
-        number = len(self._all) + 1
-        while (id_ := self._ids.conversation(number)) in self._named:
+    def propose(self, recipient: str, origin_type: str) -> ConversationRecord:
+        """Return a new conversation, under an id that no other has; it is not begun yet."""
+        number = len(self.all) + 1
+        while (id_ := self._ids.conversation % number) in self._given_ids:
             number += 1
-        return id_
+        return ConversationRecord(id_, recipient, origin_type)
 
-    def use(self, conversation: Conversation) -> None:
+    def use(self, conversation: ConversationRecord) -> None:
         """Note that a message was sent in it; the first one begins it."""
+        if not conversation.begun:
+            conversation.begun = True
+            self.all.append(conversation)
+            if conversation.id != self._ids.conversation % len(self.all):
+                self._given_ids.add(conversation.id)
         latest = self._latest[conversation.origin_type]
         known = latest.get(conversation.recipient)
-        if known is conversation:
-            return
-        if self.find(conversation.id) is None:
-            self._all.append(conversation)
-            if conversation.id != self._ids.conversation(len(self._all)):
-                self._named[conversation.id] = conversation
         if known is None:
             latest[conversation.recipient] = conversation
-        elif isinstance(known, Conversation):
+        elif isinstance(known, list):
+            if not known or known[-1] is not conversation:
+                known.append(conversation)
+        elif known is not conversation:
             latest[conversation.recipient] = [known, conversation]
-        elif not known or known[-1] is not conversation:
-            known.append(conversation)

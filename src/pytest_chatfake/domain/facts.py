@@ -1,20 +1,37 @@
-"""What happened, in the past tense, frozen: one fact feeds both the ledger and the webhook."""
+"""What is asked for, as data, and what happened, in the past tense; both frozen.
+
+A :class:`Verb` is what an account is asked to do. A :class:`Fact` is what came of it: one fact
+feeds the ledger, the webhook and the journal, so they cannot disagree.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from decimal import Decimal
 
+    from .conversations import ConversationRecord
+    from .failures import Failure
     from .ledger import LedgerEntry
     from .messages import MessageState
 
-__all__ = ["Fact", "Failure", "Happening", "PlatformError"]
+#: The four statuses of §3, each with its event, and the drop, which has none (§3 rule 6).
+Happening: TypeAlias = Literal["sent", "delivered", "read", "failed", "dropped"]
 
-#: The four statuses of §3, each with its event. A drop has none, and so is no fact.
-Happening: TypeAlias = Literal["sent", "delivered", "read", "failed"]
+
+class Verb(NamedTuple):
+    """Something to do, as data.
+
+    Attributes:
+        name: What to do: ``deliver``, for example.
+        message: The message that it is about; None: it is about the account.
+        arguments: What else was given.
+    """
+
+    name: str
+    message: MessageState | None = None
+    arguments: tuple[Any, ...] = ()
 
 
 class Fact(NamedTuple):
@@ -22,53 +39,20 @@ class Fact(NamedTuple):
 
     Attributes:
         what: What happened.
-        message: To which message.
+        message: To which message. Its own fields may not tell of it yet.
         at: When, in nanoseconds since the epoch.
-        entries: What it did to the money: the ledger takes these, and nothing else.
-        expires_at: The ``expireTime`` that its event shows; None if it shows no conversation.
+        total_price: What the message costs from now on (§2.3).
+        conversation: Its conversation; None if it failed.
+        expires_at: When the conversation's session is over, or is estimated to be (§2.4).
+        entries: What it does to the money: the ledger takes these, and nothing else.
+        failure: Why the message failed, if it did.
     """
 
     what: Happening
     message: MessageState
     at: int
-    entries: tuple[LedgerEntry, ...] = ()
+    total_price: Decimal
+    conversation: ConversationRecord | None = None
     expires_at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PlatformError:
-    """The platform's own account of a failure (``chatApiError``, §2.5).
-
-    Args:
-        message: The platform's error text.
-        type: The platform's error type.
-        code: The platform's error code.
-        trace_id: The platform's trace identifier.
-        details: ``error_data.details``.
-
-    Raises:
-        TypeError: One of them is no text.
-    """
-
-    message: str
-    type: str
-    code: str
-    trace_id: str
-    details: str
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value: object = getattr(self, field.name)
-            if not isinstance(value, str):
-                raise TypeError(
-                    f"PlatformError: {field.name} must be text, "
-                    f"not {type(value).__name__} {value!r}"
-                )
-
-
-class Failure(NamedTuple):
-    """Why a message failed (§2.3, §7.2)."""
-
-    code: str
-    message: str
-    platform_error: PlatformError | None
+    entries: tuple[LedgerEntry, ...] = ()
+    failure: Failure | None = None

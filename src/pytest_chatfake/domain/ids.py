@@ -3,60 +3,76 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-__all__ = ["Ids", "derived_key"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-class Ids:
-    """Writes the identifiers of one account, each from a digest of the seed and a number.
+class Ids(NamedTuple):
+    """Templates of the identifiers of one account: ``ids.message % number`` is one.
+
+    Attributes:
+        message: The service's id of the message of that number (§2.3).
+        original: The platform's id of that message (§2.3).
+        event: The id of the event of that number, ``evt_<id>`` (§2.2).
+        conversation: The id of the conversation of that number, a hex string (§2.4).
+    """
+
+    message: str
+    original: str
+    event: str
+    conversation: str
+
+
+def ids_of(seed: str, id_prefix: str) -> Ids:
+    """Return the templates that belong to a seed.
 
     Args:
         seed: Any text; a test's node id, for example.
         id_prefix: What the platform's message ids begin with (§2.3).
     """
-
-    __slots__ = ("_conversation", "_event", "_message", "_original")
-
-    def __init__(self, seed: str, id_prefix: str) -> None:
-        digest = sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()
-        self._message = digest[:16] + "%08x"
-        self._original = id_prefix.replace("%", "%%") + digest[16:32].upper() + "%08X"
-        self._event = "evt_" + digest[32:48] + "%08x"
-        self._conversation = digest[40:64] + "%08x"
-
-    def message(self, number: int) -> str:
-        """Return the service's id of the account's message of that number (§2.3)."""
-        return self._message % number
-
-    def number(self, message_id: str) -> int:
-        """Return the number in a message's id; 0 if it is none of this account's."""
-        return _number(message_id, self._message)
-
-    def original(self, number: int) -> str:
-        """Return the platform's id of the message (§2.3)."""
-        return self._original % number
-
-    def event(self, number: int) -> str:
-        """Return the id of the event of that number, ``evt_<id>`` (§2.2)."""
-        return self._event % number
-
-    def conversation(self, number: int) -> str:
-        """Return the id of the conversation of that number, a hex string (§2.4)."""
-        return self._conversation % number
-
-    def conversation_number(self, conversation_id: str) -> int:
-        """Return the number in a conversation's id; 0 if that id was given by somebody else."""
-        return _number(conversation_id, self._conversation)
-
-
-def _number(id_: str, template: str) -> int:
-    try:
-        number = int(id_[-8:], 16)
-    except ValueError:
-        return 0
-    return number if id_ == template % number else 0
+    digest = sha256(seed.encode("utf-8", "surrogatepass")).hexdigest()
+    return Ids(
+        message=digest[:16] + "%08x",
+        original=id_prefix.replace("%", "%%") + digest[16:32].upper() + "%08X",
+        event="evt_" + digest[32:48] + "%08x",
+        conversation=digest[40:64] + "%08x",
+    )
 
 
 def derived_key(seed: str) -> str:
     """Return an API key that belongs to ``seed`` alone."""
     return "key_" + sha256(b"api-key:" + seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class _Record(Protocol):
+    id: Any
+
+
+_R = TypeVar("_R", bound=_Record)
+
+
+class Lookup(Generic[_R]):
+    """Finds records by their ids, in a list that goes on growing.
+
+    The index is made when it is first asked for: many tests never ask.
+
+    Args:
+        records: The list.
+    """
+
+    __slots__ = ("_by_id", "_read", "_records")
+
+    def __init__(self, records: Sequence[_R]) -> None:
+        self._records = records
+        self._by_id: dict[str, _R] = {}
+        self._read = 0
+
+    def find(self, id_: str) -> _R | None:
+        """Return the record of that id, if there is one."""
+        for place in range(self._read, len(self._records)):
+            record = self._records[place]
+            self._by_id[record.id] = record
+        self._read = len(self._records)
+        return self._by_id.get(id_)

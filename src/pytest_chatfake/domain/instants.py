@@ -8,17 +8,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-__all__ = [
-    "MILLISECOND",
-    "SECOND",
-    "duration",
-    "instant",
-    "nanoseconds",
-    "planned",
-    "span",
-    "stamp",
-]
-
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
 
@@ -81,15 +70,38 @@ def planned(value: object, what: str) -> int:
     return length
 
 
+@lru_cache(maxsize=1024)  # the events of a moment show the same few stamps again and again
 def stamp(moment: int) -> str:
     """Write a moment as the service does: ISO 8601, UTC, milliseconds and ``Z`` (§2.2).
 
     Digits beyond the millisecond are cut off, not rounded: a stamp is never in the future.
     """
-    return _stamp(moment // MILLISECOND)
+    at = _EPOCH + timedelta(milliseconds=moment // MILLISECOND)
+    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-@lru_cache(maxsize=1024)  # the events of a moment show the same few stamps again and again
-def _stamp(milliseconds: int) -> str:
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+def aware(moment: object, what: str) -> datetime:
+    """Return an aware ``datetime``, given as one or as ISO 8601 text.
+
+    Raises:
+        TypeError: It is neither.
+        ValueError: It has no time zone, or the text is not ISO 8601.
+    """
+    if isinstance(moment, str):
+        try:
+            moment = datetime.fromisoformat(moment)
+        except ValueError:
+            raise ValueError(
+                f"{what} takes ISO 8601 such as '2026-01-01T12:00:00Z', not {moment!r}"
+            ) from None
+    if not isinstance(moment, datetime):
+        raise TypeError(
+            f"{what} takes an aware datetime or ISO 8601 text, "
+            f"not {type(moment).__name__} {moment!r}"
+        )
+    if moment.utcoffset() is None:
+        raise ValueError(
+            f"{what} takes a moment with a time zone, and {moment.isoformat()} has none: "
+            f"write '{moment.isoformat()}Z', or datetime(..., tzinfo=timezone.utc)"
+        )
+    return moment

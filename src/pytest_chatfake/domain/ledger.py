@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from typing import TypeAlias
 
-__all__ = ["Balance", "Kind", "Ledger", "LedgerEntry"]
 
 Kind: TypeAlias = Literal["opening", "top_up", "adjustment", "hold", "release", "charge"]
 
@@ -80,6 +79,9 @@ class Ledger:
     def entries(self) -> View[LedgerEntry]:
         """All entries so far, in order."""
         return View(self._rows, LedgerEntry._make)
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
     def post(self, entry: LedgerEntry) -> None:
         """Append ``entry`` and move the totals."""

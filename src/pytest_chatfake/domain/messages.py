@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ..base.errors import IllegalTransition
 from .money import ZERO
@@ -10,21 +10,18 @@ from .money import ZERO
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from decimal import Decimal
-    from typing import TypeAlias
 
-    from .conversations import Conversation
-    from .facts import Failure
+    from .conversations import ConversationRecord
+    from .failures import Failure
     from .ids import Ids
-
-__all__ = ["CATALOGUE", "STATUSES", "TRANSITIONS", "MessageState", "State", "Verb", "next_state"]
 
 #: Where a message stands. Four of them are statuses of §3; ``submitted`` is what comes before the
 #: first one, and ``dropped`` is a message that stays ``sent`` for good (§3 rules 5 and 6).
 State: TypeAlias = Literal["submitted", "sent", "delivered", "read", "failed", "dropped"]
-Verb: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
+MessageVerb: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
 
 #: §3, row by row: in this state, this verb leads to that state. What is not here is refused.
-TRANSITIONS: Final[Mapping[State, Mapping[Verb, State]]] = {
+TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "submitted": {"accept": "sent", "reject": "failed"},
     "sent": {"deliver": "delivered", "read": "read", "fail": "failed", "drop": "dropped"},
     "delivered": {"deliver": "delivered", "read": "read"},
@@ -36,20 +33,13 @@ TRANSITIONS: Final[Mapping[State, Mapping[Verb, State]]] = {
 #: The statuses that an event can show (§2.3).
 STATUSES: Final = ("sent", "delivered", "read", "failed")
 
-#: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
-#: given; the text of ``131026`` is ours (assumed).
-CATALOGUE: Final[Mapping[str, str]] = {
-    "131026": "Message Undeliverable",
-    "100": "Parameter Invalid",
-}
-
 
 class MessageState:
     """What the service knows of one message.
 
     Attributes:
-        number: Its place among all messages of the account, from 1; 0 while it is only submitted.
-        id: The service's identifier; empty while it is only submitted.
+        number: Its place among all messages of the account, from 1; 0 before it has one.
+        id: The service's identifier; empty before it has one.
         body: The text.
         recipient: The address it goes to.
         devices: How many devices the recipient uses.
@@ -72,7 +62,7 @@ class MessageState:
     """
 
     __slots__ = (
-        "_ids",
+        "_original",
         "body",
         "charged",
         "conversation",
@@ -101,13 +91,13 @@ class MessageState:
     ) -> None:
         self.number = 0
         self.id = ""
-        self._ids: Ids | None = None
+        self._original = ""
         self.body = body
         self.recipient = recipient
         self.devices = devices
         self.read_receipts = read_receipts
         self.extra = extra
-        self.conversation: Conversation | None = None
+        self.conversation: ConversationRecord | None = None
         self.price: Decimal = ZERO
         self.state: State = "submitted"
         self.total_price: Decimal = ZERO
@@ -123,29 +113,28 @@ class MessageState:
         self.failure: Failure | None = None
 
     def name(self, number: int, ids: Ids) -> None:
-        """Give it the identifiers of its place."""
+        """Give it the identifiers of its place. Until it is known, that is a proposal."""
         self.number = number
-        self.id = ids.message(number)
-        self._ids = ids
+        self.id = ids.message % number
+        self._original = ids.original
 
     def unname(self) -> None:
-        """Take the identifiers back: it is only submitted again."""
+        """Take the identifiers back."""
         self.number = 0
         self.id = ""
-        self._ids = None
 
     @property
     def chat_message_id(self) -> str:
         """The platform's identifier (``wamid.`` before it, §2.3); it is derived, and not kept."""
-        return "" if self._ids is None else self._ids.original(self.number)
+        return self._original % self.number if self.number else ""
 
     @property
-    def missing_devices(self) -> int:
-        """On how many of the recipient's devices it has not arrived yet; at least one (assumed)."""
-        return max(self.devices - self.delivered_devices, 1)
+    def is_known(self) -> bool:
+        """Whether the service has accepted or rejected it."""
+        return self.state != "submitted"
 
 
-def next_state(message: MessageState, verb: Verb) -> State:
+def next_state(message: MessageState, verb: MessageVerb) -> State:
     """Look up what ``verb`` makes of ``message``.
 
     Raises:
@@ -159,7 +148,7 @@ def next_state(message: MessageState, verb: Verb) -> State:
 
 
 #: The verbs as a test writes them; a drop is not a verb of the test's.
-_SPELLING: Final[Mapping[Verb, str]] = {
+_SPELLING: Final[Mapping[MessageVerb, str]] = {
     "accept": "accept()",
     "reject": "reject()",
     "deliver": "deliver()",
@@ -177,7 +166,7 @@ _REASON: Final[Mapping[State, str]] = {
 }
 
 
-def _refusal(message: MessageState, verb: Verb) -> str:
+def _refusal(message: MessageState, verb: MessageVerb) -> str:
     legal = [_SPELLING[name] for name in TRANSITIONS[message.state] if name in _SPELLING]
     status = "sent (dropped)" if message.state == "dropped" else message.state
     return (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
-__all__ = ["EXACT", "ZERO", "Money", "amount", "signed"]
-
 #: What a caller may write for an amount.
 Money = Decimal | int | str
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Final
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeAlias
-
-__all__ = ["Schedule", "Work"]
-
-#: What to do; it is told the moment at which it was due.
-Work: TypeAlias = "Callable[[int], object]"
+#: What can fall due: a message is dropped (§3 rule 5), an event is attempted late or again.
+DueKind: TypeAlias = Literal["drop", "attempt"]
 
 #: A key is ``due << _BITS | sequence``: one integer that sorts by time, then by arrival, so that
 #: ties never compare the work itself.
 _BITS: Final = 40
 _SEQUENCE: Final = (1 << _BITS) - 1
+
+
+class Due(NamedTuple):
+    """A piece of work that is due.
+
+    Attributes:
+        at: When, in nanoseconds.
+        kind: What is to be done.
+        subject: With what: a message, or an event on its way.
+    """
+
+    at: int
+    kind: DueKind
+    subject: object
 
 
 class Schedule:
@@ -27,17 +35,17 @@ class Schedule:
 
     def __init__(self) -> None:
         self._heap: list[int] = []
-        self._work: dict[int, Work] = {}
+        self._work: dict[int, tuple[DueKind, object]] = {}
         self._sequence = 0
 
     def __len__(self) -> int:
         return len(self._work)
 
-    def add(self, due: int, work: Work) -> int:
-        """Plan ``work`` for ``due``; return the key that cancels it."""
+    def add(self, due: int, kind: DueKind, subject: object) -> int:
+        """Plan a piece of work for ``due``; return the key that cancels it."""
         self._sequence += 1
         key = due << _BITS | (self._sequence & _SEQUENCE)
-        self._work[key] = work
+        self._work[key] = (kind, subject)
         heappush(self._heap, key)
         return key
 
@@ -51,9 +59,8 @@ class Schedule:
             self._heap = list(self._work)
             heapify(self._heap)
 
-    @property
     def next_due(self) -> int | None:
-        """When the earliest piece of work is due, in nanoseconds; None if nothing is planned."""
+        """Return when the earliest work is due, in nanoseconds; None if nothing is planned."""
         heap = self._heap
         while heap:
             if heap[0] in self._work:
@@ -62,19 +69,22 @@ class Schedule:
         return None
 
     def is_due(self, now: int) -> bool:
-        """Whether a piece of work is due at ``now``."""
-        due = self.next_due
-        return due is not None and due <= now
+        """Return whether a piece of work is due at ``now``."""
+        heap, latest = self._heap, (now + 1) << _BITS
+        while heap and heap[0] < latest:
+            if heap[0] in self._work:
+                return True
+            heappop(heap)
+        return False
 
-    def pop_due(self, now: int) -> tuple[int, Work] | None:
-        """Take out the earliest piece of work that is due at ``now``, with its moment."""
-        heap = self._heap
-        latest = (now + 1) << _BITS
+    def pop_due(self, now: int) -> Due | None:
+        """Take out the earliest piece of work that is due at ``now``."""
+        heap, latest = self._heap, (now + 1) << _BITS
         while heap and heap[0] < latest:
             key = heappop(heap)
             work = self._work.pop(key, None)
             if work is not None:
-                return key >> _BITS, work
+                return Due(key >> _BITS, *work)
         return None
 
     def clear(self) -> None:

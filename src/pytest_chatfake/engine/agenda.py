@@ -1,4 +1,4 @@
-"""What falls due as time goes on: run one after another, each at its own moment."""
+"""What falls due as time goes on: one thing after another, each at its own moment."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from ..base.errors import ClockError
 from ..domain.instants import nanoseconds, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from ..domain.schedule import Schedule
-    from ..fake.clock import ProcessTime
-
-__all__ = ["LAST", "Agenda"]
+    from ..domain.schedule import Due, Schedule
+    from .process_time import ProcessTime
 
 #: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
@@ -31,23 +29,29 @@ class Agenda:
         schedule: What is planned.
         time: The time of the process.
         lock: Held while something runs; who holds it may look at the schedule.
+        run: Does what is due.
     """
 
     def __init__(
-        self, schedule: Schedule, time: ProcessTime, lock: AbstractContextManager[object]
+        self,
+        schedule: Schedule,
+        time: ProcessTime,
+        lock: AbstractContextManager[object],
+        run: Callable[[Due], None],
     ) -> None:
         self._schedule = schedule
         self._time = time
         self._lock = lock
+        self._run = run
         self._ran = 0
 
     def next_due(self) -> int | None:
-        """When something is due next, in nanoseconds; None if nothing is planned."""
+        """Return when something is due next, in nanoseconds; None if nothing is planned."""
         with self._lock:  # to look takes out what was cancelled
-            return self._schedule.next_due
+            return self._schedule.next_due()
 
     def is_due(self) -> bool:
-        """Whether something is due now."""
+        """Return whether something is due now."""
         with self._lock:
             return self._schedule.is_due(self._time.read())
 
@@ -56,29 +60,34 @@ class Agenda:
 
         For whoever must not attempt: a request to the fake, a receiver that calls back.
         """
-        while self._run(self._time.read()):
+        while self._run_due(self._time.read()):
             pass
 
     # Steps: state changes up to each yield, and attempts are made at it
 
     def settling(self) -> Iterator[None]:
-        """Run what is due now, one thing after another."""
+        """Attempt what is queued; then run what is due now, one thing after another."""
+        yield
         limit = self._limit()
-        while self._run(self._time.read()):
+        while self._run_due(self._time.read()):
             yield
             self._refuse_endless(limit)
 
     def moving(self, by: int | None, to: int | None) -> Iterator[None]:
-        """Move time from one due moment to the next, and to its end; in nanoseconds.
+        """Settle; then move time from one due moment to the next, and to its end.
 
         Args:
-            by: A length, or
+            by: A length in nanoseconds, or
             to: a moment.
 
         Raises:
             ClockError: It would go back, or past the calendar; or what falls due never ends.
         """
-        now = self._time.read()
+        yield  # what is queued is of now, and not of later
+        limit = self._limit()
+        while self._run_due(now := self._time.read()):
+            yield
+            self._refuse_endless(limit)
         target = now + by if by is not None else to
         assert target is not None
         if target > LAST:
@@ -89,34 +98,30 @@ class Agenda:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
-        limit = self._limit()
-        while self._run_on_the_way(target):
+        while self._run_due(target, on_the_way=True):
             yield
             self._refuse_endless(limit)
         self._time.forward(target)
 
-    def _run_on_the_way(self, target: int) -> bool:
-        """Move time to the next moment at which something is due, and run it at that moment."""
+    def _run_due(self, now: int, *, on_the_way: bool = False) -> bool:
+        """Run the next thing that is due at ``now``, and return False if there is none.
+
+        Args:
+            now: In nanoseconds.
+            on_the_way: ``now`` is where time is moved to; move it to where the thing is due.
+        """
         with self._lock:
-            due = self._schedule.next_due
-            if due is None or due > target:
+            if on_the_way:
+                due_at = self._schedule.next_due()
+                if due_at is None or due_at > now:
+                    return False
+                self._time.forward(due_at)  # before it is taken out: it may be refused
+            due = self._schedule.pop_due(now)
+            if due is None:
                 return False
-            self._time.forward(due)
-            return self._run_next(due)
-
-    def _run(self, now: int) -> bool:
-        """Run the next thing that is due at ``now``, at its own moment; False if there is none."""
-        with self._lock:
-            return self._run_next(now)
-
-    def _run_next(self, now: int) -> bool:
-        item = self._schedule.pop_due(now)
-        if item is None:
-            return False
-        due, work = item
-        self._ran += 1
-        work(due)
-        return True
+            self._ran += 1
+            self._run(due)
+            return True
 
     def _limit(self) -> int:
         return self._ran + len(self._schedule) + _MAX_DUE

@@ -1,8 +1,25 @@
 """The engine: time, rules and webhooks brought together; the one place where things happen.
 
-Whatever changes the account goes through :meth:`Engine.perform`. It runs at once in sync mode and
-is laid as a step in async mode, and follows one path in both: catch up with time, let the account
-apply its rule, emit an event for every fact, let go of the lock, attempt.
+Theory of operation
+-------------------
+*One path.* Whatever changes the account is a :class:`.Verb`, given to :meth:`Engine.perform`. In
+sync mode it is performed at once; in async mode it becomes a step of the plan, which an ``await``
+performs. Both go the same way: run what fell due before, let the account decide, write the
+events, apply the facts, queue the events; let go of the lock; attempt what is queued.
+
+*The lock* (:attr:`Engine.lock`) is held from the decision to the queue: no other thread sees half
+of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
+attempted, a request is answered or a price function is asked: each of these may come back with a
+request or a verb, from this thread or from another one. It is re-entrant for the sake of what
+falls due.
+
+*Who must not attempt.* A route's answer is written in the thread of a request, for which the app
+may be waiting: so verbs in it act at once, and their events stay queued for the test's next verb,
+assertion or ``settle()``. The same holds inside a price function, except that verbs are refused
+there. In both, what fell due meanwhile is caught up with, and its events are queued too.
+
+*What falls due* (:class:`.Agenda`) happens when process time gets there: as the clock moves, or,
+where somebody else moved time, at the next use of the fake, in due order.
 """
 
 from __future__ import annotations
@@ -11,191 +28,230 @@ import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ChatFakeError, ClockError, ClosedError
 from ..domain.account import Account
-from ..domain.ids import Ids
+from ..domain.facts import Verb
+from ..domain.ids import ids_of
 from ..domain.instants import stamp
-from ..domain.money import amount
+from ..domain.money import EXACT
 from ..domain.schedule import Schedule
-from ..fake.clock import ProcessTime
-from ..fake.messages import Message
 from ..transport.client.handover import Handover, handover
 from ..transport.client.loops import running_framework
 from ..webhooks.outbox import Outbox
+from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
-from .performer import Performer
-from .plan import Performing, Plan, Step
+from .performer import PendingPlan, Performer
+from .plan import Plan, Step
+from .process_time import ProcessTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+    from decimal import Decimal
 
-    from ..domain.account import Change
     from ..domain.messages import MessageState
-    from ..fake.config import ChatFakeConfig, Mode
+    from ..domain.schedule import Due
+    from ..webhooks.dispatch import Dispatch
+    from .settings import Settings
 
-__all__ = ["Engine"]
-
-#: Set while a request to the fake is answered: whoever runs then must not attempt webhooks.
-_answering: ContextVar[bool] = ContextVar("pytest_chatfake_answering", default=False)
+#: The engines of the fakes that answer a request in the running code: their webhooks must wait.
+_answering: ContextVar[tuple[Engine, ...]] = ContextVar("pytest_chatfake_answering", default=())
 
 
 class Engine:
     """One fake at work.
 
     Args:
-        config: The knobs.
-        mode: Who waits for attempts: the verb (sync) or the ``await`` (async).
-        seed: What identifiers are derived from.
+        settings: What it needs of the configuration.
     """
 
-    def __init__(self, config: ChatFakeConfig, mode: Mode, seed: str) -> None:
-        self.config = config
-        self.mode = mode
-        self.seed = seed
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.mode = settings.mode
         self.lock = threading.RLock()
         self.time = ProcessTime()
         self.schedule = Schedule()
-        self.agenda = Agenda(self.schedule, self.time, self.lock)
-        self.plan = Plan()
+        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due)
         self.closed = False
         self.errors: list[BaseException] = []
         self._pricing: set[int] = set()
         self._handover: Handover | None = None
-        self.outbox = Outbox(self)
-        self.performer = Performer(self)
-        self.begin()
+        self.outbox = Outbox(
+            EventWriter(settings.naming, settings.currency, settings.conversation_type),
+            settings.naming.event_type,
+            per_message=settings.event_ids == "per-message",
+            timeout=settings.timeout,
+            now=self.time.read,
+            schedule=self.schedule,
+            lock=self.lock,
+            errors=self.errors,
+        )
+        self.plan = Plan()
+        self.performer = Performer(
+            None if self.mode == "sync" else self.plan,
+            self.outbox,
+            self.is_inside,
+            self.raise_errors,
+        )
+        self._begin()
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Open the account, as new: ids from the start, nothing due."""
+        settings = self.settings
         self.schedule.clear()
-        ids = Ids(self.seed, self.config.naming.id_prefix)
-        opening = amount(self.config.opening_balance, "opening_balance")
-        self.account = Account(self.config._rules, ids, self.schedule, opening, self.time.read())
+        self.errors.clear()
+        ids = ids_of(settings.seed, settings.naming.id_prefix)
+        self.account = Account(
+            settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
+        )
         self.outbox.begin(ids)
-
-    # Reading
-
-    def look(self) -> None:
-        """Make sure that results can be read: nothing is pending, and time is caught up with.
-
-        Of a fake that is closed, the results stand as they were.
-
-        Raises:
-            NotAwaited: Async mode: steps are pending.
-        """
-        if self.closed:
-            return
-        if not (self._at_once or self._pricing):
-            self.plan.refuse_reading()
-        if self.agenda.is_due():
-            self._run_what_is_due()
-
-    def settle_and_look(self) -> None:
-        """As :meth:`look`; in sync mode, what is queued is attempted before."""
-        self.look()
-        self._attempt()
-        self.raise_errors()
-
-    def _run_what_is_due(self) -> None:
-        if self.mode == "sync" and not self.inside:
-            self._run(self.agenda.settling())
-        else:
-            self.agenda.catch_up()
-
-    def raise_errors(self) -> None:
-        """Raise, in the test, what a user route raised while it answered; the first of them."""
-        if self.errors and not self.inside:
-            error = self.errors[0]
-            self.errors.clear()
-            raise error
 
     # Changing
 
-    def perform(self, what: str, change: Change, subject: MessageState | None = None) -> None:
-        """Perform a verb of the account, or lay it as a step.
+    def perform(self, verb: Verb, what: str) -> None:
+        """Perform a verb, or add it to the plan.
 
         Args:
+            verb: What to do.
             what: What the test wrote, for messages.
-            change: What it does.
-            subject: Whom it concerns: who awaits that one waits for this step.
+
+        Raises:
+            ClosedError: The fake is closed.
+            ChatFakeError: It comes from a price function, which may only look.
         """
         self._refuse_use(what)
-        line = calling_line(4)  # this method, a helper, the verb: then the test
-        if self.mode == "async" and self._waits(subject):
-            self.plan.lay(Step(partial(self._changing, change, line), what, line, subject))
+        line = calling_line(3)  # this method, the public one: then the test
+        if self.mode == "async" and self._waits(verb.message):
+            run = partial(self._changing, verb, line)
+            self.plan.enqueue(Step(run, what, line, verb.message))
             return
-        while True:
-            if self.errors:
-                self.raise_errors()
-            if self._changed(change, line):
-                break
+        self.raise_errors()
+        while not self._change(verb, line):
             self._run_what_is_due()
+            self.raise_errors()
         self._attempt()
 
-    def _waits(self, subject: MessageState | None) -> bool:
+    def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
 
-        While an attempt is in flight, a verb of whoever acts at once; but a message that waits to
-        be sent can't have been seen by a receiver.
+        While an attempt is in flight, verbs act at once, whoever calls them; but a message that
+        waits to be sent can't have been seen by a receiver.
         """
-        if not self._at_once:
+        if not self._acts_at_once():
             return True
-        return subject is not None and not subject.number and self.plan.is_to_begin(subject)
+        return message is not None and not message.number and self.plan.is_to_begin(message)
 
-    def created(self, message: MessageState) -> None:
+    def _changing(self, verb: Verb, line: Line) -> Iterator[None]:
+        while not self._change(verb, line):
+            yield from self.agenda.settling()
+        yield
+
+    def _change(self, verb: Verb, line: Line) -> bool:
+        """Do what a verb says; nothing, and False, if something else is due before."""
+        with self.lock:
+            now = self.time.read()
+            if self.schedule.is_due(now):
+                return False
+            if now > LAST:
+                raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
+            if verb.name == "redeliver":
+                self.outbox.redeliver(*verb.arguments)
+            elif verb.name == "emit":
+                status, edit = verb.arguments
+                fact = self.account.shown(cast("MessageState", verb.message), status, now)
+                self.outbox.emit_synthetic(fact, status, edit, line)
+            else:
+                self._apply(verb, line, now)
+            return True
+
+    def _apply(self, verb: Verb, line: Line, now: int) -> None:
+        """Let the account do what a verb says, and emit what came of it."""
+        facts = self.account.decide(verb, now)
+        bodies = self.outbox.write(facts)  # whatever may fail comes before the first change
+        for fact, body in zip(facts, bodies, strict=True):
+            self.account.apply(fact)
+            if body is not None:
+                self.outbox.emit(fact, body, line)
+
+    def _run_due(self, due: Due) -> None:
+        if due.kind == "attempt":
+            self.outbox.take_due(cast("Dispatch", due.subject), due.at)
+            return
+        message = cast("MessageState", due.subject)
+        for fact in self.account.decide(Verb("drop", message), due.at):
+            self.account.apply(fact)
+
+    def submitted(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
-        if self.plan and not self._at_once:
-            self.plan.lay(Step(partial(self._creating, message), "submit_text()", calling_line()))
+        if self.plan and not self._acts_at_once():
+            run = partial(self._submitting, message)
+            self.plan.enqueue(Step(run, "submit_text()", calling_line()))
         else:
             message.created_at = self.time.read()
 
-    def _creating(self, message: MessageState) -> Iterator[None]:
+    def _submitting(self, message: MessageState) -> Iterator[None]:
         message.created_at = self.time.read()
         yield from ()
 
-    def move_time(self, *, by: int | None = None, to: int | None = None) -> Performing:
-        """Move time, or lay it as a step: ``by`` a length or ``to`` a moment, in nanoseconds."""
-        return self.step("advance()" if to is None else "move_to()", lambda: self._moving(by, to))
+    # Steps: state changes up to each yield, and attempts are made at it
 
-    def settle(self) -> Performing:
+    def move_time(self, *, by: int | None = None, to: int | None = None) -> PendingPlan:
+        """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
+        what = "advance()" if to is None else "move_to()"
+        return self.step(what, partial(self.agenda.moving, by, to))
+
+    def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        return self.step("settle()", self._settled)
+        return self.step("settle()", self.agenda.settling)
 
-    def reset(self, forget: Callable[[], None]) -> Performing:
-        """Begin as new, or lay that as a step; ``forget`` clears what others keep."""
+    def reset(self, forget: Callable[[], None]) -> PendingPlan:
+        """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
 
         def run() -> Iterator[None]:
             with self.lock:
                 if self._pricing:
                     raise ChatFakeError("reset() is not possible while a price function is asked")
                 forget()
-                self.errors.clear()
-                self.begin()
+                self._begin()
             yield
 
         return self.step("reset()", run)
 
-    def step(self, what: str, step: Callable[[], Iterator[None]]) -> Performing:
-        """Perform a step, or lay it.
+    def step(self, what: str, step: Callable[[], Iterator[None]]) -> PendingPlan:
+        """Perform a step, or add it to the plan.
 
         Args:
             what: What the test wrote, for messages.
             step: Changes state up to each ``yield``, where attempts are made.
         """
         self._refuse_use(what)
-        if self.mode == "sync" or self.inside:
+        if self.mode == "sync" or self.is_inside():
             self._run(step())
         else:
-            self.plan.lay(Step(step, what, calling_line()))
-        return Performing(self)
+            self.plan.enqueue(Step(step, what, calling_line()))
+        return PendingPlan(self.performer)
 
     def _run(self, step: Iterator[None]) -> None:
         for _ in step:
             self._attempt()
         self.raise_errors()
+
+    # Attempting
+
+    def _attempt(self) -> None:
+        """In sync mode: attempt what is queued, and wait for what another thread attempts.
+
+        Code that is part of an attempt or of an answer would wait for itself.
+        """
+        outbox = self.outbox
+        idle = not (outbox.queue or outbox.busy.locked())
+        if self.mode == "sync" and not idle and self not in _answering.get():
+            outbox.attempt()
+            if outbox.busy.locked() and not outbox.in_attempt():
+                outbox.wait()
+                outbox.attempt()  # what the other one left, because a receiver raised
 
     def attempt_now(self) -> None:
         """Attempt what is queued from the thread of a request, before its answer leaves.
@@ -208,91 +264,69 @@ class Engine:
         elif self._handover is not None and running_framework() is None:
             self._handover(self.outbox.attempt_async)
 
-    def _attempt(self) -> None:
-        """In sync mode: attempt what is queued, and wait for what another thread attempts.
+    def raise_errors(self) -> None:
+        """Raise, in the test, what could not be raised where it was seen; the first of them."""
+        if self.errors and not self.is_inside():
+            error = self.errors[0]
+            self.errors.clear()
+            raise error
 
-        Who is part of an attempt or of an answer would wait for itself.
-        """
-        outbox = self.outbox
-        if self.mode == "sync" and (outbox.queue or outbox.in_flight) and not _answering.get():
-            outbox.attempt()
-            if outbox.in_flight and not outbox.in_attempt():
-                outbox.wait()
-                outbox.attempt()  # what the other one left, because a receiver raised
+    # Reading
 
-    # The steps: state changes up to each yield, and attempts are made at it
+    def ensure_readable(self) -> None:
+        """Make sure that results can be read: nothing is pending, and time is caught up with.
 
-    def _changing(self, change: Change, line: Line) -> Iterator[None]:
-        while not self._changed(change, line):
-            yield from self.agenda.settling()
-        yield
-
-    def _changed(self, change: Change, line: Line) -> bool:
-        """Do what a verb does; nothing, and False, if something else is due before."""
-        with self.lock:
-            now = self.time.read()
-            if self.schedule.is_due(now):
-                return False
-            if now > LAST:
-                raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
-            for fact in change(self.account, now):
-                self.outbox.emit(fact, line)
-            return True
-
-    def _settled(self) -> Iterator[None]:
-        yield
-        yield from self.agenda.settling()
-
-    def _moving(self, by: int | None, to: int | None) -> Iterator[None]:
-        yield from self._settled()  # what is queued is of now, and not of later
-        yield from self.agenda.moving(by, to)
-
-    # Refusals
-
-    def own(self, message: Message) -> MessageState:
-        """Return what is known of a message of this fake; it may not have been sent yet.
+        Of a fake that is closed, the results stand as they were.
 
         Raises:
-            TypeError: It is no message.
-            ValueError: It belongs to another fake.
-            ClosedError: It was sent before the fake was reset.
+            NotAwaited: Async mode: steps are pending.
         """
-        if not isinstance(message, Message):
-            raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
-        if message._engine is not self:
-            raise ValueError(f"{message!r} belongs to another fake")
-        self.account.refuse_stale(message._message)
-        return message._message
-
-    def refuse_mode(self, mode: Mode, written: str, wanted: str) -> None:
-        """Refuse a block that is written for the other mode.
-
-        Args:
-            mode: The mode that it is written for.
-            written: How it begins.
-            wanted: How it begins in the other mode.
-
-        Raises:
-            TypeError: This fake is in the other mode.
-        """
-        if self.mode != mode:
-            raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")
-
-    def refuse_closed(self) -> None:
-        """Refuse to work for a test that is over.
-
-        Raises:
-            ClosedError: It is.
-        """
-        # Every use of the fake comes by here, so this is where the test's own loop is met.
-        if self.mode == "async" and (self._handover is None or not self._handover.is_here()):
-            self._handover = handover(self.config._timeout_seconds) or self._handover
         if self.closed:
-            raise ClosedError(
-                "this fake is closed: its test is over. Use the chat_fake of the running test."
-            )
+            return
+        if not (self._acts_at_once() or self._pricing):
+            self.plan.refuse_reading()
+        if self.agenda.is_due():
+            self._run_what_is_due()
+
+    def settle_before_read(self) -> None:
+        """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
+        self.ensure_readable()
+        self._attempt()
+        self.raise_errors()
+
+    def _run_what_is_due(self) -> None:
+        if self.mode == "sync" and not self.is_inside():
+            self._run(self.agenda.settling())
+        else:
+            self.agenda.catch_up()
+
+    def reported_balance(self) -> tuple[Decimal, int]:
+        """Return what the balance query reports now (§4.1), and the moment in nanoseconds."""
+        self.agenda.catch_up()
+        with self.lock:
+            ledger = self.account.ledger
+            value = ledger.available
+            if self.settings.balance_amount == "total":
+                value = EXACT.add(value, ledger.held)
+            return value, self.time.read()
 
     # Who is calling
+
+    def is_inside(self) -> bool:
+        """Return whether the caller is part of an answer or of an attempt."""
+        return self in _answering.get() or self.outbox.in_attempt()
+
+    def _acts_at_once(self) -> bool:
+        return self.mode == "sync" or self.outbox.busy.locked() or self in _answering.get()
+
+    @contextmanager
+    def answering(self) -> Generator[None, None, None]:
+        """While a request to the fake is answered: verbs act at once, and only queue events."""
+        token = _answering.set((*_answering.get(), self))
+        try:
+            yield
+        finally:
+            _answering.reset(token)
 
     @contextmanager
     def pricing(self) -> Generator[None, None, None]:
@@ -310,28 +344,41 @@ class Engine:
             self.lock.acquire()
             self._pricing.remove(thread)
 
+    # Refusals
+
     def _refuse_use(self, what: str) -> None:
-        self.refuse_closed()
+        if self.closed or self.mode == "async":
+            self.refuse_closed()
         if self._pricing and threading.get_ident() in self._pricing:
             raise ChatFakeError(
                 f"{what} is not possible in a price function: the message that it prices is "
                 f"being sent. It may look at the message and at the fake, and return an amount."
             )
 
-    @contextmanager
-    def answering(self) -> Generator[None, None, None]:
-        """While a request to the fake is answered: verbs act at once, and only queue events."""
-        token = _answering.set(True)
-        try:
-            yield
-        finally:
-            _answering.reset(token)
+    def refuse_closed(self) -> None:
+        """Refuse to work for a test that is over.
 
-    @property
-    def inside(self) -> bool:
-        """Whether the caller is part of an answer or of an attempt."""
-        return _answering.get() or self.outbox.in_attempt()
+        Raises:
+            ClosedError: It is.
+        """
+        # Every use of the fake comes by here, so this is where the test's own loop is noticed.
+        if self.mode == "async" and (self._handover is None or not self._handover.is_here()):
+            self._handover = handover(self.settings.timeout) or self._handover
+        if self.closed:
+            raise ClosedError(
+                "this fake is closed: its test is over. Use the chat_fake of the running test."
+            )
 
-    @property
-    def _at_once(self) -> bool:
-        return self.mode == "sync" or self.outbox.in_flight or _answering.get()
+    def refuse_mode(self, mode: str, written: str, wanted: str) -> None:
+        """Refuse a block that is written for the other mode.
+
+        Args:
+            mode: The mode that it is written for.
+            written: How it begins.
+            wanted: How it begins in the other mode.
+
+        Raises:
+            TypeError: This fake is in the other mode.
+        """
+        if self.mode != mode:
+            raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")

@@ -1,104 +1,141 @@
-"""Async mode: who awaits a chain performs what is planned, one at a time, for all who wait."""
+"""Async mode: whoever awaits a chain performs the plan, for all who wait.
+
+Theory of operation
+-------------------
+A verb adds a *step* to the plan and changes nothing. A step is a generator: up to each ``yield``
+it changes state, and at the ``yield`` the events that this caused are attempted. Sync mode runs
+the same generator at once (:meth:`.Engine.step`), so the two modes share the rules, the order and
+the bytes.
+
+*One performs.* The task that awaits first performs every pending step, of other tasks too, in the
+order in which they were added: change, attempts, next. A task that awaits meanwhile waits. It
+goes on as soon as no step about its own message is left, or it performs what is left itself.
+
+*Inside.* Code that is part of an attempt or of an answer (a receiver that calls back) would wait
+for itself. Its verbs act at once, and its ``await`` returns at once.
+
+*Failure.* An exception, a refusal or a cancellation while performing drops the rest of the plan,
+as sync code would never have reached those lines. Kept are the chains that other tasks are
+waiting for, unless it was their step that failed; whoever awaits a dropped chain later is told
+so.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
 
 if TYPE_CHECKING:
-    from .engine import Engine
-    from .plan import Step
+    from collections.abc import Callable, Generator
 
-__all__ = ["Performer"]
+    from ..webhooks.outbox import Outbox
+    from .plan import Plan, Step
 
 
 class Performer:
-    """Performs the plan of a fake in the test's own loop."""
+    """Performs the plan of a fake in the test's own loop.
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    Args:
+        plan: The plan; None in sync mode, where there is nothing to await.
+        outbox: Attempts what the steps emit.
+        is_inside: Tells whether the caller is part of an attempt or of an answer.
+        raise_errors: Raises, in the test, what a user's route raised.
+    """
+
+    def __init__(
+        self,
+        plan: Plan | None,
+        outbox: Outbox,
+        is_inside: Callable[[], bool],
+        raise_errors: Callable[[], None],
+    ) -> None:
+        self._plan = plan
+        self._outbox = outbox
+        self._is_inside = is_inside
+        self._raise_errors = raise_errors
         self._performing = False
         self._waiting: list[_Waiter] = []
 
-    async def perform(self, subject: object = None) -> None:
+    async def perform(self, message: object = None) -> None:
         """Perform the pending steps, one after another: change, attempts, next.
 
         Args:
-            subject: Where somebody else is performing already, wait only for the steps that
-                concern this one; None: wait for all.
+            message: While another task performs, wait only for the steps about this message;
+                None: for all.
 
         Raises:
-            TypeError: The mode is sync, where there is nothing to wait for.
+            TypeError: The mode is sync, where there is nothing to await.
         """
-        if self._engine.mode == "sync":
+        plan = self._plan
+        if plan is None:
             raise TypeError(
                 "there is nothing to await: this fake is in sync mode, where each verb is "
                 "performed at once. Leave `await` out, or make the test `async def`; a ChatFake of "
                 "your own is async with ChatFake(mode='async')."
             )
-        if self._engine.inside:  # a receiver's own verbs were performed at once
+        if self._is_inside():  # a receiver's own verbs were performed at once
             return
         while self._performing:
-            if subject is not None and not self._engine.plan.concerns(subject):
-                self._engine.plan.refuse_dropped(subject)
+            if message is not None and not plan.concerns(message):
+                plan.refuse_dropped(message)
                 return
-            await self._idle(subject)
-        self._engine.plan.refuse_dropped(subject)
+            await self._wait(plan, message)
+        plan.refuse_dropped(message)
         self._performing = True
         try:
-            while (step := self._engine.plan.next()) is not None:
+            while (step := plan.next()) is not None:
                 await self._perform_step(step)
-            await self._engine.outbox.attempt_async()
-            self._engine.raise_errors()
+            await self._outbox.attempt_async()
+            self._raise_errors()
         except BaseException as error:
-            self._drop_after(error, subject)
+            self._drop_after(error, plan, message)
             raise
         finally:
             self._performing = False
-            self._engine.plan.current = None
+            plan.current = None
             for waiter in self._waiting:
                 waiter.woken.set()
             self._waiting.clear()
 
     async def _perform_step(self, step: Step) -> None:
-        outbox = self._engine.outbox
+        outbox = self._outbox
         try:
             for _ in step.run():
                 if outbox.queue:
                     await outbox.attempt_async()
-                if outbox.threaded:
+                if outbox.endpoints.threaded:
                     await checkpoint()  # a call in a thread has held cancellations back
         except Exception as error:
             error.add_note(f"in {step.what} at {step.line}")
             raise
 
-    def _drop_after(self, error: BaseException, subject: object) -> None:
-        """Drop what sync code would never have reached, and leave others their own chains."""
-        failed = self._engine.plan.current
+    def _drop_after(self, error: BaseException, plan: Plan, message: object) -> None:
+        """Drop what sync code would never have reached, and leave other tasks their own chains."""
+        failed = plan.current
         keep: list[object] = []
         for waiter in self._waiting:
-            if isinstance(error, Exception) and failed and waiter.subject is failed.subject:
+            if isinstance(error, Exception) and failed and waiter.message is failed.message:
                 waiter.error = error
             else:
-                keep.append(waiter.subject)
-        self._engine.plan.drop(keep, told=[subject, failed and failed.subject])
+                keep.append(waiter.message)
+        plan.drop(keep, told=[message, failed and failed.message])
 
-    async def _idle(self, subject: object) -> None:
-        """Wait until nobody performs.
+    async def _wait(self, plan: Plan, message: object) -> None:
+        """Wait until no task performs.
 
         Raises:
-            NotAwaited: A step of this chain failed where somebody else performed it.
+            NotAwaited: A step of this chain failed where another task performed it.
         """
-        waiter = _Waiter(subject)
+        waiter = _Waiter(message)
         self._waiting.append(waiter)
         try:
             await waiter.woken.wait()
         except BaseException:
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
-            self._engine.plan.drop_chain(subject)
+            plan.drop_chain(message)
             raise
         if waiter.error is not None:
             raise NotAwaited(
@@ -107,9 +144,21 @@ class Performer:
 
 
 class _Waiter:
-    """Somebody whose chain is performed by somebody else."""
+    """A task whose chain another task performs."""
 
-    def __init__(self, subject: object) -> None:
-        self.subject = subject
+    def __init__(self, message: object) -> None:
+        self.message = message
         self.woken = new_event()
         self.error: Exception | None = None
+
+
+class PendingPlan:
+    """What a verb of the clock or of the fake returns: ``await`` it in async mode."""
+
+    __slots__ = ("_performer",)
+
+    def __init__(self, performer: Performer) -> None:
+        self._performer = performer
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        return self._performer.perform().__await__()

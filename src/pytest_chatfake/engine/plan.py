@@ -1,23 +1,16 @@
-"""Async mode: verbs lay steps, and ``await`` performs them; sync mode performs each at once.
-
-A step is a generator function. Up to each ``yield`` it changes state; at the ``yield`` the events
-that this caused are attempted. So the two modes run the same code, and differ only in who waits.
-"""
+"""The plan of async mode: steps that verbs have added, and that no ``await`` has performed yet."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.errors import NotAwaited
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..base.calling_line import Line
-    from .engine import Engine
-
-__all__ = ["Performing", "Plan", "Step"]
 
 
 class Step(NamedTuple):
@@ -27,17 +20,17 @@ class Step(NamedTuple):
         run: Changes state, and yields where events are to be attempted.
         what: What it is, as the test wrote it.
         line: Where the test wrote it.
-        subject: Whom it concerns, if it is one message.
+        message: The message that it is about, if it is about one.
     """
 
     run: Callable[[], Iterator[None]]
     what: str
     line: Line
-    subject: object = None
+    message: object = None
 
 
 class Plan:
-    """The steps that were laid and not performed yet, in order.
+    """The steps that are pending, in order.
 
     Attributes:
         current: The step that is being performed.
@@ -53,9 +46,9 @@ class Plan:
     def __bool__(self) -> bool:
         return bool(self._steps)
 
-    def lay(self, step: Step) -> None:
+    def enqueue(self, step: Step) -> None:
         """Add a step at the end."""
-        self._dropped.pop(id(step.subject), None)
+        self._dropped.pop(id(step.message), None)
         self._steps.append(step)
 
     def next(self) -> Step | None:
@@ -63,63 +56,49 @@ class Plan:
         self.current = self._steps.popleft() if self._steps else None
         return self.current
 
-    def concerns(self, subject: object) -> bool:
-        """Whether a step that is current or to come is about ``subject``."""
-        if self.current is not None and self.current.subject is subject:
+    def concerns(self, message: object) -> bool:
+        """Return whether a step that is current or to come is about ``message``."""
+        if self.current is not None and self.current.message is message:
             return True
-        return self.is_to_begin(subject)
+        return self.is_to_begin(message)
 
-    def is_to_begin(self, subject: object) -> bool:
-        """Whether a step to come is about ``subject``."""
-        return bool(self._steps) and any(step.subject is subject for step in self._steps)
+    def is_to_begin(self, message: object) -> bool:
+        """Return whether a step to come is about ``message``."""
+        return bool(self._steps) and any(step.message is message for step in self._steps)
 
     def drop(self, keep: Sequence[object] = (), told: Sequence[object] = ()) -> None:
         """Forget the steps: sync code would never have reached those lines.
 
         Args:
-            keep: The subjects of chains that somebody else awaits, beside the one that failed.
-            told: Whose ``await`` says so anyway. Others' are refused, once: see `refuse_dropped`.
+            keep: The messages of chains that another task awaits, beside the one that failed.
+            told: Those whose own ``await`` says so. The others are refused, once, by
+                :meth:`refuse_dropped`.
         """
         steps, self._steps = self._steps, deque()
         for step in steps:
-            if any(step.subject is one for one in keep):
+            if any(step.message is one for one in keep):
                 self._steps.append(step)
-            elif step.subject is not None and not any(step.subject is one for one in told):
-                self._dropped.setdefault(id(step.subject), step)
+            elif step.message is not None and not any(step.message is one for one in told):
+                self._dropped.setdefault(id(step.message), step)
 
-    def refuse_dropped(self, subject: object) -> None:
+    def drop_chain(self, message: object) -> None:
+        """Forget the steps about ``message``: nobody awaits them any more."""
+        self._steps = deque(step for step in self._steps if step.message is not message)
+
+    # Refusals, and what the test is told
+
+    def refuse_dropped(self, message: object) -> None:
         """Refuse to take a chain for performed that was dropped.
 
         Raises:
-            NotAwaited: It was, and nothing was laid about its subject since.
+            NotAwaited: It was, and no step about its message was added since.
         """
-        step = self._dropped.pop(id(subject), None)
+        step = self._dropped.pop(id(message), None)
         if step is not None:
             raise NotAwaited(
                 f"{step.what} at {step.line} was never performed: what was awaited before it "
                 f"failed or was cancelled"
             )
-
-    def drop_chain(self, subject: object) -> None:
-        """Forget the steps that concern ``subject``: nobody awaits them any more."""
-        self._steps = deque(step for step in self._steps if step.subject is not subject)
-
-    def complaint(self) -> str:
-        """Say what was never awaited, and where to put the ``await``."""
-        count = len(self._steps)
-        first = self._steps[0].line
-        return (
-            f"{count} step{'s were' if count > 1 else ' was'} never awaited: "
-            f"put `await` before the chain at {first}"
-        )
-
-    def remainder(self) -> str:
-        """Say what was not performed in a test that failed: before its ``await``, or without."""
-        count = len(self._steps)
-        return (
-            f"{count} step{'s were' if count > 1 else ' was'} not performed, from the chain at "
-            f"{self._steps[0].line} on: the test failed before its `await`, or there is none"
-        )
 
     def refuse_reading(self) -> None:
         """Refuse to read results while steps are pending.
@@ -134,14 +113,19 @@ class Plan:
                 f"put `await` before the chain"
             )
 
+    def complaint(self) -> str:
+        """Say what was never awaited, and where to put the ``await``."""
+        return (
+            f"{self._count('never awaited')}: put `await` before the chain at {self._steps[0].line}"
+        )
 
-class Performing:
-    """What a verb of the clock or of the fake returns: ``await`` it in async mode."""
+    def remainder(self) -> str:
+        """Say what was not performed in a test that failed: before its ``await``, or without."""
+        return (
+            f"{self._count('not performed')}, from the chain at {self._steps[0].line} on: the test "
+            f"failed before its `await`, or there is none"
+        )
 
-    __slots__ = ("_engine",)
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        return self._engine.performer.perform().__await__()
+    def _count(self, what: str) -> str:
+        count = len(self._steps)
+        return f"{count} step{'s were' if count > 1 else ' was'} {what}"

@@ -9,84 +9,22 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ..base.arguments import text
+from ..base.arguments import check_str
 from ..domain.account import Rules
-from ..domain.facts import Failure
+from ..domain.failures import Failure
 from ..domain.instants import SECOND, duration, planned
 from ..domain.money import Money, amount
+from ..engine.settings import Mode, Settings
+from ..webhooks.endpoints import retry_delays
+from ..webhooks.requests import Signer
+from ..webhooks.signing import check_signer
+from ..wire.naming import Naming
 
 if TYPE_CHECKING:
-    from ..webhooks.requests import WebhookRequest
     from .messages import Message
-
-__all__ = ["ChatFakeConfig", "Mode", "Naming", "Price", "Signer"]
-
-Mode = Literal["sync", "async"]
 
 #: What a message costs: an amount, or a function of the message.
 Price = Money | Callable[["Message"], Money]
-
-#: Takes the request of an attempt, returns the headers that sign it.
-Signer = Callable[["WebhookRequest"], Mapping[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """The names in which the service's channel brand is hidden behind the word ``chat`` (§1).
-
-    A team sets its channel's own names here, and every event is written and read with them.
-
-    Attributes:
-        event_type: The event's ``type`` (§2.2).
-        message_key: The envelope's field that holds the message resource (§2.2).
-        original_id_key: The field of the platform's message id (§2.3).
-        error_key: The field of the platform's error (§2.3).
-        trace_key: The field of the platform error's trace id (§2.5).
-        biz_type: The value of ``bizType`` (§2.3).
-        messaging_product: The value of ``error_data.messaging_product`` (§2.5).
-        id_prefix: What the platform's message ids begin with (§2.3).
-
-    Raises:
-        TypeError: A name is no text.
-        ValueError: A name is empty, not printable ASCII, or a key is taken by another field.
-    """
-
-    event_type: str = "chat.message.updated"
-    message_key: str = "chatMessage"
-    original_id_key: str = "chatMessageId"
-    error_key: str = "chatApiError"
-    trace_key: str = "trace_id"
-    biz_type: str = "chat"
-    messaging_product: str = "chat"
-    id_prefix: str = "wamid."
-
-    def __post_init__(self) -> None:
-        for name in _names(self):
-            value = text(getattr(self, name), f"Naming.{name}")
-            if not re.fullmatch(r"[!#-\[\]-~]+", value):
-                raise ValueError(
-                    f"Naming.{name} must be printable ASCII without spaces, quotes and "
-                    f"backslashes, and {value!r} is not"
-                )
-        _refuse_taken("message_key", self.message_key, _ENVELOPE_KEYS)
-        _refuse_taken("original_id_key", self.original_id_key, _MESSAGE_KEYS)
-        _refuse_taken("error_key", self.error_key, {*_MESSAGE_KEYS, self.original_id_key})
-        _refuse_taken("trace_key", self.trace_key, _ERROR_KEYS)
-
-    @property
-    def _message_keys(self) -> frozenset[str]:
-        """Every key that the message resource can have (§2.3)."""
-        return _MESSAGE_KEYS | {self.original_id_key, self.error_key}
-
-
-_ENVELOPE_KEYS: Final = frozenset({"id", "type", "apiVersion", "createTime"})
-_MESSAGE_KEYS: Final = frozenset(
-    {
-        "id", "status", "conversation", "totalPrice", "currency", "createTime", "sendTime",
-        "deliverTime", "readTime", "errorCode", "errorMessage", "bizType", "type", "text",
-    }
-)  # fmt: skip
-_ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,24 +89,24 @@ class ChatFakeConfig:
         if self.api_key is not None:
             _api_key(self.api_key)
         amount(self.opening_balance, "opening_balance")
-        if not re.fullmatch(r"[A-Z]{3}", text(self.currency, "currency")):
+        if not re.fullmatch(r"[A-Z]{3}", check_str(self.currency, "currency")):
             raise ValueError(
                 f"currency must be a three-letter code such as 'USD', not {self.currency!r}"
             )
         if not callable(self.price):
             amount(self.price, "price")
         for name in ("origin_type", "conversation_type", "insufficient_balance_code"):
-            text(getattr(self, name), name)
+            check_str(getattr(self, name), name)
         for name in ("conversation_length", "drop_after", "timeout"):
             if not planned(getattr(self, name), name):
-                raise ValueError(f"{name} must be longer than nothing")
+                raise ValueError(f"{name} must be greater than 0")
         for name, valid in _CHOICES.items():
             _choice(getattr(self, name), name, valid)
         if not isinstance(self.naming, Naming):
             raise TypeError(f"naming must be a Naming(...), not {self.naming!r}")
         for name in ("webhook_url", "seed"):
             if getattr(self, name) is not None:
-                text(getattr(self, name), name)
+                check_str(getattr(self, name), name)
         retries = retry_delays(self.retry_after)  # taken apart once: it may be an iterator
         object.__setattr__(
             self, "retry_after", tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
@@ -196,22 +134,27 @@ class ChatFakeConfig:
         _refuse_unknown(fields)
         return cls(**fields)
 
-    @property
-    def _timeout_seconds(self) -> float:
-        """:attr:`timeout` in real seconds."""
-        return duration(self.timeout, "timeout") / SECOND
-
-    @property
-    def _rules(self) -> Rules:
-        """The knobs of the rules, in the rules' own units."""
-        return Rules(
-            origin_type=self.origin_type,
-            conversation_length=duration(self.conversation_length, "conversation_length"),
-            drop_after=duration(self.drop_after, "drop_after"),
-            on_insufficient_balance=self.on_insufficient_balance,
-            insufficient_balance=Failure(
-                self.insufficient_balance_code, "Balance Insufficient", None
+    def _settings(self, seed: str) -> Settings:
+        """Return what the engine needs, in the engine's own units."""
+        return Settings(
+            mode=self.mode or "sync",
+            seed=seed,
+            rules=Rules(
+                origin_type=self.origin_type,
+                conversation_length=duration(self.conversation_length, "conversation_length"),
+                drop_after=duration(self.drop_after, "drop_after"),
+                on_insufficient_balance=self.on_insufficient_balance,
+                insufficient_balance=Failure(
+                    self.insufficient_balance_code, "Balance Insufficient", None
+                ),
             ),
+            opening_balance=amount(self.opening_balance, "opening_balance"),
+            currency=self.currency,
+            balance_amount=self.balance_amount,
+            conversation_type=self.conversation_type,
+            naming=self.naming,
+            event_ids=self.event_ids,
+            timeout=duration(self.timeout, "timeout") / SECOND,
         )
 
 
@@ -223,48 +166,14 @@ _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
 }
 
 
-def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
-    """Return the delays of retries in nanoseconds.
-
-    Raises:
-        TypeError: It is no list of lengths of time.
-        ValueError: One of them is negative, not finite, or too long to plan.
-    """
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"retry_after must be a list of seconds such as [10, 30], not {value!r}")
-    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(value))
-
-
-def check_signer(value: object) -> None:
-    """Refuse what is no signer.
-
-    Raises:
-        TypeError: It can't be called.
-    """
-    if value is not None and not callable(value):
-        raise TypeError(
-            f"signer must be a function that takes the WebhookRequest and returns headers, "
-            f"not {value!r}"
-        )
-
-
-def _names(knobs: Naming | type[ChatFakeConfig]) -> list[str]:
-    return [item.name for item in dataclasses.fields(knobs)]
-
-
 def _refuse_unknown(fields: Mapping[str, object]) -> None:
-    valid = _names(ChatFakeConfig)
+    valid = [item.name for item in dataclasses.fields(ChatFakeConfig)]
     unknown = [name for name in fields if name not in valid]
     if unknown:
         raise TypeError(
             f"there is no configuration field {', '.join(map(repr, unknown))}; "
             f"the fields are: {', '.join(valid)}"
         )
-
-
-def _refuse_taken(name: str, value: str, taken: Iterable[str]) -> None:
-    if value in taken:
-        raise ValueError(f"Naming.{name} can't be {value!r}: another field has that name")
 
 
 def _choice(value: object, what: str, valid: tuple[str | None, ...]) -> None:
@@ -274,5 +183,5 @@ def _choice(value: object, what: str, valid: tuple[str | None, ...]) -> None:
 
 
 def _api_key(value: object) -> None:
-    if not re.fullmatch(r"[!-~]+", text(value, "api_key")):
+    if not re.fullmatch(r"[!-~]+", check_str(value, "api_key")):
         raise ValueError(f"api_key must be printable ASCII without spaces, not {value!r}")

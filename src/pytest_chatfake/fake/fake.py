@@ -8,34 +8,34 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..base.views import View
+from ..domain.facts import Verb
 from ..domain.ids import derived_key
 from ..domain.ledger import Balance, LedgerEntry
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
-from ..engine.plan import Performing
+from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
-from ..report.teardown import complain
+from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
+from . import expectations
 from .clock import Clock
 from .config import ChatFakeConfig
-from .expectations import Expectations
-from .messages import Conversation, Message
-from .sending import Sending
+from .messages import Conversation, Message, Submission
+from .sending import Drafting
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
     from wsgiref.types import WSGIApplication
 
-    from ..domain.account import Change
     from ..domain.money import Money
     from ..transport.server.listener import Listener
     from ..webhooks.events import Event
-
-__all__ = ["ChatFake"]
+    from .config import Price
+    from .recipients import Recipient
 
 _V = TypeVar("_V", bound="Callable[..., Any]")
 
@@ -45,7 +45,7 @@ service = Service()
 _fakes = itertools.count(1)
 
 
-class ChatFake(Sending, Expectations):
+class ChatFake:
     """An in-process fake of the messaging service.
 
     Under pytest, the ``chat_fake`` fixture gives one to every test. Elsewhere it is a context
@@ -61,8 +61,8 @@ class ChatFake(Sending, Expectations):
     Attributes:
         config: The configuration.
         clock: Moves time.
-        webhooks: Connects endpoints, and shows what was attempted.
-        api: What was asked of the HTTP API, and its bad days.
+        webhooks: Connects endpoints, shows what was attempted, and lets things go wrong.
+        api: What was asked of the HTTP API, and what goes wrong with it.
 
     Raises:
         TypeError: There is no such field, or a value is of the wrong kind.
@@ -73,13 +73,14 @@ class ChatFake(Sending, Expectations):
         config = ChatFakeConfig.of(**fields) if config is None else config.replace(**fields)
         self.config = config
         seed = config.seed or "pytest-chatfake"
-        self._engine = Engine(config, config.mode or "sync", seed)
-        self.clock = Clock(self._engine)
+        self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
-        self.webhooks = Webhooks(self._engine, self._portal)
-        self.api = AccountApi(self._engine, config.api_key or derived_key(f"{seed} {next(_fakes)}"))
-        self._recipients = {}
-        self._default_price = self._price(config.price)
+        self._drafting = Drafting(engine, config)
+        self.clock = Clock(engine)
+        self.webhooks = Webhooks(engine, config, self._portal)
+        key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
+        self.api = AccountApi(engine, engine.time.read, config.currency, key)
+        self._checks = TeardownChecks(engine, self.api)
         service.open(self.api)
         service.hold()
         try:
@@ -93,47 +94,104 @@ class ChatFake(Sending, Expectations):
         state = "closed" if self._engine.closed else self._engine.mode
         return f"<ChatFake {state}, {len(self._engine.account.messages)} messages>"
 
-    def __enter__(self) -> Self:
-        return self
+    # Sending
 
-    def __exit__(
+    def recipient(self, address: str, *, devices: int = 1, read_receipts: bool = True) -> Recipient:
+        """Describe a person: messages to this address go by it from now on.
+
+        Args:
+            address: Where messages go; any text.
+            devices: How many devices the person uses.
+            read_receipts: Whether the service learns of reading (§3 rule 3).
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: The address is empty, or there is no device.
+        """
+        return self._drafting.recipient(address, devices, read_receipts)
+
+    def send_text(
         self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if exc_value is None:
-            self.close()
-        else:  # the block's own error is what counts
-            self._shut()
+        body: str = "Hello",
+        *,
+        to: str | Recipient | None = None,
+        conversation: Conversation | str | None = None,
+        origin_type: str | None = None,
+        price: Price | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Message:
+        """Send a text message: it is accepted and sent; a ``sent`` event, and money is held (§3).
+
+        Args:
+            body: The text.
+            to: An address, or a recipient; None: one and the same person.
+            conversation: The conversation it belongs to, or a hex id for one; None: the pending
+                or open one with that person and origin type, or a new one (assumed).
+            origin_type: The origin type of a new conversation (§2.4).
+            price: What starting a conversation with it costs, instead of the configuration's: an
+                amount, or a function of the message.
+            extra: More fields for the message resource of its events, as JSON knows them.
+
+        Returns:
+            The message. In async mode, ``await`` it or a chain of its verbs.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, empty, or of another fake; or the conversation
+                has another origin type.
+            IllegalTransition: The conversation's session is over.
+            ClosedError: The conversation was begun before the fake was reset.
+        """
+        state, draft = self._drafting.prepare(body, to, conversation, origin_type, price, extra)
+        self._engine.perform(Verb("accept", state, (draft,)), "send_text()")
+        return Message(self._engine, state)
+
+    def submit_text(
+        self,
+        body: str = "Hello",
+        *,
+        to: str | Recipient | None = None,
+        conversation: Conversation | str | None = None,
+        origin_type: str | None = None,
+        price: Price | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Submission:
+        """Submit a text message, and decide afterwards: ``.accept()`` or ``.reject()`` it.
+
+        Arguments and errors are those of :meth:`send_text`. Its conversation is found when it is
+        accepted.
+        """
+        state, draft = self._drafting.prepare(body, to, conversation, origin_type, price, extra)
+        self._engine.submitted(state)
+        return Submission(self._engine, state, draft)
 
     # What happened so far
 
     @property
     def messages(self) -> Sequence[Message]:
         """The messages, in the order in which they were accepted or rejected."""
-        self._engine.look()
         engine = self._engine
-        return View(engine.account.messages, lambda message: Message(engine, message))
+        engine.ensure_readable()
+        return View(engine.account.messages, lambda state: Message(engine, state))
 
     @property
     def conversations(self) -> Sequence[Conversation]:
         """The conversations, in the order in which they were begun."""
-        self._engine.look()
+        self._engine.ensure_readable()
         with self._engine.lock:
-            records = list(self._engine.account.conversations)
+            records = list(self._engine.account.conversations.all)
         return tuple(Conversation(self._engine, record) for record in records)
 
     @property
     def events(self) -> Sequence[Event]:
         """The events that were emitted, whoever listened, in order (§6)."""
-        self._engine.look()
+        self._engine.ensure_readable()
         return View(self._engine.outbox.events)
 
     @property
     def ledger(self) -> Sequence[LedgerEntry]:
         """The entries of the ledger, in order; the balances are their sums."""
-        self._engine.look()
+        self._engine.ensure_readable()
         return self._engine.account.ledger.entries
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
@@ -142,27 +200,24 @@ class ChatFake(Sending, Expectations):
         Raises:
             KeyError: There is none.
         """
-        self._engine.look()
-        message = self._engine.account.find(id)
-        if message is None:
+        self._engine.ensure_readable()
+        state = self._engine.account.find(id)
+        if state is None:
             raise KeyError(f"there is no message {id!r}")
-        return Message(self._engine, message)
+        return Message(self._engine, state)
 
     # Money
 
     @property
     def balance(self) -> Balance:
         """What is available, held and charged now, in exact decimals (§2.1, §3 rule 5)."""
-        self._engine.look()
+        self._engine.ensure_readable()
         with self._engine.lock:
             ledger = self._engine.account.ledger
             return Balance(ledger.available, ledger.held, ledger.charged, self.config.currency)
 
-    def top_up(self, amount: Money) -> Performing:
-        """Add to the balance (assumed).
-
-        Args:
-            amount: More than 0: a ``Decimal``, an ``int`` or a text.
+    def top_up(self, amount: Money) -> PendingPlan:
+        """Add to the balance (assumed): a ``Decimal``, an ``int`` or a text, greater than 0.
 
         Raises:
             TypeError: The amount is of the wrong kind.
@@ -171,9 +226,10 @@ class ChatFake(Sending, Expectations):
         value = exact(amount, "the amount to top up")
         if not value:
             raise ValueError("the amount to top up must be more than 0")
-        return self._perform("top_up()", lambda account, now: account.top_up(value, now))
+        self._engine.perform(Verb("top_up", None, (value,)), "top_up()")
+        return PendingPlan(self._engine.performer)
 
-    def set_balance(self, available: Money) -> Performing:
+    def set_balance(self, available: Money) -> PendingPlan:
         """Make what is available exactly that much, by an adjustment (assumed).
 
         Args:
@@ -184,30 +240,36 @@ class ChatFake(Sending, Expectations):
             ValueError: It is negative or not finite.
         """
         value = exact(available, "the balance")
-        return self._perform("set_balance()", lambda account, now: account.set_balance(value, now))
+        self._engine.perform(Verb("set_balance", None, (value,)), "set_balance()")
+        return PendingPlan(self._engine.performer)
 
-    def _perform(self, what: str, change: Change) -> Performing:
-        self._engine.perform(what, change)
-        return Performing(self._engine)
+    # Expectations
+
+    assert_charged = expectations.assert_charged
+    assert_held = expectations.assert_held
+    assert_available = expectations.assert_available
+    assert_statuses = expectations.assert_statuses
+    assert_requested = expectations.assert_requested
+    expect_charge = expectations.expect_charge
+    explain = expectations.explain
 
     # Flow
 
-    def settle(self) -> Performing:
+    def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
         return self._engine.settle()
 
-    def reset(self) -> Performing:
+    def reset(self) -> PendingPlan:
         """Begin as new: no messages, the opening balance, ids from the start.
 
         Endpoints and routes stay; recipients, faults and records go, a receiver's too.
         """
+        return self._engine.reset(self._forget)
 
-        def forget() -> None:
-            self.api._forget()
-            self.webhooks._forget()
-            self._recipients.clear()
-
-        return self._engine.reset(forget)
+    def _forget(self) -> None:
+        self.api._forget()
+        self.webhooks._forget()
+        self._drafting.forget()
 
     # The HTTP API (§4, §5)
 
@@ -219,7 +281,7 @@ class ChatFake(Sending, Expectations):
     def rotate_key(self) -> str:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
-        service.rekey(self.api, derived_key(f"{self._engine.seed} {next(_fakes)}"))
+        service.rekey(self.api, derived_key(f"{self._engine.settings.seed} {next(_fakes)}"))
         return self.api._key
 
     @property
@@ -275,6 +337,20 @@ class ChatFake(Sending, Expectations):
 
     # The end
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if exc_value is None:
+            self.close()
+        else:  # the block's own error is what counts
+            self._shut()
+
     def close(self) -> None:
         """End the fake: its key gets 401, connections close, time is given back.
 
@@ -282,12 +358,12 @@ class ChatFake(Sending, Expectations):
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
-            Exception: What a user route raised and nobody has met yet.
+            Exception: What a user route raised and was not yet re-raised.
         """
         if self._engine.closed:
             return
         try:
-            complain(self)
+            self._checks.run()
         finally:
             self._shut()
 
@@ -300,4 +376,4 @@ class ChatFake(Sending, Expectations):
             stack.callback(service.release)
             stack.callback(self._engine.time.stop)
             stack.callback(self._portal.close)
-            stack.callback(self._engine.outbox.close)
+            stack.callback(self._engine.outbox.endpoints.close)

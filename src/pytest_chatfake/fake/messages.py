@@ -1,15 +1,14 @@
-"""The handles that a test holds: they know whom they are about, call verbs, and hold no rule."""
+"""Handles on messages and conversations: they name verbs, show results, and hold no rule."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from ..base.arguments import text, whole
+from ..base.arguments import check_int, check_str
 from ..base.errors import NotAwaited
-from ..domain.facts import Failure, PlatformError
+from ..domain.facts import Verb
+from ..domain.failures import CATALOGUE, Failure, PlatformError
 from ..domain.instants import instant
-from ..domain.messages import CATALOGUE
 from ..domain.money import amount
 
 if TYPE_CHECKING:
@@ -17,37 +16,12 @@ if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-    from ..domain.account import Account, Change, Draft
-    from ..domain.conversations import Conversation as ConversationRecord
-    from ..domain.conversations import ConversationState
-    from ..domain.facts import Fact
+    from ..domain.account import Draft
+    from ..domain.conversations import ConversationRecord, ConversationState
     from ..domain.messages import MessageState
     from ..domain.money import Money
     from ..engine.engine import Engine
     from ..webhooks.events import Event
-
-__all__ = ["Conversation", "Message", "Recipient", "Submission"]
-
-
-@dataclass(frozen=True, slots=True)
-class Recipient:
-    """A person who gets messages, as ``chat_fake.recipient()`` returned it.
-
-    Attributes:
-        address: Where messages go.
-        devices: How many devices the person uses; ``deliver()`` reaches all of them (§3).
-        read_receipts: Whether the service learns of reading (§3 rule 3).
-    """
-
-    address: str
-    devices: int = 1
-    read_receipts: bool = True
-
-    def __post_init__(self) -> None:
-        text(self.address, "a recipient's address")
-        whole(self.devices, "devices", 1)
-        if not isinstance(self.read_receipts, bool):
-            raise TypeError(f"read_receipts must be True or False, not {self.read_receipts!r}")
 
 
 class Conversation:
@@ -86,25 +60,25 @@ class Conversation:
     @property
     def state(self) -> ConversationState:
         """``"pending"`` until the first delivery, ``"open"`` for 24 hours, then ``"expired"``."""
-        self._engine.look()
+        self._engine.ensure_readable()
         return self._record.state(self._engine.time.read())
 
     @property
     def started_at(self) -> datetime | None:
         """When its session started: aware, UTC; None while it is pending."""
-        self._engine.look()
+        self._engine.ensure_readable()
         return _instant(self._record.started_at)
 
     @property
     def expires_at(self) -> datetime | None:
         """When its session is over: aware, UTC; None while it is pending."""
-        self._engine.look()
+        self._engine.ensure_readable()
         return _instant(self._record.expires_at)
 
     @property
     def messages(self) -> Sequence[Message]:
         """Its messages, in the order in which they were sent."""
-        self._engine.look()
+        self._engine.ensure_readable()
         return tuple(
             Message(self._engine, message)
             for message in self._engine.account.messages
@@ -119,24 +93,24 @@ class Message:
     front of it, and gives the message.
     """
 
-    __slots__ = ("_engine", "_message")
+    __slots__ = ("_engine", "_state")
 
-    def __init__(self, engine: Engine, message: MessageState) -> None:
+    def __init__(self, engine: Engine, state: MessageState) -> None:
         self._engine = engine
-        self._message = message
+        self._state = state
 
     def __repr__(self) -> str:
-        message = self._message
-        return f"<Message {message.id or '(not sent yet)'} {message.state}>"
+        state = self._state
+        return f"<Message {state.id or '(not sent yet)'} {state.state}>"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and self._message is other._message
+        return isinstance(other, Message) and self._state is other._state
 
     def __hash__(self) -> int:
-        return hash(id(self._message))
+        return hash(id(self._state))
 
     def __await__(self) -> Generator[Any, Any, Self]:
-        yield from self._engine.performer.perform(self._message).__await__()
+        yield from self._engine.performer.perform(self._state).__await__()
         return self
 
     # What happens to it (§3)
@@ -156,12 +130,10 @@ class Message:
             TypeError: The number or the price is of the wrong kind.
             ValueError: The number or the price is out of range.
         """
-        count = None if devices is None else whole(devices, "devices", 1)
+        count = None if devices is None else check_int(devices, "devices", 1)
         final = None if price is None else amount(price, "price")
-        message = self._message
-        return self._do(
-            "deliver()", lambda account, now: account.deliver(message, count, final, now)
-        )
+        self._engine.perform(Verb("deliver", self._state, (count, final)), "deliver()")
+        return self
 
     def read(self) -> Self:
         """Let the person read it: a ``read`` event (§3).
@@ -172,8 +144,8 @@ class Message:
         Raises:
             IllegalTransition: Its status does not allow it.
         """
-        message = self._message
-        return self._do("read()", lambda account, now: account.read(message, now))
+        self._engine.perform(Verb("read", self._state), "read()")
+        return self
 
     def fail(
         self,
@@ -194,64 +166,60 @@ class Message:
             ValueError: The code is not described, and no message is given.
         """
         failure = _failure(code, message, platform_error)
-        state = self._message
-        return self._do("fail()", lambda account, now: (account.fail(state, failure, now),))
-
-    def _do(self, what: str, change: Change) -> Self:
-        self._engine.perform(what, change, self._message)
+        self._engine.perform(Verb("fail", self._state, (failure,)), "fail()")
         return self
 
     # What is known of it
 
-    def _look(self) -> MessageState:
-        self._engine.look()
-        if not self._message.number:
+    def _known(self) -> MessageState:
+        self._engine.ensure_readable()
+        if not self._state.number:
             raise NotAwaited(
                 "this message was never sent: its step was dropped, because an earlier one failed "
                 "or was cancelled"
             )
-        return self._message
+        return self._state
 
     @property
     def id(self) -> str:
         """The service's identifier (§2.3)."""
-        return self._look().id
+        return self._known().id
 
     @property
     def chat_message_id(self) -> str:
         """The platform's identifier, ``wamid....`` (§2.3)."""
-        return self._look().chat_message_id
+        return self._known().chat_message_id
 
     @property
     def body(self) -> str:
         """Its text."""
-        return self._message.body
+        return self._state.body
 
     @property
     def to(self) -> str:
         """The recipient's address."""
-        return self._message.recipient
+        return self._state.recipient
 
     @property
     def status(self) -> str:
         """``"sent"``, ``"delivered"``, ``"read"`` or ``"failed"`` (§3)."""
-        state = self._look().state
+        state = self._known().state
         return "sent" if state == "dropped" else state
 
     @property
     def dropped(self) -> bool:
         """Whether it stayed sent for 30 days and was dropped (§3 rule 5)."""
-        return self._look().state == "dropped"
+        return self._known().state == "dropped"
 
     @property
     def total_price(self) -> Decimal:
         """The estimate while it is sent, the final price afterwards (§2.3)."""
-        return self._look().total_price
+        return self._known().total_price
 
     @property
     def conversation(self) -> Conversation | None:
         """Its conversation; None if it failed before it was sent."""
-        record = self._look().conversation
+        record = self._known().conversation
         return None if record is None else Conversation(self._engine, record)
 
     @property
@@ -263,32 +231,32 @@ class Message:
     @property
     def events(self) -> Sequence[Event]:
         """Its events so far, in order."""
-        self._look()
-        return tuple(self._engine.outbox.events_of(self._engine.own(self).id))
+        self._known()
+        return tuple(self._engine.outbox.events_of(state_of(self, self._engine).number))
 
     @property
     def charged(self) -> Decimal:
         """What was charged for it."""
-        return self._look().charged
+        return self._known().charged
 
     @property
     def held(self) -> Decimal:
         """What is held for it now."""
-        return self._look().held
+        return self._known().held
 
 
 class Submission:
     """A message that was submitted, and that the service has neither taken nor turned down yet."""
 
-    __slots__ = ("_draft", "_engine", "_message")
+    __slots__ = ("_draft", "_engine", "_state")
 
-    def __init__(self, engine: Engine, message: MessageState, draft: Draft) -> None:
+    def __init__(self, engine: Engine, state: MessageState, draft: Draft) -> None:
         self._engine = engine
-        self._message = message
+        self._state = state
         self._draft = draft
 
     def __repr__(self) -> str:
-        return f"<Submission {self._message.state}>"
+        return f"<Submission {self._state.state}>"
 
     def accept(self) -> Message:
         """Take it and send it: a ``sent`` event, and money is held (§3).
@@ -300,14 +268,7 @@ class Submission:
             ValueError: The amount is out of range, or the conversation has another origin type.
             ClosedError: The conversation was begun before the fake was reset.
         """
-        return self._decide("accept()", self._accept)
-
-    def _accept(self, account: Account, now: int) -> tuple[Fact]:
-        return (account.accept(self._message, self._draft, now),)
-
-    def _decide(self, what: str, change: Change) -> Message:
-        self._engine.perform(what, change, self._message)
-        return Message(self._engine, self._message)
+        return self._decide(Verb("accept", self._state, (self._draft,)))
 
     def reject(
         self,
@@ -328,12 +289,15 @@ class Submission:
             ValueError: The code is not described, and no message is given.
         """
         failure = _failure(code, message, platform_error)
-        state = self._message
-        return self._decide("reject()", lambda account, now: (account.reject(state, failure, now),))
+        return self._decide(Verb("reject", self._state, (failure,)))
+
+    def _decide(self, verb: Verb) -> Message:
+        self._engine.perform(verb, f"{verb.name}()")
+        return Message(self._engine, self._state)
 
 
 def _failure(code: object, message: object, platform_error: object) -> Failure:
-    code = text(code, "code")
+    code = check_str(code, "code")
     if message is None:
         if code not in CATALOGUE:
             known = ", ".join(map(repr, CATALOGUE))
@@ -341,7 +305,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
                 f"the code {code!r} is not described: give its message=. Described are {known}."
             )
         message = CATALOGUE[code]
-    message = text(message, "message")
+    message = check_str(message, "message")
     if platform_error is True:
         platform_error = PlatformError(
             message=f"(#{code}) {message}",
@@ -365,6 +329,22 @@ _DETAILS = {
     "or its client is out of date.",
     "100": "A parameter of the request is not valid.",
 }
+
+
+def state_of(message: object, engine: Engine) -> MessageState:
+    """Return what is known of a message of this fake; it may not have been sent yet.
+
+    Raises:
+        TypeError: It is no message.
+        ValueError: It belongs to another fake.
+        ClosedError: It was sent before the fake was reset.
+    """
+    if not isinstance(message, Message):
+        raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
+    if message._engine is not engine:
+        raise ValueError(f"{message!r} belongs to another fake")
+    engine.account.refuse_stale(message._state)
+    return message._state
 
 
 def _instant(moment: int | None) -> datetime | None:

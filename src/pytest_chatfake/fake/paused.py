@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ..engine.engine import Engine
-    from ..engine.plan import Performing
+    from ..engine.performer import PendingPlan
     from ..webhooks.dispatch import Dispatch
     from ..webhooks.events import Event
-
-__all__ = ["Paused"]
 
 _ORDERS = ("emitted", "reversed", "shuffled")
 
@@ -37,22 +35,22 @@ class Paused:
     # As a sequence
 
     def __len__(self) -> int:
-        self._engine.look()
+        self._engine.ensure_readable()
         return len(self._held)
 
     def __iter__(self) -> Iterator[Event]:
-        self._engine.look()
+        self._engine.ensure_readable()
         return iter([dispatch.event for dispatch in self._held])
 
     def __getitem__(self, index: int) -> Event:
-        self._engine.look()
+        self._engine.ensure_readable()
         return self._held[index].event
 
     # Releasing
 
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
-    ) -> Performing:
+    ) -> PendingPlan:
         """Attempt what is held back. Events that follow are held back again.
 
         Args:
@@ -75,7 +73,7 @@ class Paused:
 
         def run() -> Iterator[None]:
             with self._engine.lock:
-                self._let_out(self._indices(order, seed))
+                self._let_go(self._indices(order, seed))
             yield
 
         return self._engine.step("release()", run)
@@ -103,7 +101,7 @@ class Paused:
         if order == "reversed":
             everything.reverse()
         elif order == "shuffled":
-            random.Random(self._engine.seed if seed is None else seed).shuffle(everything)  # noqa: S311 - repeatable, not secret
+            random.Random(self._engine.settings.seed if seed is None else seed).shuffle(everything)  # noqa: S311 - repeatable, not secret
         elif not isinstance(order, str):
             wrong = [index for index in order if not 0 <= index < len(everything)]
             if wrong:
@@ -114,7 +112,7 @@ class Paused:
             return order
         return everything
 
-    def _let_out(self, indices: list[int]) -> None:
+    def _let_go(self, indices: list[int]) -> None:
         for index in indices:
             self._held[index].due = None  # it is attempted now, whenever it was due
         self._engine.outbox.queue.extend(self._held[index] for index in indices)
@@ -123,14 +121,14 @@ class Paused:
 
     # The block
 
-    def _begin(self) -> Iterator[None]:
+    def _pausing(self) -> Iterator[None]:
         outbox = self._engine.outbox
         yield  # what was queued before is attempted before
         if outbox.paused is not None:
             raise RuntimeError("webhooks are paused already: release that queue first")
         outbox.paused = self._held
 
-    def _end(self) -> Iterator[None]:
+    def _resuming(self) -> Iterator[None]:
         self._resume()
         yield
 
@@ -139,12 +137,12 @@ class Paused:
         with self._engine.lock:
             if outbox.paused is self._held:
                 outbox.paused = None
-            self._let_out(list(range(len(self._held))))
+            self._let_go(list(range(len(self._held))))
 
     def __enter__(self) -> Self:
         self._engine.refuse_mode("sync", "with", "async with")
         self._entered = True
-        self._engine.step("paused()", self._begin)
+        self._engine.step("paused()", self._pausing)
         return self
 
     def __exit__(
@@ -153,12 +151,12 @@ class Paused:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._engine.step("release()", self._end)
+        self._engine.step("release()", self._resuming)
 
     async def __aenter__(self) -> Self:
         self._engine.refuse_mode("async", "async with", "with")
         self._entered = True
-        await self._engine.step("paused()", self._begin)
+        await self._engine.step("paused()", self._pausing)
         return self
 
     async def __aexit__(
@@ -168,6 +166,6 @@ class Paused:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            await self._engine.step("release()", self._end)
+            await self._engine.step("release()", self._resuming)
         finally:
             self._resume()  # even if a step before it was refused, and this one dropped

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+from collections import deque
 from typing import TYPE_CHECKING
 
-from ..base.arguments import whole
+from ..base.arguments import check_int
+from .messages import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from ..webhooks.events import Event
     from ..webhooks.requests import WebhookRequest
     from .messages import Message
-
-__all__ = ["Receiver"]
 
 
 class Receiver:
@@ -30,24 +29,24 @@ class Receiver:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._lock = threading.Lock()
         self._requests: list[WebhookRequest] = []
-        self._answers: list[int] = []
+        self._answers: deque[int] = deque()
 
     def __repr__(self) -> str:
         return f"<Receiver of {len(self._requests)} webhooks>"
 
     def __call__(self, request: WebhookRequest) -> int:
         """Take a webhook."""
-        with self._lock:
-            self._requests.append(request)
-            return self._answers.pop(0) if self._answers else 200
+        self._requests.append(request)
+        try:
+            return self._answers.popleft()
+        except IndexError:  # asked for in one go: another thread may ask, too
+            return 200
 
     def _forget(self) -> None:
         """Forget what it got and what it was to answer."""
-        with self._lock:
-            self._requests.clear()
-            self._answers.clear()
+        self._requests.clear()
+        self._answers.clear()
 
     @property
     def requests(self) -> Sequence[WebhookRequest]:
@@ -56,7 +55,7 @@ class Receiver:
         Raises:
             NotAwaited: Async mode: steps are pending.
         """
-        self._engine.look()
+        self._engine.ensure_readable()
         return tuple(self._requests)
 
     @property
@@ -70,8 +69,8 @@ class Receiver:
         Args:
             message: A message of the same fake.
         """
-        self._engine.own(message)
-        return [event.status for event in self.events if event.message_id == message.id]
+        id_ = state_of(message, self._engine).id
+        return [event.status for event in self.events if event.message_id == id_]
 
     def respond(self, status: int, times: int = 1) -> None:
         """Answer the next webhooks with this status, then 200 again.
@@ -86,7 +85,6 @@ class Receiver:
             TypeError: One of them is no integer.
             ValueError: One of them is out of range.
         """
-        whole(status, "status", 200, 599)
-        whole(times, "times", 1)
-        with self._lock:
-            self._answers += [status] * times
+        check_int(status, "status", 200, 599)
+        check_int(times, "times", 1)
+        self._answers.extend([status] * times)

@@ -1,113 +1,55 @@
-"""Sending: what a test says of a message, checked before anything happens."""
+"""What a test says of a message, checked before anything happens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ..base.arguments import text
+from ..base.arguments import check_str
 from ..domain.account import Draft
 from ..domain.messages import MessageState
 from ..domain.money import amount as exact
-from ..wire.bodies import members
-from .messages import Conversation, Message, Recipient, Submission
+from ..wire.exact_json import members
+from .messages import Conversation, Message
+from .recipients import Recipient
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from ..domain.conversations import Conversation as ConversationRecord
+    from ..domain.conversations import ConversationRecord
     from ..engine.engine import Engine
     from .config import ChatFakeConfig, Price
-
-__all__ = ["Sending"]
 
 #: The person that messages without ``to=`` go to.
 _DEFAULT_RECIPIENT = Recipient("+15550100")
 
 
-class Sending:
-    """The part of a fake that sends messages."""
+class Drafting:
+    """Turns what a test asks for into a message and a draft.
 
-    config: ChatFakeConfig
-    _engine: Engine
-    _recipients: dict[str, Recipient]
-    _default_price: Decimal | Callable[[MessageState], Decimal]
+    Args:
+        engine: The fake's engine.
+        config: Gives the default price and the names that ``extra`` must not take.
+    """
 
-    def recipient(self, address: str, *, devices: int = 1, read_receipts: bool = True) -> Recipient:
-        """Describe a person: messages to this address go by it from now on.
+    def __init__(self, engine: Engine, config: ChatFakeConfig) -> None:
+        self._engine = engine
+        self._message_keys = config.naming._message_keys
+        self._default_price = self._price(config.price)
+        self._recipients: dict[str, Recipient] = {}
 
-        Args:
-            address: Where messages go; any text.
-            devices: How many devices the person uses.
-            read_receipts: Whether the service learns of reading (§3 rule 3).
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: The address is empty, or there is no device.
-        """
+    def recipient(self, address: str, devices: int, read_receipts: bool) -> Recipient:
+        """Describe a person: messages to this address go by it from now on."""
         self._engine.refuse_closed()
         person = Recipient(address, devices, read_receipts)
         self._recipients[address] = person
         return person
 
-    def send_text(
-        self,
-        body: str = "Hello",
-        *,
-        to: str | Recipient | None = None,
-        conversation: Conversation | str | None = None,
-        origin_type: str | None = None,
-        price: Price | None = None,
-        extra: Mapping[str, object] | None = None,
-    ) -> Message:
-        """Send a text message: it is accepted and sent; a ``sent`` event, and money is held (§3).
+    def forget(self) -> None:
+        """Forget the people."""
+        self._recipients.clear()
 
-        Args:
-            body: The text.
-            to: An address, or a recipient; None: one and the same person.
-            conversation: The conversation it belongs to, or a hex id for one; None: the pending
-                or open one with that person and origin type, or a new one (assumed).
-            origin_type: The origin type of a new conversation (§2.4).
-            price: What starting a conversation with it costs, instead of the configuration's: an
-                amount, or a function of the message.
-            extra: More fields for the message resource of its events, as JSON knows them.
-
-        Returns:
-            The message. In async mode, ``await`` it or a chain of its verbs.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range, empty, or of another fake; or the conversation
-                has another origin type.
-            IllegalTransition: The conversation's session is over.
-            ClosedError: The conversation was begun before the fake was reset.
-        """
-        submission = self._submission(body, to, conversation, origin_type, price, extra)
-        return submission._decide("send_text()", submission._accept)
-
-    def submit_text(
-        self,
-        body: str = "Hello",
-        *,
-        to: str | Recipient | None = None,
-        conversation: Conversation | str | None = None,
-        origin_type: str | None = None,
-        price: Price | None = None,
-        extra: Mapping[str, object] | None = None,
-    ) -> Submission:
-        """Submit a text message, and decide afterwards: ``.accept()`` or ``.reject()`` it.
-
-        Args are those of :meth:`send_text`. Its conversation is found when it is accepted.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range, empty, or of another fake.
-        """
-        submission = self._submission(body, to, conversation, origin_type, price, extra)
-        self._engine.created(submission._message)
-        return submission
-
-    def _submission(
+    def prepare(
         self,
         body: str,
         to: str | Recipient | None,
@@ -115,19 +57,23 @@ class Sending:
         origin_type: str | None,
         price: Price | None,
         extra: Mapping[str, object] | None,
-    ) -> Submission:
+    ) -> tuple[MessageState, Draft]:
+        """Return the message that is asked for, and what is to be decided when it is accepted.
+
+        Arguments and errors are those of :meth:`.ChatFake.send_text`.
+        """
         self._engine.refuse_closed()
         if not isinstance(body, str):
             raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
         known = self._known_conversation(conversation)
         person = self._person(to)
         if origin_type is not None:
-            text(origin_type, "origin_type")
+            check_str(origin_type, "origin_type")
         message = MessageState(
             body, person.address, person.devices, person.read_receipts, self._extra(extra)
         )
         charge = self._default_price if price is None else self._price(price)
-        return Submission(self._engine, message, Draft(known, origin_type, charge))
+        return message, Draft(known, origin_type, charge)
 
     def _known_conversation(
         self, conversation: Conversation | str | None
@@ -153,7 +99,7 @@ class Sending:
             return to
         if to is None:
             to = _DEFAULT_RECIPIENT.address
-        known = self._recipients.get(text(to, "to"))
+        known = self._recipients.get(check_str(to, "to"))
         if known is not None:
             return known
         return _DEFAULT_RECIPIENT if to == _DEFAULT_RECIPIENT.address else Recipient(to)
@@ -175,7 +121,7 @@ class Sending:
             return ""
         if not isinstance(extra, Mapping):
             raise TypeError(f"extra must be a mapping of field names to values, not {extra!r}")
-        taken = sorted(set(extra) & self.config.naming._message_keys)
+        taken = sorted(set(extra) & self._message_keys)
         if taken:
             raise ValueError(
                 f"extra can't replace {', '.join(map(repr, taken))}: these fields are specified. "

@@ -2,40 +2,78 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from ..base.arguments import text
+from ..base.arguments import check_names, check_str
+from ..base.calling_line import calling_line
+from ..domain.facts import Verb
+from ..domain.instants import planned
+from ..engine.performer import PendingPlan
 from ..transport.client.asgi import Lifespan
-from ..transport.client.headers import complete_headers
-from ..transport.client.targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
-from ..webhooks.endpoints import Endpoint
-from .config import check_signer, retry_delays
+from ..webhooks.endpoints import Endpoint, retry_delays
+from ..webhooks.events import Event
+from ..webhooks.faults import Fault
+from ..webhooks.signing import check_signer
+from ..webhooks.synthetic import edits
+from .connecting import event_types, headers_of, target_of
+from .messages import state_of
+from .paused import Paused
 from .receiver import Receiver
-from .webhook_faults import BadDay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import timedelta
+    from typing import Unpack
 
     from ..engine.engine import Engine
     from ..transport.client.portal import Portal
-    from ..transport.client.targets import Target
-    from ..webhooks.events import Attempt
-    from ..webhooks.requests import WebhookRequest
-    from .config import Signer
+    from ..webhooks.attempts import Attempt
+    from ..webhooks.faults import FaultKind
+    from ..webhooks.requests import Signer, WebhookRequest
+    from .config import ChatFakeConfig
+    from .messages import Message
 
-__all__ = ["Webhooks"]
+
+class Where(TypedDict, total=False):
+    """Which events a fault concerns: the arguments that all faults of webhooks take.
+
+    Attributes:
+        times: How many events; None: all, until the fault is removed. Default: 1.
+        start: The first event concerned, among those that match; 1, the default, is the next.
+        message: Only events of this message.
+        status: Only events with this status.
+        endpoint: Only attempts at this endpoint.
+    """
+
+    times: int | None
+    start: int
+    message: Message | None
+    status: str | None
+    endpoint: Endpoint | None
 
 
-class Webhooks(BadDay):
-    """The webhooks of a fake: endpoints, attempts, and faults on the way (§4.2, §6)."""
+class Webhooks:
+    """The webhooks of a fake: endpoints, attempts, and what goes wrong on the way (§4.2, §6).
 
-    def __init__(self, engine: Engine, portal: Portal) -> None:
-        super().__init__(engine)
+    The order of events, their retries and their signatures are not described (§5 rule 4, §6
+    rule 4): how they go wrong here is assumed. The faults, :meth:`duplicate` to :meth:`sign`, take
+    the same arguments beside their own:
+
+    - ``times``: how many events, 1 by default; None: all, until the fault is removed.
+    - ``start``: the first event concerned, among those that match; 1 is the next.
+    - ``message``, ``status``, ``endpoint``: only events of this message, only events with this
+      status, only attempts at this endpoint.
+
+    Each returns the fault, which is a context manager, too: it is removed at the end of its block.
+    Each raises ``TypeError`` for an argument of the wrong kind, and ``ValueError`` for one that is
+    out of range or belongs to another fake.
+    """
+
+    def __init__(self, engine: Engine, config: ChatFakeConfig, portal: Portal) -> None:
+        self._engine = engine
+        self._config = config
         self._portal = portal
-        self._seen = 0
+        self._outbox = engine.outbox
         self._receivers: list[Receiver] = []
 
     # Endpoints
@@ -80,67 +118,32 @@ class Webhooks(BadDay):
             ClosedError: The fake is closed.
         """
         self._engine.refuse_closed()
-        config = self._engine.config
-        given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
-        targets = [name for name, value in given.items() if value is not None]
-        if len(targets) != 1:
-            raise TypeError(
-                f"connect() takes exactly one target: a URL, wsgi=app, asgi=app or "
-                f"handler=function; it got {' and '.join(targets) or 'none'}"
-            )
-        if callable(url):
-            raise TypeError("an app or a function is given by name: wsgi=, asgi= or handler=")
-        if path is not None and (url is not None or handler is not None):
-            raise TypeError(f"path= goes with wsgi= or asgi= only, not with {targets[0]}")
+        config = self._config
+        name, target = target_of(
+            url,
+            wsgi,
+            asgi,
+            handler,
+            path,
+            portal=self._portal,
+            timeout=self._engine.settings.timeout,
+        )
         if not isinstance(raise_exceptions, bool):
             raise TypeError(f"raise_exceptions must be True or False, not {raise_exceptions!r}")
-        types = frozenset([config.naming.event_type] if events is None else _types(events))
-        delays = retry_delays(config.retry_after if retry_after is None else retry_after)
         check_signer(signer)
-        name, target = self._target(url, wsgi, asgi, handler, "/" if path is None else path)
         endpoint = Endpoint(
             name,
             target,
-            headers=_headers(headers),
-            events=types,
+            headers=headers_of(headers),
+            events=event_types([config.naming.event_type] if events is None else events),
             raise_exceptions=raise_exceptions,
-            retries=delays,
+            retries=retry_delays(config.retry_after if retry_after is None else retry_after),
             signer=signer or config.signer,
             scripted=handler is not None,
-            disconnect=self._outbox.disconnect,
+            disconnect=self._outbox.endpoints.disconnect,
         )
-        self._outbox.connect(endpoint)
+        self._outbox.endpoints.connect(endpoint)
         return endpoint
-
-    def _target(
-        self,
-        url: str | None,
-        wsgi: Callable[..., Any] | None,
-        asgi: Callable[..., Any] | None,
-        handler: Callable[[WebhookRequest], object] | None,
-        path: str,
-    ) -> tuple[str, Target]:
-        for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
-            if app is not None and not callable(app):
-                raise TypeError(f"{what}= must be callable, and {app!r} is not")
-        if handler is not None and not _takes_one(handler):
-            raise TypeError(
-                f"handler= takes a function of one argument, the request, and {_name(handler)}() "
-                f"is none: write def {_name(handler).rpartition('.')[2]}(request)"
-            )
-        if wsgi is not None:
-            if _is_async(wsgi):
-                raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
-            return f"{_name(wsgi)} (WSGI) {path}", WsgiTarget(wsgi, path=path)
-        if asgi is not None:
-            if hasattr(asgi, "wsgi_app"):
-                raise TypeError(f"{_name(asgi)} looks like a WSGI app: connect it as wsgi=")
-            return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=self._portal)
-        if handler is not None:
-            return f"{_name(handler)}()", HandlerTarget(handler, portal=self._portal)
-        timeout = self._engine.config._timeout_seconds
-        name = text(url, "the URL")
-        return name, UrlTarget(name, timeout=timeout)
 
     def receiver(self) -> Receiver:
         """Connect a receiver that records what it gets, for tests without an app."""
@@ -162,66 +165,157 @@ class Webhooks(BadDay):
         Args:
             app: The app, as it is connected.
         """
-        return Lifespan(
-            app,
-            portal=self._portal,
-            check=self._engine.refuse_mode,
-        )
+        return Lifespan(app, portal=self._portal, check=self._engine.refuse_mode)
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts so far, in order. Who looks at them needs no warning about failed ones.
+        """The attempts so far, in order. Reading this marks failed ones as seen: no warning.
 
         Raises:
             NotAwaited: Async mode: steps are pending.
         """
-        self._engine.look()
+        self._engine.ensure_readable()
         attempts = self._outbox.attempts
-        self._seen = len(attempts)
+        attempts.seen = len(attempts)
         return tuple(attempts)
 
     def _forget(self) -> None:
-        """Forget what was looked at and what was to go wrong; the outbox forgets the rest."""
-        self._seen = 0
-        self._past_faults.clear()
+        """Forget what receivers were told; the outbox forgets the rest."""
         for receiver in self._receivers:
             receiver._forget()
 
+    # Order and loss
 
-def _is_async(app: Callable[..., Any]) -> bool:
-    called = getattr(app, "__call__", None)  # noqa: B004 - its kind matters, not whether it is there
-    return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
+    def paused(self) -> Paused:
+        """Hold events back inside a block, to release them there in any order.
+
+        ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. What is left
+        at the end of the block is released in the order in which it was emitted.
+
+        Raises:
+            ClosedError: The fake is closed.
+            RuntimeError: On entering the block: it is inside another one.
+            TypeError: On entering the block: it is written for the other mode.
+        """
+        self._engine.refuse_closed()
+        return Paused(self._engine)
+
+    def duplicate(self, **where: Unpack[Where]) -> Fault:
+        """Attempt an event twice: same id, same bytes."""
+        return self._fault("duplicate", where)
+
+    def drop(self, **where: Unpack[Where]) -> Fault:
+        """Lose an event: it is emitted, and never attempted."""
+        return self._fault("drop", where)
+
+    def delay(self, duration: timedelta | float, **where: Unpack[Where]) -> Fault:
+        """Attempt an event later, by so much on the fake's clock.
+
+        Args:
+            duration: How much later; a ``timedelta`` or seconds.
+            **where: Which events; see :class:`Webhooks`.
+        """
+        length = planned(duration, "duration")
+        if not length:
+            raise ValueError("duration must be greater than 0")
+        return self._fault("delay", where, delay=length)
+
+    def tamper(
+        self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[Where]
+    ) -> Fault:
+        """Change an event's body after it was signed.
+
+        Args:
+            change: Takes the body, returns another; None: a space is added.
+            **where: Which events; see :class:`Webhooks`.
+        """
+        if change is not None and not callable(change):
+            raise TypeError(f"change must be a function of the body, not {change!r}")
+        return self._fault("tamper", where, change=change or _with_a_space)
+
+    def sign(self, signer: Signer, **where: Unpack[Where]) -> Fault:
+        """Sign an event with another signer: another secret, a stale timestamp, no header at all.
+
+        Args:
+            signer: Signs in place of the configured one; ``lambda request: {}`` leaves it out.
+            **where: Which events; see :class:`Webhooks`.
+        """
+        if signer is None:
+            raise TypeError("signer must be a function; to sign nothing: lambda request: {}")
+        check_signer(signer)
+        return self._fault("sign", where, signer=signer)
+
+    def _fault(self, kind: FaultKind, where: Where, **effect: Any) -> Fault:
+        self._engine.refuse_closed()
+        check_names(where, Where.__annotations__, f"{kind}()")
+        status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
+        if status is not None:
+            check_str(status, "status")
+        if endpoint is not None and endpoint not in self._outbox.endpoints:
+            raise ValueError(f"{endpoint!r} is not connected to this fake")
+        fault = Fault(
+            kind,
+            times=where.get("times", 1),
+            start=where.get("start", 1),
+            message=None if message is None else state_of(message, self._engine),
+            status=status,
+            endpoint=endpoint,
+            line=calling_line(3),
+            **effect,
+        )
+        return self._outbox.faults.add(fault)
+
+    # Events that come again, and events that should not come
+
+    def redeliver(self, event: Event) -> PendingPlan:
+        """Attempt a past event again, byte for byte: same id, fresh signature.
+
+        Args:
+            event: One of ``fake.events``.
+
+        Raises:
+            TypeError: It is no event.
+            ValueError: It is not one of this fake's.
+        """
+        if not isinstance(event, Event):
+            raise TypeError(f"redeliver() takes one of fake.events, not {event!r}")
+        self._engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
+        return PendingPlan(self._engine.performer)
+
+    def emit(
+        self,
+        message: Message,
+        status: str,
+        *,
+        changes: Mapping[str, object] | None = None,
+        remove: Iterable[str] = (),
+        raw: str | bytes | None = None,
+    ) -> PendingPlan:
+        """Emit an event that the service would not: the message's status and money stay.
+
+        The body is what an event of that status would be for the message as it stands, and then
+        changed. What did not happen to it (a delivery, a failure) is shown as of now.
+
+        Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"`` in the
+        message, ``"event.id"`` in the envelope.
+
+        Args:
+            message: A message that was sent or rejected.
+            status: Any text; an unknown status has the fields of a ``sent`` event.
+            changes: New values of fields, or new fields.
+            remove: Fields to leave out.
+            raw: The whole body instead: cut off, not JSON, or huge.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: A field to remove is not there, or ``raw`` is given with changes.
+        """
+        check_str(status, "status")
+        edit = edits(changes, remove, raw, self._config.naming.message_key)
+        verb = Verb("emit", state_of(message, self._engine), (status, edit))
+        self._engine.perform(verb, "emit()")
+        return PendingPlan(self._engine.performer)
 
 
-def _takes_one(handler: Callable[..., object]) -> bool:
-    try:
-        signature = inspect.signature(handler)
-    except (TypeError, ValueError):  # some functions of C have none to show
-        return True
-    try:
-        signature.bind(object())
-    except TypeError:
-        return False
-    return True
-
-
-def _types(events: Iterable[str]) -> list[str]:
-    if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
-        raise TypeError(f'events must be a list of event types such as ["..."], not {events!r}')
-    return [text(event, "an event type") for event in events]
-
-
-def _headers(headers: Mapping[str, str] | None) -> dict[str, str]:
-    if headers is not None and not isinstance(headers, Mapping):
-        raise TypeError(f"headers must be a mapping of names to texts, not {headers!r}")
-    complete_headers((headers or {}).items(), "")  # refuses now what could not be sent later
-    given = {str.__str__(name): str.__str__(value) for name, value in (headers or {}).items()}
-    if any(name.lower() == "content-type" for name in given):
-        return given
-    return {"Content-Type": "application/json", **given}
-
-
-def _name(thing: object) -> str:
-    return (
-        getattr(thing, "__qualname__", None) or getattr(thing, "name", None) or type(thing).__name__
-    )
+def _with_a_space(body: bytes) -> bytes:
+    return body + b" "

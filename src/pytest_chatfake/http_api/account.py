@@ -1,17 +1,17 @@
-"""``fake.api``: one account's side of the HTTP API: its answers, its log, its bad days."""
+"""``fake.api``: one account's side of the HTTP API: its answers, its log, its faults."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.arguments import text, whole
+from ..base.arguments import check_int, check_str
 from ..base.calling_line import calling_line
+from ..base.triggers import Triggers
 from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
-from ..domain.money import EXACT
 from ..transport.server.replies import Reply, error_reply, server_error
 from ..wire.bodies import balance_body
 from .faults import ApiFault, rate_limited
@@ -19,23 +19,56 @@ from .request_log import ApiRequest, tail
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from datetime import timedelta
+    from decimal import Decimal
 
     from werkzeug import Request, Response
 
-    from ..engine.engine import Engine
     from .faults import ApiFaultKind, Damage
 
-__all__ = ["AccountApi"]
-
-
-#: The longest real wait that a declared delay may ask for.
+#: The longest real wait that a declared delay may ask for, in seconds.
 _MAX_DELAY = 60
 
 
+class Port(Protocol):
+    """What the API asks of the fake behind it. Called from many threads.
+
+    Attributes:
+        errors: Where an error is kept until the test can raise it.
+    """
+
+    errors: list[BaseException]
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """Held while faults are counted."""
+        ...
+
+    def reported_balance(self) -> tuple[Decimal, int]:
+        """Return the amount that the query reports now, and the moment in nanoseconds."""
+        ...
+
+    def answering(self) -> AbstractContextManager[None]:
+        """Return a block in which verbs act at once, and only queue their events."""
+        ...
+
+    def attempt_now(self) -> None:
+        """Attempt what is queued, before an answer leaves."""
+        ...
+
+    def ensure_readable(self) -> None:
+        """Refuse to show results while steps are pending."""
+        ...
+
+    def refuse_closed(self) -> None:
+        """Refuse to work for a test that is over."""
+        ...
+
+
 class AccountApi:
-    """``fake.api``: what was asked of the API, and its bad days.
+    """``fake.api``: what was asked of the API, and what goes wrong with it.
 
     A fault concerns balance queries with the fake's key: from the ``start``-th on (1 is the
     next), ``times`` times (None: until it is removed). Several at once work together: the first
@@ -44,25 +77,25 @@ class AccountApi:
     The service's description has one error, 401 (§7.1). All else that can go wrong here is assumed.
     """
 
-    def __init__(self, engine: Engine, key: str) -> None:
-        self._engine = engine
+    def __init__(self, port: Port, now: Callable[[], int], currency: str, key: str) -> None:
+        self._port = port
+        self._now = now
+        self._currency = currency
         self._set_key(key)
         self._log: list[ApiRequest] = []
         self._routes = Routes()
-        self._faults: list[ApiFault] = []
-        self._past_faults: list[ApiFault] = []
+        self._faults: Triggers[ApiFault] = Triggers()
 
     @property
     def requests(self) -> Sequence[ApiRequest]:
         """What was asked so far, in order: every request with this fake's key, or with nobody's."""
-        self._engine.look()
+        self._port.ensure_readable()
         return tuple(self._log)
 
     def _forget(self) -> None:
         """Forget what was asked, and remove the faults."""
         self._log.clear()
         self._faults.clear()
-        self._past_faults.clear()
 
     def _set_key(self, key: str) -> None:
         """Go by another key."""
@@ -72,25 +105,16 @@ class AccountApi:
     def _record(self, method: str, path: str, key: str | None, status: int) -> None:
         """Record a request that was not a balance query with the right key."""
         shown, accepted = tail(key), key == self._key
-        self._log.append(
-            ApiRequest(method, path, shown, accepted, status, self._engine.time.read())
-        )
+        self._log.append(ApiRequest(method, path, shown, accepted, status, self._now()))
 
     # Answers
 
-    def _balance(self, method: str = "GET") -> Reply:
+    def _answer_balance(self, method: str = "GET") -> Reply:
         """Answer a balance query that came with the right key (§4.1)."""
-        engine = self._engine
-        config = engine.config
-        engine.agenda.catch_up()
-        with engine.lock:
-            ledger = engine.account.ledger
-            value = ledger.available
-            if config.balance_amount == "total":
-                value = EXACT.add(value, ledger.held)
-            reply = Reply(200, balance_body(value, config.currency))
-            now = engine.time.read()
-            if self._faults:
+        value, now = self._port.reported_balance()
+        reply = Reply(200, balance_body(value, self._currency))
+        if self._faults:
+            with self._port.lock:
                 reply = self._damaged(reply, now)
         status = None if reply.disconnect else reply.status
         self._log.append(ApiRequest(method, BALANCE_PATH, self._tail, True, status, now))
@@ -98,7 +122,8 @@ class AccountApi:
 
     def _damaged(self, reply: Reply, now: int) -> Reply:
         delay = 0.0
-        for fault in [one for one in self._faults if one._meet()]:  # each counts every query
+        due = [fault for fault in self._faults if fault._should_fire()]  # each counts every query
+        for fault in due:
             damaged = fault._damage(reply, now)
             if damaged is None:
                 fault.remove()
@@ -110,23 +135,25 @@ class AccountApi:
                 return damaged._replace(delay=delay)
         return reply._replace(delay=delay)
 
-    def _call(self, route: Route, request: Request, variables: dict[str, Any]) -> Response | Reply:
+    def _answer_route(
+        self, route: Route, request: Request, variables: dict[str, Any]
+    ) -> Response | Reply:
         """Answer with a route of the user's. Its error is a 500, and comes back in the test."""
         try:
-            with self._engine.answering():
+            with self._port.answering():
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is no JSON
             return error.get_response(request.environ)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # pytest.fail() is no Exception
-            self._engine.errors.append(error)
+            self._port.errors.append(error)
             return server_error(error)
         if route.webhooks_first:
             try:
-                self._engine.attempt_now()
+                self._port.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
-                self._engine.errors.append(error)
+                self._port.errors.append(error)
         return response
 
     # Faults
@@ -155,7 +182,7 @@ class AccountApi:
             TypeError: An argument is of the wrong kind.
             ValueError: An argument is out of range, or ``body`` is given with the other two.
         """
-        whole(status, "status", 200, 599)
+        check_int(status, "status", 200, 599)
         if body is not None:
             if code is not None or message is not None:
                 raise ValueError("give code= and message=, or the whole body=, not both")
@@ -163,8 +190,10 @@ class AccountApi:
                 raise TypeError(f"body must be text or bytes, not {body!r}")
             reply = Reply(status, body.encode() if isinstance(body, str) else body)
         else:
-            code = _code_of(status) if code is None else text(code, "code")
-            reply = error_reply(status, code, code if message is None else text(message, "message"))
+            code = _code_of(status) if code is None else check_str(code, "code")
+            reply = error_reply(
+                status, code, code if message is None else check_str(message, "message")
+            )
         return self._add("fail", lambda _, __: reply, times, start)
 
     def delay(
@@ -216,7 +245,7 @@ class AccountApi:
             ValueError: An argument is out of range.
         """
         if length is not None:
-            whole(length, "length", 0)
+            check_int(length, "length", 0)
 
         def damage(reply: Reply, _: int) -> Reply:
             kept = len(reply.body) // 2 if length is None else length
@@ -240,21 +269,13 @@ class AccountApi:
         """
         length = nanoseconds_of(retry_after, "retry_after")
         if not length:
-            raise ValueError("retry_after must be longer than nothing")
+            raise ValueError("retry_after must be greater than 0")
         return self._add("rate_limit", rate_limited(length), times, start)
 
     def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
-        self._engine.refuse_closed()
-        fault = ApiFault(
-            kind, damage, times=times, start=start, line=calling_line(), remove=self._remove
-        )
-        self._faults.append(fault)
-        self._past_faults.append(fault)
-        return fault
-
-    def _remove(self, fault: ApiFault) -> None:
-        if fault in self._faults:
-            self._faults.remove(fault)
+        self._port.refuse_closed()
+        fault = ApiFault(kind, damage, times=times, start=start, line=calling_line(3))
+        return self._faults.add(fault)
 
 
 def _code_of(status: int) -> str:

@@ -1,20 +1,17 @@
-"""The API's bad day: what goes wrong with balance queries because the test says so."""
+"""Fault injection: what goes wrong with balance queries because the test says so."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ..base.triggers import Occasions
+from ..base.triggers import Trigger
 from ..domain.instants import SECOND
 from ..transport.server.replies import Reply, error_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeAlias
 
     from ..base.calling_line import Line
-
-__all__ = ["ApiFault", "ApiFaultKind", "Damage", "rate_limited"]
 
 ApiFaultKind: TypeAlias = Literal["fail", "delay", "disconnect", "truncate", "rate_limit"]
 
@@ -23,7 +20,7 @@ ApiFaultKind: TypeAlias = Literal["fail", "delay", "disconnect", "truncate", "ra
 Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
 
 
-class ApiFault(Occasions):
+class ApiFault(Trigger):
     """Something that goes wrong with balance queries, as ``fail`` & co. return it."""
 
     def __init__(
@@ -34,9 +31,8 @@ class ApiFault(Occasions):
         times: int | None,
         start: int,
         line: Line,
-        remove: Callable[[ApiFault], None],
     ) -> None:
-        super().__init__(times, start, line, remove)
+        super().__init__(times, start, line)
         self._kind = kind
         self._damage = damage
 

@@ -9,8 +9,6 @@ from ..domain.instants import instant
 if TYPE_CHECKING:
     from datetime import datetime
 
-__all__ = ["ApiRequest", "tail"]
-
 
 class ApiRequest(NamedTuple):
     """One request that the fake answered.

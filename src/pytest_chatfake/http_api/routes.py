@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
-from ..wire.bodies import encode
+from ..wire.exact_json import encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import TypeAlias
-
-__all__ = ["Route", "Routes", "View"]
 
 #: Takes werkzeug's request (and the variables of the path), returns what to answer.
 View: TypeAlias = "Callable[..., Response | dict[str, Any] | tuple[dict[str, Any], int]]"

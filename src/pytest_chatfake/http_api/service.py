@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..transport.server.listener import Listener
     from .account import AccountApi
 
-__all__ = ["Service"]
-
 _INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
@@ -119,7 +117,7 @@ class Service:
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
         account = self._accounts.get(key) if key is not None else None
         if account is not None:
-            return account._balance(method)
+            return account._answer_balance(method)
         self._record(method, BALANCE_PATH, key, 401)
         return _INVALID_KEY
 
@@ -133,7 +131,7 @@ class Service:
         if account is None or found is None:
             return None
         route, variables = found
-        return account._call(route, request, variables)
+        return account._answer_route(route, request, variables)
 
     def not_found(self, request: Request) -> Reply:
         """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""

@@ -1,24 +1,19 @@
-"""What happened, in order, as text: the evidence that a failed expectation shows."""
+"""What happened to a message, or in a whole fake, in order, as text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..domain.instants import stamp
-from ..wire.bodies import number
+from ..wire.exact_json import number
+from .tables import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from decimal import Decimal
 
-    from ..domain.ledger import LedgerEntry
     from ..domain.messages import MessageState
     from ..engine.engine import Engine
-
-__all__ = ["events_table", "fake_story", "ledger_table", "message_story", "table"]
-
-#: How many rows a failure shows before it cuts the middle out.
-_MAX_ROWS = 30
 
 
 class _Row(NamedTuple):
@@ -29,40 +24,6 @@ class _Row(NamedTuple):
     kind: int
     what: str
     details: str
-
-
-def table(rows: Iterable[Sequence[str]], indent: str = "  ") -> str:
-    """Align rows in columns; a long table is cut in the middle, and says so."""
-    lines = [tuple(row) for row in rows]
-    if not lines:
-        return f"{indent}(none)"
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    texts = [
-        indent
-        + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
-    if len(texts) > _MAX_ROWS:
-        half = _MAX_ROWS // 2
-        left_out = f"{indent}... {len(texts) - 2 * half} more ..."
-        texts = [*texts[:half], left_out, *texts[-half:]]
-    return "\n".join(texts)
-
-
-def ledger_table(entries: Iterable[LedgerEntry]) -> str:
-    """Write ledger entries, one a line: when, what, how much, for which message."""
-    return table(
-        (stamp(entry.moment), entry.kind, number(entry.amount), entry.message_id or "")
-        for entry in entries
-    )
-
-
-def events_table(engine: Engine, message: MessageState) -> str:
-    """Write the events of a message, one a line: when, status, id, and who caused it."""
-    return table(
-        (stamp(event.moment), event.status, event.id, f"at {event.line}")
-        for event in engine.outbox.events_of(message.id)
-    )
 
 
 def message_story(engine: Engine, message: MessageState) -> str:
@@ -131,13 +92,13 @@ def _money(engine: Engine, message: MessageState) -> Iterable[_Row]:
 
 
 def _events(engine: Engine, message: MessageState) -> Iterable[_Row]:
-    for index, event in enumerate(engine.outbox.events_of(message.id)):
+    for index, event in enumerate(engine.outbox.events_of(message.number)):
         caused = f"{event.id}, caused at {event.line}"
         yield _Row(event.moment, index, 3, f"event {event.status}", caused)
 
 
 def _attempts(engine: Engine, message: MessageState) -> Iterable[_Row]:
-    indexes = {event: i for i, event in enumerate(engine.outbox.events_of(message.id))}
+    indexes = {event: i for i, event in enumerate(engine.outbox.events_of(message.number))}
     for attempt in engine.outbox.attempts:
         if (index := indexes.get(attempt.event)) is not None:
             fault = f" ({attempt.fault})" if attempt.fault else ""

@@ -9,108 +9,122 @@ from typing import TYPE_CHECKING
 from ..base.errors import NotAwaited, WebhookWarning
 from ..base.tracebacks import from_outside
 from ..domain.messages import STATUSES
-from .stories import fake_story, table
+from .stories import fake_story
+from .tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ..base.calling_line import Line
-    from ..base.triggers import Occasions
-    from ..fake.fake import ChatFake
-    from ..webhooks.events import Attempt
+    from ..base.triggers import Trigger
+    from ..engine.engine import Engine
+    from ..http_api.account import AccountApi
+    from ..webhooks.attempts import Attempt
+    from ..webhooks.events import Event
     from ..webhooks.outbox import Outbox
-
-__all__ = ["complain", "sections", "warnings_of"]
 
 #: How many lines one warning shows.
 _MAX_LINES = 10
 
 
-def complain(fake: ChatFake) -> None:
-    """Raise or warn about what the test left behind.
+class TeardownChecks:
+    """What a fake's test left behind: told as an error, as warnings, or in the report of a failure.
 
-    Raises:
-        NotAwaited: Steps were never awaited.
-        Exception: What a user route raised and nobody has met yet.
+    Args:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
     """
-    engine = fake._engine
-    if engine.plan:
-        text = engine.plan.complaint()
-        engine.plan.drop()
-        raise NotAwaited(text)
-    engine.raise_errors()
-    for text, line in warnings_of(fake):
-        warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
+    def __init__(self, engine: Engine, api: AccountApi) -> None:
+        self._engine = engine
+        self._api = api
 
-def sections(fake: ChatFake) -> Iterator[tuple[str, str]]:
-    """Give the sections that the report of a failed test shows, each a title and a text."""
-    engine = fake._engine
-    if engine.plan:
-        yield "chat fake: not performed", engine.plan.remainder()
-    if engine.outbox.events or len(engine.account.ledger.entries) > 1:
-        yield "chat fake: what happened", fake_story(engine)
-    for error in engine.errors:
-        yield "chat fake: a route raised", "".join(traceback.format_exception(from_outside(error)))
-    if fake.api._log:
-        yield "chat fake: requests", table([[str(one)] for one in fake.api._log])
-    problems = [text for text, _ in warnings_of(fake)]
-    if problems:
-        yield "chat fake: webhooks", "\n".join(problems)
+    def run(self) -> None:
+        """Raise or warn about what the test left behind.
 
+        Raises:
+            NotAwaited: Steps were never awaited.
+            Exception: What a user route raised and was not yet re-raised.
+        """
+        engine = self._engine
+        if engine.plan:
+            text = engine.plan.complaint()
+            engine.plan.drop()
+            raise NotAwaited(text)
+        engine.raise_errors()
+        for text, line in self.warnings():
+            warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
-def warnings_of(fake: ChatFake) -> Iterator[tuple[str, Line]]:
-    """Give what deserves a warning: for each a text, and the first line that it is about."""
-    outbox = fake._engine.outbox
-    queued = [one for one in outbox.queue if any(e.connected for e in one.endpoints)]
-    if queued:
-        yield _listed(
-            f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test with "
-            f"a verb, an assertion or settle()",
-            [f"{one.event.status} of message {one.event.message_id}, caused at {one.event.line}"
-             for one in queued],
-        ), queued[0].event.line  # fmt: skip
-    failed = list(_overlooked(outbox, fake.webhooks._seen))
-    if failed:
-        yield (
-            _listed(
+    def sections(self) -> Iterator[tuple[str, str]]:
+        """Give the sections that the report of a failed test shows, each a title and a text."""
+        engine = self._engine
+        if engine.plan:
+            yield "chat fake: not performed", engine.plan.remainder()
+        if engine.outbox.events or len(engine.account.ledger) > 1:
+            yield "chat fake: what happened", fake_story(engine)
+        for error in engine.errors:
+            text = "".join(traceback.format_exception(from_outside(error)))
+            yield "chat fake: a route raised", text
+        if self._api._log:
+            yield "chat fake: requests", table([[str(one)] for one in self._api._log])
+        problems = [text for text, _ in self.warnings()]
+        if problems:
+            yield "chat fake: webhooks", "\n".join(problems)
+
+    def warnings(self) -> Iterator[tuple[str, Line]]:
+        """Give what deserves a warning: for each a text, and the first line that it is about."""
+        outbox = self._engine.outbox
+        queued = [one for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        if queued:
+            text = _listed(
+                f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test "
+                f"with a verb, an assertion or settle()",
+                [f"{_subject(one.event)}, caused at {one.event.line}" for one in queued],
+            )
+            yield text, queued[0].event.line
+        failed = list(_overlooked(outbox))
+        if failed:
+            text = _listed(
                 f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
                 f"fake.webhooks.attempts",
                 [
-                    f"{one.event.status} of message {one.event.message_id} at {one.endpoint.name}: "
-                    f"{one.outcome}{_hint(one)}; caused at {one.event.line}"
+                    f"{_subject(one.event)} at {one.endpoint.name}: {one.outcome}{_hint(one)}; "
+                    f"caused at {one.event.line}"
                     for one in failed
                 ],
-            ),
-            failed[0].event.line,
-        )
-    idle = [f for f in (*fake.webhooks._past_faults, *fake.api._past_faults) if not f.fired]
-    if idle:
-        yield (
-            _listed(
-                f"{len(idle)} fault{_s(idle)} never fired, because nothing matched",
-                [f"{one.description}, set up at {one.line}{_why(one)}" for one in idle],
-            ),
-            idle[0].line,
-        )
+            )
+            yield text, failed[0].event.line
+        idle = [f for f in (*outbox.faults.ever, *self._api._faults.ever) if not f.fired]
+        if idle:
+            yield (
+                _listed(
+                    f"{len(idle)} fault{_s(idle)} never fired, because nothing matched",
+                    [f"{one.description}, set up at {one.line}{_why(one)}" for one in idle],
+                ),
+                idle[0].line,
+            )
 
 
-def _overlooked(outbox: Outbox, seen: int) -> Iterator[Attempt]:
+def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
     """Give the failed attempts that are news: not arranged by the test, and not made good.
 
-    Those that the test has met, as an exception or by looking at them, are no news either.
+    Those that the test has seen, as an exception or in ``attempts``, are no news either.
     """
     attempts = outbox.attempts
-    failed = [place for place in attempts.failed(seen) if place not in attempts.surfaced]
+    failed = [place for place in attempts.failed(attempts.seen) if place not in attempts.surfaced]
     if not failed:
         return
     # Of an event that is tried again, the last attempt tells how it ended.
     last = {(one.event, one.endpoint): one for one in attempts if one.ok or one.fault is None}
     for one in (attempts[place] for place in failed):
         # A handler's answer is the test's own; what it raises may be a mistake in it.
-        arranged = one.event.forged or (one.endpoint._scripted and one.error is None)
+        arranged = one.event.synthetic or (one.endpoint._scripted and one.error is None)
         if last.get((one.event, one.endpoint)) == one and not arranged:
             yield one
+
+
+def _subject(event: Event) -> str:
+    return f"{event.status} of message {event.message_id}"
 
 
 def _hint(attempt: Attempt) -> str:
@@ -128,7 +142,7 @@ _HINTS = {
 }
 
 
-def _why(fault: Occasions) -> str:
+def _why(fault: Trigger) -> str:
     status = getattr(fault, "_status", None)
     if status is None or status in STATUSES:
         return ""

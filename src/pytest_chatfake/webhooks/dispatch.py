@@ -1,4 +1,4 @@
-"""An event on its way to endpoints, and what faults did to it."""
+"""An event on its way to endpoints, and what faults changed about the way."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..fake.config import Signer
     from .endpoints import Endpoint
     from .events import Event
+    from .requests import Signer
 
-__all__ = ["Dispatch", "Twist"]
 
-
-class Twist(NamedTuple):
-    """What faults did to a dispatch.
+class Overrides(NamedTuple):
+    """What faults changed about a dispatch.
 
     Attributes:
-        fault: The kind of the last fault that shaped it.
+        fault: The kind of the last fault that changed it.
         delay: It starts that much later, in nanoseconds.
         change: It changes the body after it was signed.
         signer: It signs in place of the endpoint's own.
@@ -32,11 +30,11 @@ class Twist(NamedTuple):
 
     @property
     def dropped(self) -> bool:
-        """Whether it never arrives; no fault shapes it after that."""
+        """Whether it never arrives; no fault changes it after that."""
         return self.fault == "drop"
 
 
-_STRAIGHT = Twist()
+NO_OVERRIDES = Overrides()
 
 
 class Dispatch:
@@ -48,11 +46,10 @@ class Dispatch:
         depth: How many attempts led to it, each causing the next event.
         number: Which attempt this will be.
         due: When it was due, in nanoseconds; None: at once.
-        moment: When it was attempted, in nanoseconds: when it was due, if time jumped over that.
-        twist: What faults did to it.
+        overrides: What faults changed.
     """
 
-    __slots__ = ("depth", "due", "endpoints", "event", "moment", "number", "twist")
+    __slots__ = ("depth", "due", "endpoints", "event", "number", "overrides")
 
     def __init__(
         self, event: Event, endpoints: tuple[Endpoint, ...], depth: int, number: int = 1
@@ -62,8 +59,7 @@ class Dispatch:
         self.depth = depth
         self.number = number
         self.due: int | None = None
-        self.moment = 0
-        self.twist = _STRAIGHT
+        self.overrides = NO_OVERRIDES
 
     def part(self, endpoints: tuple[Endpoint, ...]) -> Dispatch:
         """Return the same for these endpoints only."""

@@ -1,18 +1,20 @@
-"""An endpoint: where attempts go, which events it gets, and how its attempts are made."""
+"""Endpoints: where attempts go, which events each gets, and how its attempts are made."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from datetime import timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ..domain.instants import planned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
-    from ..fake.config import Signer
     from ..transport.client.targets import Target
-
-__all__ = ["Endpoint"]
+    from .requests import Signer
 
 
 class Endpoint:
@@ -75,3 +77,64 @@ class Endpoint:
     def disconnect(self) -> None:
         """Stop attempts to this endpoint, planned retries included. Twice does no harm."""
         self._disconnect(self)
+
+
+class Endpoints:
+    """The endpoints of a fake, in the order in which they were connected.
+
+    Attributes:
+        threaded: Whether an awaited attempt may be a call in a thread.
+    """
+
+    __slots__ = ("_connected", "_ever", "_listening", "threaded")
+
+    def __init__(self) -> None:
+        self._connected: tuple[Endpoint, ...] = ()
+        self._ever: list[Endpoint] = []
+        self._listening: dict[str, tuple[Endpoint, ...]] = {}
+        self.threaded = False
+
+    def __len__(self) -> int:
+        return len(self._connected)
+
+    def __iter__(self) -> Iterator[Endpoint]:
+        return iter(self._connected)
+
+    def listening(self, event_type: str) -> tuple[Endpoint, ...]:
+        """Return those that get events of a type."""
+        found = self._listening.get(event_type)
+        if found is None:
+            found = tuple(one for one in self._connected if event_type in one.events)
+            self._listening[event_type] = found
+        return found
+
+    def connect(self, endpoint: Endpoint) -> None:
+        """Add an endpoint; it gets what is emitted from now on."""
+        self._ever.append(endpoint)
+        self.threaded = self.threaded or endpoint._target.threaded
+        self._connected = (*self._connected, endpoint)
+        self._listening = {}
+
+    def disconnect(self, endpoint: Endpoint) -> None:
+        """Remove an endpoint; what is queued for it is not attempted any more."""
+        endpoint.connected = False
+        self._connected = tuple(one for one in self._connected if one is not endpoint)
+        self._listening = {}
+
+    def close(self) -> None:
+        """Close what leads to all of them, disconnected or not."""
+        with ExitStack() as stack:
+            for endpoint in self._ever:
+                stack.callback(endpoint._target.close)
+
+
+def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
+    """Return the delays of retries in nanoseconds.
+
+    Raises:
+        TypeError: It is no list of lengths of time.
+        ValueError: One of them is negative, not finite, or too long to plan.
+    """
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(f"retry_after must be a list of seconds such as [10, 30], not {value!r}")
+    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(value))

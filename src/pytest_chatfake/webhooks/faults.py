@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ..base.triggers import Occasions
+from ..base.triggers import Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterable, Iterator
 
     from ..base.calling_line import Line
     from ..domain.messages import MessageState
-    from ..fake.config import Signer
     from .dispatch import Dispatch
     from .endpoints import Endpoint
     from .events import Event
-
-__all__ = ["Fault", "FaultKind", "shaped", "tampered"]
+    from .requests import Signer
 
 FaultKind: TypeAlias = Literal["duplicate", "drop", "delay", "tamper", "sign"]
 
 
-class Fault(Occasions):
+class Fault(Trigger):
     """Something that goes wrong with the events that match it, as ``duplicate`` & co. return it.
 
     Only an event's first attempt is concerned, never a retry.
@@ -41,12 +38,11 @@ class Fault(Occasions):
         status: str | None,
         endpoint: Endpoint | None,
         line: Line,
-        remove: Callable[[Fault], None],
         delay: int = 0,
         change: Callable[[bytes], bytes] | None = None,
         signer: Signer | None = None,
     ) -> None:
-        super().__init__(times, start, line, remove)
+        super().__init__(times, start, line)
         self.kind: FaultKind = kind
         self._delay = delay
         self._change = change
@@ -79,14 +75,14 @@ class Fault(Occasions):
             or (self._message is not None and self._message.id != event.message_id)
         ):
             return ()
-        if not self._meet():
+        if not self._should_fire():
             return ()
         self._fire()
         return concerned
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
         """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
-        if dispatch.twist.dropped:
+        if dispatch.overrides.dropped:
             yield dispatch
             return
         rest = tuple(one for one in dispatch.endpoints if one not in concerned)
@@ -99,12 +95,12 @@ class Fault(Occasions):
         if self.kind == "duplicate":
             yield shaped
             shaped = dispatch.part(hit)
-        twist = shaped.twist
-        shaped.twist = twist._replace(
+        overrides = shaped.overrides
+        shaped.overrides = overrides._replace(
             fault=self.kind,
-            delay=twist.delay + self._delay,
-            change=self._change or twist.change,
-            signer=self._signer or twist.signer,
+            delay=overrides.delay + self._delay,
+            change=self._change or overrides.change,
+            signer=self._signer or overrides.signer,
         )
         yield shaped
 
@@ -123,10 +119,10 @@ def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
     return result
 
 
-def shaped(dispatch: Dispatch, faults: list[Fault]) -> list[Dispatch]:
+def shaped(dispatch: Dispatch, faults: Iterable[Fault]) -> list[Dispatch]:
     """Send a dispatch past the faults, in the order in which they were set up."""
     parts = [dispatch]
-    for fault in list(faults):
+    for fault in faults:
         if concerned := fault._fires(dispatch.event, dispatch.endpoints):
             parts = [after for part in parts for after in fault._apply(part, concerned)]
     return parts

@@ -1,44 +1,60 @@
-"""The outbox: what is emitted, queued for attempts, attempted, and recorded.
+"""The outbox: what is emitted, queued, attempted, tried again, and recorded.
 
-Events are attempted in the order in which they were emitted, by one drainer at a time. Whoever
-emits while attempts are being made (a receiver that calls back, a thread of the app) only adds to
-the queue. :meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same loop, and differ
-only in how they wait for an answer.
+Theory of operation
+-------------------
+*Emitting* happens under the fake's lock, in the middle of a verb: the event is added to the log,
+the faults that are set up shape its way, and what remains of it joins the queue. Nothing is sent.
+
+*Attempting* happens with no lock held, because a receiver may call back: ask for the balance over
+HTTP, send another message, start a thread that does. One *drainer* at a time takes events from
+the queue, in order, and attempts each at its endpoints. Whoever emits meanwhile, a receiver that
+calls back or another thread, only adds to the queue, and leaves the attempt to the drainer. After
+the drainer let go it looks at the queue once more, for what came in between.
+
+*Who waits.* A verb returns when its event was attempted. If another thread is the drainer, the
+test's own thread waits for it. No other thread does: it may be the very one that an attempt is
+waiting for, such as a server of the app's that asks the fake something before it answers.
+
+*Errors.* What an app in process raises is recorded, then raised in the test, after the event's
+other endpoints had it; the rest of the queue stays for the next verb. A cancellation is raised at
+once, and the endpoints that are left stay queued.
+
+*A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
+
+:meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same few lines, and differ only in
+how they wait for an answer.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from contextlib import ExitStack
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final
+from contextvars import ContextVar, Token
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..base.errors import UndeliveredWebhooks
+from ..base.triggers import Triggers
 from ..domain.instants import MILLISECOND, SECOND
-from ..wire.bodies import EventWriter, encode
+from .attempts import AttemptLog
 from .dispatch import Dispatch
-from .events import AttemptLog, EventLog
-from .faults import shaped, tampered
+from .endpoints import Endpoints
+from .events import EventLog
+from .faults import Fault, shaped, tampered
 from .requests import Answer, WebhookRequest
 from .signing import sign
-from .synthetic import completed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import TypeAlias
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from ..base.calling_line import Line
     from ..domain.facts import Fact
     from ..domain.ids import Ids
-    from ..domain.messages import MessageState
-    from ..engine.engine import Engine
+    from ..domain.schedule import Schedule
+    from ..wire.bodies import EventWriter
     from .endpoints import Endpoint
     from .events import Event
-    from .faults import Fault
     from .synthetic import Edit
-
-__all__ = ["Outbox"]
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -52,286 +68,309 @@ _attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attemp
 class Outbox:
     """The events of a fake, and the attempts at them.
 
+    Args:
+        writer: Writes their bodies.
+        event_type: The type of the events of messages (§6).
+        per_message: Whether all events of a message share one id (§2.2).
+        timeout: For how many real seconds a verb waits for another thread's attempts.
+        now: Gives the present in nanoseconds.
+        schedule: Where late attempts and retries are planned.
+        lock: Held while events are emitted and attempts are recorded.
+        errors: Where an error is kept that can't be raised where it is seen.
+
     Attributes:
-        endpoints: Those that are connected.
+        endpoints: Where attempts go.
         events: What was emitted, in order.
         attempts: What was attempted, in order.
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
-        faults: Those that are set up now, in the order in which they were.
-        threaded: Whether an awaited attempt may be a call in a thread.
+        faults: Those that are set up now.
+        busy: Held by the drainer; locked while somebody attempts.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._writer = EventWriter(engine.config)
-        self._type = engine.config.naming.event_type
-        self._per_message = engine.config.event_ids == "per-message"
-        self._busy = threading.Lock()
-        self._depth = 0
-        self._met: BaseException | None = None
-        self.endpoints: tuple[Endpoint, ...] = ()
-        self._ever: list[Endpoint] = []
-        self._listening: tuple[Endpoint, ...] = ()
+    def __init__(
+        self,
+        writer: EventWriter,
+        event_type: str,
+        *,
+        per_message: bool,
+        timeout: float,
+        now: Callable[[], int],
+        schedule: Schedule,
+        lock: AbstractContextManager[object],
+        errors: list[BaseException],
+    ) -> None:
+        self._writer = writer
+        self._type = event_type
+        self._per_message = per_message
+        self._timeout = timeout
+        self._now = now
+        self._schedule = schedule
+        self._lock = lock
+        self._errors = errors
+        self.endpoints = Endpoints()
+        self.faults: Triggers[Fault] = Triggers()
         self.paused: list[Dispatch] | None = None
-        self._home = threading.get_ident()
+        # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
+        # an app raised.
+        self.busy = threading.Lock()
         self._drainer = 0
-        self.threaded = False
+        self._home = threading.get_ident()
+        self._dispatch: Dispatch | None = None
+        self._next_endpoint = 0
+        self._depth = 0
+        self._moment = 0
+        self._raised: Exception | None = None
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
         self.events = EventLog(ids, self._type, per_message=self._per_message)
         self.attempts = AttemptLog(self.events)
         self.queue: deque[Dispatch] = deque()
+        self.faults.clear()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
-        self.faults: list[Fault] = []
 
-    def events_of(self, message_id: str) -> Sequence[Event]:
-        """Return the events of a message, in order."""
-        with self._engine.lock:
-            return self.events.of(message_id)
+    def events_of(self, number: int) -> Sequence[Event]:
+        """Return the events about the message of a number, in order."""
+        with self._lock:
+            return self.events.of(number)
 
-    def close(self) -> None:
-        """Close what leads to the endpoints."""
-        with ExitStack() as stack:
-            for endpoint in self._ever:
-                stack.callback(endpoint._target.close)
+    # Emitting: the fake's lock is held
 
-    def connect(self, endpoint: Endpoint) -> None:
-        """Add an endpoint; it gets what is emitted from now on."""
-        self._ever.append(endpoint)
-        self._set_endpoints((*self.endpoints, endpoint))
+    def write(self, facts: list[Fact]) -> list[bytes | None]:
+        """Write the events of facts that are about to become so; None for a drop (§3 rule 6)."""
+        place, bodies = len(self.events), list[bytes | None]()
+        for fact in facts:
+            if fact.what == "dropped":
+                bodies.append(None)
+                continue
+            id_ = self.events.id_of(place, fact.message.number)
+            bodies.append(self._writer.write(id_, fact))
+            place += 1
+        return bodies
 
-    def disconnect(self, endpoint: Endpoint) -> None:
-        """Remove an endpoint; what is queued for it is not attempted any more."""
-        endpoint.connected = False
-        self._set_endpoints(tuple(one for one in self.endpoints if one is not endpoint))
+    def emit(self, fact: Fact, body: bytes, line: Line) -> None:
+        """Emit the event of a fact, as it was written."""
+        event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
+        self._dispatch_event(event, fact.at)
 
-    def _set_endpoints(self, endpoints: tuple[Endpoint, ...]) -> None:
-        self.endpoints = endpoints
-        self._listening = self._listeners(self._type)
-        self.threaded = any(one._target.threaded for one in self._ever)
-
-    def _listeners(self, type_: str) -> tuple[Endpoint, ...]:
-        return tuple(one for one in self.endpoints if type_ in one.events)
-
-    # Emitting; the engine's lock is held
-
-    def emit(self, fact: Fact, line: Line) -> None:
-        """Emit the event of a fact."""
-        what, message, at, _, expires_at = fact
-        id_ = self.events.next_id(message.id)
-        body = self._writer.write(id_, what, message, at, expires_at)
-        event = self.events.add(what, message.id, body, line, at)
-        if self._listening:
-            self._dispatch(event, self._listening, at)
-
-    def forge(self, message: MessageState, status: str, edit: Edit, now: int, line: Line) -> None:
+    def emit_synthetic(self, fact: Fact, status: str, edit: Edit, line: Line) -> None:
         """Emit an event that the service would not: an honest body, edited."""
-        id_ = self.events.next_id(message.id)
-        expires_at = None
-        if message.conversation is not None and message.sent_at is not None:
-            estimate = message.sent_at + self._engine.config._rules.conversation_length
-            expires_at = message.conversation.expires_at or estimate
-        shown = encode(status)[1:-1]  # any text, and the writer quotes no status
-        body = self._writer.write(id_, shown, completed(message, status, now), now, expires_at)
-        event = self.events.add(status, message.id, edit(body), line, now, forged=True)
-        if self._listening:
-            self._dispatch(event, self._listening, now)
+        number = fact.message.number
+        body = edit(self._writer.write(self.events.id_of(len(self.events), number), fact, status))
+        event = self.events.add(status, number, body, line, fact.at)
+        self.events.mark_synthetic(event)
+        self._dispatch_event(event, fact.at)
 
-    def send_again(self, event: Event) -> None:
-        """Queue a past event again."""
-        self._dispatch(event, self._listeners(event.type), self._engine.time.read())
+    def redeliver(self, event: Event) -> None:
+        """Queue a past event again.
 
-    def _dispatch(self, event: Event, endpoints: tuple[Endpoint, ...], now: int) -> None:
+        Raises:
+            ValueError: It is not one of this fake's, or of before a reset.
+        """
+        if event._log is not self.events:
+            raise ValueError(f"{event!r} was not emitted by this fake")
+        self._dispatch_event(event, self._now())
+
+    def _dispatch_event(self, event: Event, now: int) -> None:
         """Send an event on its way, past the faults, if there are any."""
+        endpoints = self.endpoints.listening(event.type)
+        if not endpoints:
+            return
         dispatch = Dispatch(event, endpoints, self._depth)
-        for part in shaped(dispatch, self.faults) if self.faults else (dispatch,):
-            if part.twist.dropped:
+        if not self.faults:
+            self._enqueue(dispatch)
+            return
+        for part in shaped(dispatch, self.faults):
+            if part.overrides.dropped:
                 for endpoint in part.endpoints:
-                    part.moment = now
-                    self._record(part, endpoint, Answer(None))
-            elif part.twist.delay:
-                self._plan(part, now + part.twist.delay)
+                    self._log(part, endpoint, Answer(None), now)
+            elif part.overrides.delay:
+                self._schedule.add(now + part.overrides.delay, "attempt", part)
             else:
                 self._enqueue(part)
+
+    def take_due(self, dispatch: Dispatch, due: int) -> None:
+        """Queue what was planned for ``due``: a late attempt, or a retry."""
+        # Where time has jumped over it, it counts as made when it was due.
+        if self._now() - due > MILLISECOND:
+            dispatch.due = due
+        self._enqueue(dispatch)
 
     def _enqueue(self, dispatch: Dispatch) -> None:
         (self.queue if self.paused is None else self.paused).append(dispatch)
 
-    def _plan(self, dispatch: Dispatch, due: int) -> None:
-        def begin(_: int) -> None:
-            # Where time has jumped over it, it counts as made when it was due.
-            if self._engine.time.read() - due > MILLISECOND:
-                dispatch.due = due
-            self._enqueue(dispatch)
-
-        with self._engine.lock:  # a retry is planned by whoever attempts
-            if self._is_current(dispatch):
-                self._engine.schedule.add(due, begin)
-
-    def _is_current(self, dispatch: Dispatch) -> bool:
-        """Whether no reset has come since the event was emitted."""
-        return dispatch.event._log is self.events
-
-    # Attempting; no lock is held
-
-    @property
-    def in_flight(self) -> bool:
-        """Whether somebody is attempting now."""
-        return self._busy.locked()
+    # Attempting: no lock is held
 
     def attempt(self) -> None:
-        """Attempt what is queued, in order; nothing, if somebody is at it already.
+        """Attempt what is queued, in order; nothing, if another drainer is attempting.
 
         Raises:
             Exception: What a receiver raised, after the event's other endpoints had it. The rest
                 of the queue stays.
         """
-        # Whoever emits while somebody else is at it relies on him: so look again after letting go.
-        while self.queue and self._busy.acquire(blocking=False):
-            self._drainer = threading.get_ident()
-            token = _attempting.set((*_attempting.get(), self))
+        while self.queue and self.busy.acquire(blocking=False):
+            token = self._enter()
             try:
-                while (dispatch := self._next()) is not None:
-                    for endpoint in dispatch.endpoints:
-                        request = self._request(dispatch, endpoint)
-                        if request is None:
-                            continue
-                        try:
-                            outcome: Outcome = endpoint._target.attempt(request)
-                        except BaseException as error:
-                            outcome = error
-                        self._record(dispatch, endpoint, outcome)
-                    if self._met is not None:
-                        raise self._met
+                while (request := self._next()) is not None:
+                    try:
+                        outcome: Outcome = request.endpoint._target.attempt(request)
+                    except BaseException as error:
+                        outcome = error
+                    self._record(request.endpoint, outcome)
             finally:
-                self._let_go()
-                _attempting.reset(token)
-
-    def wait(self) -> None:
-        """Wait until another thread that is attempting has finished.
-
-        Only the test's own thread waits: any other may be the very one that an attempt waits for,
-        a server of the app's that asks the fake something before it answers.
-        """
-        here = threading.get_ident()
-        # Its own attempts it can't wait for, even where a receiver has left the context behind.
-        if self.in_flight and here == self._home != self._drainer:
-            timeout = self._engine.config._timeout_seconds
-            if self._busy.acquire(timeout=timeout):
-                self._busy.release()
+                self._leave(token)
 
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
-        while self.queue and self._busy.acquire(blocking=False):
-            token = _attempting.set((*_attempting.get(), self))
+        while self.queue and self.busy.acquire(blocking=False):
+            token = self._enter()
             try:
-                while (dispatch := self._next()) is not None:
-                    for endpoint in dispatch.endpoints:
-                        request = self._request(dispatch, endpoint)
-                        if request is None:
-                            continue
-                        try:
-                            outcome: Outcome = await endpoint._target.attempt_async(request)
-                        except BaseException as error:
-                            outcome = error
-                        self._record(dispatch, endpoint, outcome)
-                    if self._met is not None:
-                        raise self._met
+                while (request := self._next()) is not None:
+                    try:
+                        outcome: Outcome = await request.endpoint._target.attempt_async(request)
+                    except BaseException as error:
+                        outcome = error
+                    self._record(request.endpoint, outcome)
             finally:
-                self._let_go()
-                _attempting.reset(token)
+                self._leave(token)
 
     def in_attempt(self) -> bool:
-        """Whether the running code is part of an attempt: a receiver that calls back.
+        """Return whether the running code is part of an attempt: a receiver that calls back.
 
-        A task that a receiver started stays marked for good, and is part of none any more when the
-        attempt is over.
+        A task that a receiver started stays marked for good; when the attempt is over, it is part
+        of none any more.
         """
-        return self.in_flight and self in _attempting.get()
+        return self.busy.locked() and self in _attempting.get()
 
-    def _let_go(self) -> None:
+    def wait(self) -> None:
+        """Let the test's own thread wait until another thread that is attempting has finished."""
+        here = threading.get_ident()
+        # It can't wait for its own attempts, even where a receiver has left the context behind.
+        if (
+            self.busy.locked()
+            and here == self._home != self._drainer
+            and self.busy.acquire(timeout=self._timeout)
+        ):
+            self.busy.release()
+
+    def _enter(self) -> Token[tuple[Outbox, ...]]:
+        self._drainer = threading.get_ident()
+        return _attempting.set((*_attempting.get(), self))
+
+    def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
+        self._dispatch = None
+        self._raised = None
         self._depth = 0
         self._drainer = 0
-        self._busy.release()
+        self.busy.release()
+        _attempting.reset(token)
 
-    def _next(self) -> Dispatch | None:
-        queue = self.queue  # a reset brings another one
-        if not queue:
-            return None
-        dispatch = queue.popleft()
-        if dispatch.depth > _MAX_DEPTH:
-            self._refuse_endless(dispatch)
-        self._depth = dispatch.depth + 1
-        self._met = None
-        return dispatch
+    def _next(self) -> WebhookRequest | None:
+        """Return the next attempt to make; None if nothing is queued.
+
+        Raises:
+            Exception: What an app raised at the last event, now that all its endpoints had it.
+            UndeliveredWebhooks: Events cause each other without an end.
+        """
+        while True:
+            dispatch = self._dispatch
+            if dispatch is None or self._next_endpoint == len(dispatch.endpoints):
+                if self._raised is not None:
+                    raise self._raised
+                queue = self.queue  # a reset brings another one
+                if not queue:
+                    return None
+                dispatch = self._dispatch = queue.popleft()
+                self._next_endpoint = 0
+                if dispatch.depth > _MAX_DEPTH:
+                    self._refuse_endless(dispatch)
+                self._depth = dispatch.depth + 1
+            endpoint = dispatch.endpoints[self._next_endpoint]
+            self._next_endpoint += 1
+            if endpoint.connected and dispatch.event._log is self.events:
+                request = self._request(dispatch, endpoint)
+                if request is not None:
+                    return request
 
     def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None:
-        """Return the request to make now; None if there is none.
-
-        The endpoint is gone, or the event (with a reset), or a function of the test's fails.
-        """
-        if not (endpoint.connected and self._is_current(dispatch)):
-            return None
-        event, twist = dispatch.event, dispatch.twist
-        now = self._engine.time.read()
-        dispatch.moment = now if dispatch.due is None else dispatch.due
+        """Return the request to make now; None if a function of the test's fails."""
+        event, overrides = dispatch.event, dispatch.overrides
+        now = self._now()
+        self._moment = now if dispatch.due is None else dispatch.due
         request = WebhookRequest(
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
-        signer = twist.signer or endpoint.signer
+        signer = overrides.signer or endpoint.signer
+        if signer is None and overrides.change is None:
+            return request
         try:
             if signer is not None:
                 request.headers = {**endpoint.headers, **sign(signer, request)}
-            if twist.change is not None:
-                request.body = tampered(twist.change, request.body)
+            if overrides.change is not None:
+                request.body = tampered(overrides.change, request.body)
         except Exception as error:  # the test's own function: it is no attempt's failure
-            self._record(dispatch, endpoint, error)
-            self._met = self._met or error
+            self._record(endpoint, error)
+            self._raised = self._raised or error
             return None
         return request
 
-    def _record(self, dispatch: Dispatch, endpoint: Endpoint, outcome: Outcome) -> None:
-        """Record an attempt, plan its retry, and keep what must come back in the test.
+    def _record(self, endpoint: Endpoint, outcome: Outcome) -> None:
+        """Record an attempt, plan its retry, and keep what has to be raised in the test.
 
         Raises:
             BaseException: A cancellation or an interrupt, which can't wait for other endpoints:
                 they stay queued.
         """
+        dispatch = self._dispatch
+        assert dispatch is not None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
-        log, event = self.attempts, dispatch.event
-        place = None
-        if event._log is log.events:  # no reset has come meanwhile
-            fault = dispatch.twist.fault
-            place = log.add(event, endpoint, dispatch.number, fault, answer, dispatch.moment)
-        if answer.ok or dispatch.twist.dropped:
-            return
-        if dispatch.number <= len(endpoint._retries):
-            retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-            self._plan(retry, dispatch.moment + endpoint._retries[dispatch.number - 1])
+        with self._lock:
+            place = self._log(dispatch, endpoint, answer, self._moment)
+            if answer.ok:
+                return
+            if dispatch.number <= len(endpoint._retries) and place is not None:
+                retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
+                delay = endpoint._retries[dispatch.number - 1]
+                self._schedule.add(self._moment + delay, "attempt", retry)
         if not isinstance(outcome, BaseException):
             return
         if not isinstance(outcome, Exception):
-            if place is not None:
-                log.surfaced.add(place)
-            rest = dispatch.endpoints[dispatch.endpoints.index(endpoint) + 1 :]
-            if rest:
-                self.queue.appendleft(dispatch.part(rest))
-            if self._met is not None:
-                self._engine.errors.append(self._met)  # it has to wait for the next verb
+            self._break_off(dispatch, outcome)
+            surfaces = True
+        else:
+            # A retry may mend what an app raised; an assertion of the test's own is a failure.
+            judged = endpoint._scripted and isinstance(outcome, AssertionError)
+            surfaces = endpoint.raise_exceptions and (judged or not endpoint._retries)
+        if surfaces and place is not None:
+            self.attempts.surfaced.add(place)
+        if not isinstance(outcome, Exception):
             raise outcome
-        # The service tries again what an app raised; an assertion of the test's own is a failure.
-        judged = endpoint._scripted and isinstance(outcome, AssertionError)
-        if endpoint.raise_exceptions and (judged or not endpoint._retries):
+        if surfaces:
             outcome.add_note(
                 f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
             )
-            self._met = self._met or outcome
-            if place is not None:
-                log.surfaced.add(place)
+            self._raised = self._raised or outcome
+
+    def _log(
+        self, dispatch: Dispatch, endpoint: Endpoint, answer: Answer, moment: int
+    ) -> int | None:
+        """Record an attempt and return its place; None if a reset has come meanwhile."""
+        event = dispatch.event
+        if event._log is not self.events:
+            return None
+        fault = dispatch.overrides.fault
+        return self.attempts.add(event, endpoint, dispatch.number, fault, answer, moment)
+
+    def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
+        """Leave the endpoints that are left to the next drainer: this one is interrupted."""
+        rest = dispatch.endpoints[self._next_endpoint :]
+        if rest:
+            self.queue.appendleft(dispatch.part(rest))
+        if self._raised is not None and self._raised is not error:
+            self._errors.append(self._raised)  # it has to wait for the next verb
 
     def _refuse_endless(self, dispatch: Dispatch) -> None:
         self.queue.clear()

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .endpoints import Endpoint
     from .events import Event
-
-
-__all__ = ["Answer", "WebhookRequest"]
 
 
 class WebhookRequest:
@@ -57,6 +53,10 @@ class WebhookRequest:
             ValueError: The body is not JSON (a fault cut it off, for example).
         """
         return json.loads(self.body)
+
+
+#: Takes the request of an attempt, returns the headers that sign it.
+Signer: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
 
 
 class Answer(NamedTuple):

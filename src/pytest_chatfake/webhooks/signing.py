@@ -16,10 +16,20 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..fake.config import Signer
-    from .requests import WebhookRequest
+    from .requests import Signer, WebhookRequest
 
-__all__ = ["HmacSigner", "StandardWebhooksSigner", "sign"]
+
+def check_signer(value: object) -> None:
+    """Refuse what is no signer.
+
+    Raises:
+        TypeError: It can't be called.
+    """
+    if value is not None and not callable(value):
+        raise TypeError(
+            f"signer must be a function that takes the WebhookRequest and returns headers, "
+            f"not {value!r}"
+        )
 
 
 def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:

@@ -8,39 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-from ..domain.facts import Failure
-from ..domain.messages import CATALOGUE
-from ..wire.bodies import encode
+from ..wire.exact_json import encode
 
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from ..domain.messages import MessageState
-
-__all__ = ["Edit", "completed", "edits"]
-
-#: Takes an honest body, returns the forged one.
-Edit: TypeAlias = "Callable[[bytes], bytes]"
-
-
-def completed(message: MessageState, status: str, now: int) -> MessageState:
-    """Return a copy of a message with whatever an event of that status shows of it.
-
-    A receiver that needs ``deliverTime`` should meet an unexpected status, not a missing field.
-    What the message lacks happened now; a failure that never was is 131026 (assumed).
-    """
-    told = copy(message)
-    if status in {"delivered", "read"} and told.delivered_at is None:
-        told.delivered_at = now
-    if status == "read" and told.read_at is None:
-        told.read_at = now
-    if status == "failed" and told.failure is None:
-        told.failure = Failure("131026", CATALOGUE["131026"], None)
-    return told
+#: Takes an honest body, returns the edited one.
+Edit: TypeAlias = Callable[[bytes], bytes]
 
 
 def edits(
@@ -49,7 +23,7 @@ def edits(
     raw: str | bytes | None,
     resource: str,
 ) -> Edit:
-    """Return what turns an honest body into a forged one.
+    """Return what turns an honest body into a synthetic one.
 
     Args:
         changes: New values by path.

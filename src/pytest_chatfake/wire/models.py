@@ -1,6 +1,6 @@
 """The shapes of §2.2 to §2.5 as pydantic models: to read events with, and to check them by.
 
-The fake itself writes events without them (:mod:`~pytest_chatfake.wire`), because that is many
+The fake itself writes events without them (:mod:`.bodies`), because that is many
 times faster; the tests hold every kind of event against these models.
 """
 
@@ -13,17 +13,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
-from ..fake.config import Naming
-
-__all__ = [
-    "ChatApiError",
-    "ChatMessage",
-    "ChatMessageUpdated",
-    "Conversation",
-    "ErrorData",
-    "Text",
-    "event_model",
-]
+from .naming import Naming
 
 
 class _Model(BaseModel):

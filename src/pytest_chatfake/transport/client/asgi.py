@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
-    from ...fake.config import Mode
+    from ...engine.settings import Mode
     from .headers import Headers
     from .loops import LoopEvent
     from .portal import Portal

@@ -1,0 +1,55 @@
+"""Why a message fails (§2.3, §2.5, §7.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
+#: given; the text of ``131026`` is ours (assumed).
+CATALOGUE: Final[Mapping[str, str]] = {
+    "131026": "Message Undeliverable",
+    "100": "Parameter Invalid",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformError:
+    """The platform's own account of a failure (``chatApiError``, §2.5).
+
+    Args:
+        message: The platform's error text.
+        type: The platform's error type.
+        code: The platform's error code.
+        trace_id: The platform's trace identifier.
+        details: ``error_data.details``.
+
+    Raises:
+        TypeError: One of them is no text.
+    """
+
+    message: str
+    type: str
+    code: str
+    trace_id: str
+    details: str
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value: object = getattr(self, field.name)
+            if not isinstance(value, str):
+                raise TypeError(
+                    f"PlatformError: {field.name} must be text, "
+                    f"not {type(value).__name__} {value!r}"
+                )
+
+
+class Failure(NamedTuple):
+    """Why a message failed (§2.3, §7.2)."""
+
+    code: str
+    message: str
+    platform_error: PlatformError | None

@@ -1,0 +1,118 @@
+"""What ``connect()`` was given, checked and made into an endpoint."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..base.arguments import check_str
+from ..transport.client.headers import complete_headers
+from ..transport.client.targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..transport.client.portal import Portal
+    from ..transport.client.targets import Target
+
+
+def target_of(
+    url: str | None,
+    wsgi: Callable[..., Any] | None,
+    asgi: Callable[..., Any] | None,
+    handler: Callable[..., object] | None,
+    path: str | None,
+    *,
+    portal: Portal,
+    timeout: float,
+) -> tuple[str, Target]:
+    """Return the one target that was given, with its name.
+
+    Raises:
+        TypeError: Not exactly one is given, or it is of another kind than it is said to be.
+        ValueError: The URL or the path is invalid.
+    """
+    given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
+    targets = [name for name, value in given.items() if value is not None]
+    if len(targets) != 1:
+        raise TypeError(
+            f"connect() takes exactly one target: a URL, wsgi=app, asgi=app or "
+            f"handler=function; it got {' and '.join(targets) or 'none'}"
+        )
+    if callable(url):
+        raise TypeError("an app or a function is given by name: wsgi=, asgi= or handler=")
+    for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
+        if app is not None and not callable(app):
+            raise TypeError(f"{what}= must be callable, and {app!r} is not")
+    if path is not None and (url is not None or handler is not None):
+        raise TypeError(f"path= goes with wsgi= or asgi= only, not with {targets[0]}")
+    path = "/" if path is None else path
+    if wsgi is not None:
+        if _is_async(wsgi):
+            raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
+        return f"{_name(wsgi)} (WSGI) {path}", WsgiTarget(wsgi, path=path)
+    if asgi is not None:
+        if hasattr(asgi, "wsgi_app"):
+            raise TypeError(f"{_name(asgi)} looks like a WSGI app: connect it as wsgi=")
+        return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=portal)
+    if handler is not None:
+        if not _takes_one(handler):
+            raise TypeError(
+                f"handler= takes a function of one argument, the request, and {_name(handler)}() "
+                f"is none: write def {_name(handler).rpartition('.')[2]}(request)"
+            )
+        return f"{_name(handler)}()", HandlerTarget(handler, portal=portal)
+    name = check_str(url, "the URL")
+    return name, UrlTarget(name, timeout=timeout)
+
+
+def _is_async(app: Callable[..., Any]) -> bool:
+    called = getattr(app, "__call__", None)  # noqa: B004 - its kind matters, not whether it is there
+    return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
+
+
+def _takes_one(handler: Callable[..., object]) -> bool:
+    try:
+        signature = inspect.signature(handler)
+    except (TypeError, ValueError):  # some functions of C have none to show
+        return True
+    try:
+        signature.bind(object())
+    except TypeError:
+        return False
+    return True
+
+
+def event_types(events: Iterable[str]) -> frozenset[str]:
+    """Return the event types that an endpoint listens for.
+
+    Raises:
+        TypeError: They are no list of texts.
+        ValueError: One of them is empty.
+    """
+    if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
+        raise TypeError(f'events must be a list of event types such as ["..."], not {events!r}')
+    return frozenset(check_str(event, "an event type") for event in events)
+
+
+def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the headers that every attempt carries, ``Content-Type`` among them (§4.2).
+
+    Raises:
+        TypeError: They are no mapping of texts.
+        ValueError: HTTP does not allow one of them.
+    """
+    if headers is not None and not isinstance(headers, Mapping):
+        raise TypeError(f"headers must be a mapping of names to texts, not {headers!r}")
+    complete_headers((headers or {}).items(), "")  # refuses now what could not be sent later
+    given = {str.__str__(name): str.__str__(value) for name, value in (headers or {}).items()}
+    if any(name.lower() == "content-type" for name in given):
+        return given
+    return {"Content-Type": "application/json", **given}
+
+
+def _name(thing: object) -> str:
+    return (
+        getattr(thing, "__qualname__", None) or getattr(thing, "name", None) or type(thing).__name__
+    )

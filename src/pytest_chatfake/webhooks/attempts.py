@@ -1,0 +1,186 @@
+"""What became of events: attempts, and the log that keeps them in columns, as events are kept."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..domain.instants import instant
+from .events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from .endpoints import Endpoint
+    from .events import EventLog
+    from .requests import Answer
+
+
+class Result(NamedTuple):
+    """How an attempt was made and how it ended; most attempts share this with others.
+
+    Attributes:
+        endpoint: Where it went.
+        number: 1 for the first attempt, 2 for the first retry.
+        fault: The kind of the last fault that shaped it; None without.
+        answer: What came back.
+    """
+
+    endpoint: Endpoint
+    number: int
+    fault: str | None
+    answer: Answer
+
+
+class AttemptLog:
+    """Every attempt of a fake, in the order in which they were made.
+
+    Args:
+        events: The events that they are about.
+
+    Attributes:
+        events: The same.
+        surfaced: The place of each whose error came back in the test.
+        seen: How many of them the test has looked at.
+    """
+
+    def __init__(self, events: EventLog) -> None:
+        self.events = events
+        self.surfaced: set[int] = set()
+        self.seen = 0
+        self._events = array("Q")
+        self._results: list[Result] = []
+        self._moments: list[int] = []  # where time stands still, all share one integer
+        self._last: dict[Endpoint, Result] = {}
+
+    def __len__(self) -> int:
+        return len(self._moments)
+
+    def __getitem__(self, index: int) -> Attempt:
+        return Attempt(self, range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Attempt]:
+        return (Attempt(self, index) for index in range(len(self)))
+
+    def add(
+        self,
+        event: Event,
+        endpoint: Endpoint,
+        number: int,
+        fault: str | None,
+        answer: Answer,
+        moment: int,
+    ) -> int:
+        """Add an attempt at an event, and return its place; see :class:`Result` for the rest.
+
+        The fake's lock is held: whoever emits may record a loss while another thread attempts.
+        """
+        result = self._last.get(endpoint)
+        found = (endpoint, number, fault, answer)
+        # An app's errors are never compared.
+        if result is None or answer.error is not None or result != found:
+            result = self._last[endpoint] = Result(*found)
+        self._events.append(event._index)
+        self._results.append(result)
+        self._moments.append(moment)
+        return len(self._moments) - 1
+
+    def failed(self, start: int) -> list[int]:
+        """Return the places of those that failed, from ``start`` on."""
+        results = self._results
+        return [place for place in range(start, len(self)) if not results[place].answer.ok]
+
+
+class Attempt:
+    """One attempt to bring an event to an endpoint, and how it ended."""
+
+    __slots__ = ("_index", "_log")
+
+    def __init__(self, log: AttemptLog, index: int) -> None:
+        self._log = log
+        self._index = index
+
+    def __repr__(self) -> str:
+        return f"<Attempt {self.number} at {self.event.id} ({self.event.status}): {self.outcome}>"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Attempt) and self._log is other._log and self._index == other._index
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._index)
+
+    @property
+    def event(self) -> Event:
+        """The event."""
+        return Event(self._log.events, self._log._events[self._index])
+
+    @property
+    def _result(self) -> Result:
+        return self._log._results[self._index]
+
+    @property
+    def number(self) -> int:
+        """1 for the first attempt, 2 for the first retry."""
+        return self._result.number
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it went."""
+        return self._result.endpoint
+
+    @property
+    def fault(self) -> str | None:
+        """The kind of the last fault that shaped it; None without.
+
+        ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"`` or ``"sign"``.
+        """
+        return self._result.fault
+
+    @property
+    def moment(self) -> int:
+        """When it was made, in nanoseconds since the epoch."""
+        return self._log._moments[self._index]
+
+    @property
+    def at(self) -> datetime:
+        """When it was made: aware, UTC, to the microsecond."""
+        return instant(self.moment)
+
+    @property
+    def status_code(self) -> int | None:
+        """The answer's status; None if no answer came."""
+        return self._result.answer.status
+
+    @property
+    def body(self) -> bytes:
+        """The answer's body."""
+        return self._result.answer.body
+
+    @property
+    def error(self) -> BaseException | None:
+        """What went wrong, if no answer came or an in-process app raised."""
+        return self._result.answer.error
+
+    @property
+    def ok(self) -> bool:
+        """Whether the endpoint took the event: it answered with a status from 200 to 299."""
+        return self._result.answer.ok
+
+    @property
+    def outcome(self) -> str:
+        """Result it ended, in a few words."""
+        if self.fault == "drop":
+            return "dropped by a fault"
+        if self.error is not None:
+            return f"{type(self.error).__name__}: {_text_of(self.error)}".rstrip(": ")
+        return f"answered {self.status_code}"
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # an app's error, in the middle of a report
+        return "(its text can't be shown)"

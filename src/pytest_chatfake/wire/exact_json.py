@@ -1,0 +1,58 @@
+"""JSON that is exact: numbers are written digit by digit from decimals, never through a float."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from json.encoder import encode_basestring_ascii as quoted
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def number(value: Decimal) -> str:
+    """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
+    return format(value, "f")
+
+
+def encode(value: Any) -> str:
+    """Write a value as JSON text, decimals exactly.
+
+    Raises:
+        TypeError: JSON has no such thing, or a key is no text.
+        ValueError: A number is not finite.
+    """
+    anything: Any = value  # for what the type checkers make of the patterns
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return quoted(value)
+        case int():
+            return int.__repr__(value)
+        case Decimal() if value.is_finite():
+            return number(value)
+        case float() if isfinite(value):
+            return float.__repr__(value)
+        case Decimal() | float():
+            raise ValueError(f"{value} can't be written as a JSON number")
+        case dict():
+            return "{" + members(anything)[1:] + "}"
+        case list() | tuple():
+            return "[" + ",".join(map(encode, anything)) + "]"
+        case _:
+            raise TypeError(f"{type(value).__name__} {value!r} can't be written as JSON")
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return quoted(key)
+    raise TypeError(f"a JSON key must be text, not {type(key).__name__} {key!r}")
+
+
+def members(fields: Mapping[Any, Any]) -> str:
+    """Write fields as the inside of a JSON object, each with a comma before it."""
+    return "".join(f",{_key(key)}:{encode(value)}" for key, value in fields.items())
