@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from .arguments import check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import TracebackType
 
     from .calling_line import Line
@@ -72,36 +71,31 @@ _T = TypeVar("_T", bound=Trigger)
 
 
 class Triggers(Generic[_T]):
-    """The triggers that are set up now, in the order in which they were.
+    """Triggers, in the order in which they were set up.
 
     Attributes:
+        active: Those that are set up now.
         ever: All that were set up, removed or not: some may never have fired.
     """
 
-    __slots__ = ("_active", "ever")
+    __slots__ = ("active", "ever")
 
     def __init__(self) -> None:
-        self._active: tuple[_T, ...] = ()
+        self.active: tuple[_T, ...] = ()
         self.ever: list[_T] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._active)
-
-    def __iter__(self) -> Iterator[_T]:
-        return iter(self._active)
 
     def add(self, trigger: _T) -> _T:
         """Set a trigger up."""
         trigger._registry = self
-        self._active = (*self._active, trigger)
+        self.active = (*self.active, trigger)
         self.ever.append(trigger)
         return trigger
 
     def remove(self, trigger: _T) -> None:
         """Take a trigger out, if it is in."""
-        self._active = tuple(one for one in self._active if one is not trigger)
+        self.active = tuple(one for one in self.active if one is not trigger)
 
     def clear(self) -> None:
         """Forget all of them."""
-        self._active = ()
+        self.active = ()
         self.ever.clear()

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from .facts import Happening, Verb
     from .ids import Ids
-    from .messages import MessageVerb
     from .schedule import Schedule
 
 
@@ -204,7 +203,8 @@ class Account:
         ``price`` is the final one, if it differs from the estimate. Only the first delivery of a
         conversation is charged (§1).
         """
-        self._check(message, "deliver")
+        self.refuse_stale(message)
+        next_state(message, "deliver")
         if devices is None:
             devices = max(message.devices - message.delivered_devices, 1)
         first = self._arrival("delivered", message, now, price)
@@ -218,14 +218,16 @@ class Account:
         Without read receipts the service does not learn of it (§3 rule 3): a message that was
         still sent is seen to be delivered, and nothing more (assumed).
         """
-        self._check(message, "read")
+        self.refuse_stale(message)
+        next_state(message, "read")
         if message.read_receipts:
             return [self._arrival("read", message, now, None)]
         return self._deliver(message, now, 1, None) if message.state == "sent" else []
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
-        self._check(message, "fail")
+        self.refuse_stale(message)
+        next_state(message, "fail")
         entries = self._released(message, now)
         return [Fact("failed", message, now, ZERO, None, None, entries, failure)]
 
@@ -235,10 +237,6 @@ class Account:
         entries = self._released(message, now)
         conversation = message.conversation
         return [Fact("dropped", message, now, message.total_price, conversation, None, entries)]
-
-    def _check(self, message: MessageState, verb: MessageVerb) -> None:
-        self.refuse_stale(message)
-        next_state(message, verb)
 
     def refuse_stale(self, message: MessageState) -> None:
         """Refuse a message of an earlier account, whose id one of this account's may have.
@@ -352,11 +350,12 @@ class Account:
         if message.state == "submitted":
             self.messages.append(message)
         message.held = ZERO
-        self._cancel_drop(message)
         if fact.what == "dropped":
             message.state = "dropped"
             message.dropped_at = fact.at
+            message.drop = None
         else:
+            self._cancel_drop(message)
             message.state = "failed"
             message.failure = fact.failure
             message.total_price = ZERO

@@ -121,17 +121,20 @@ class Engine:
             ClosedError: The fake is closed.
             ChatFakeError: It comes from a price function, which may only look.
         """
-        self._refuse_use(what)
+        if self.closed or self._pricing or self.mode == "async":
+            self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and self._waits(verb.message):
             run = partial(self._changing, verb, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
-        self.raise_errors()
+        if self.errors:
+            self.raise_errors()
         while not self._change(verb, line):
             self._run_what_is_due()
             self.raise_errors()
-        self._attempt()
+        if self.mode == "sync" and self not in _answering.get():
+            self.outbox.flush()
 
     def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
@@ -163,17 +166,12 @@ class Engine:
                 fact = self.account.shown(cast("MessageState", verb.message), status, now)
                 self.outbox.emit_synthetic(fact, status, edit, line)
             else:
-                self._apply(verb, line, now)
+                facts = self.account.decide(verb, now)
+                bodies = self.outbox.write(facts)  # what may fail comes before the first change
+                for fact, body in zip(facts, bodies, strict=True):
+                    self.account.apply(fact)
+                    self.outbox.emit(fact, body, line)
             return True
-
-    def _apply(self, verb: Verb, line: Line, now: int) -> None:
-        """Let the account do what a verb says, and emit what came of it."""
-        facts = self.account.decide(verb, now)
-        bodies = self.outbox.write(facts)  # whatever may fail comes before the first change
-        for fact, body in zip(facts, bodies, strict=True):
-            self.account.apply(fact)
-            if body is not None:
-                self.outbox.emit(fact, body, line)
 
     def _run_due(self, due: Due) -> None:
         if due.kind == "attempt":
@@ -226,7 +224,8 @@ class Engine:
             what: What the test wrote, for messages.
             step: Changes state up to each ``yield``, where attempts are made.
         """
-        self._refuse_use(what)
+        if self.closed or self._pricing or self.mode == "async":
+            self._refuse_use(what)
         if self.mode == "sync" or self.is_inside():
             self._run(step())
         else:
@@ -236,22 +235,17 @@ class Engine:
     def _run(self, step: Iterator[None]) -> None:
         for _ in step:
             self._attempt()
-        self.raise_errors()
+        if self.errors:
+            self.raise_errors()
 
     # Attempting
 
     def _attempt(self) -> None:
-        """In sync mode: attempt what is queued, and wait for what another thread attempts.
-
-        Code that is part of an attempt or of an answer would wait for itself.
-        """
+        """In sync mode: attempt what is queued, but not from inside an answer."""
         outbox = self.outbox
         idle = not (outbox.queue or outbox.busy.locked())
-        if self.mode == "sync" and not idle and self not in _answering.get():
-            outbox.attempt()
-            if outbox.busy.locked() and not outbox.in_attempt():
-                outbox.wait()
-                outbox.attempt()  # what the other one left, because a receiver raised
+        if not idle and self.mode == "sync" and self not in _answering.get():
+            outbox.flush()
 
     def attempt_now(self) -> None:
         """Attempt what is queued from the thread of a request, before its answer leaves.
@@ -347,8 +341,7 @@ class Engine:
     # Refusals
 
     def _refuse_use(self, what: str) -> None:
-        if self.closed or self.mode == "async":
-            self.refuse_closed()
+        self.refuse_closed()
         if self._pricing and threading.get_ident() in self._pricing:
             raise ChatFakeError(
                 f"{what} is not possible in a price function: the message that it prices is "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .config import ChatFakeConfig, Price
 
 #: The person that messages without ``to=`` go to.
-_DEFAULT_RECIPIENT = Recipient("+15550100")
+_DEFAULT_ADDRESS = "+15550100"
 
 
 class Drafting:
@@ -62,24 +62,20 @@ class Drafting:
 
         Arguments and errors are those of :meth:`.ChatFake.send_text`.
         """
-        self._engine.refuse_closed()
+        if self._engine.closed:
+            self._engine.refuse_closed()
         if not isinstance(body, str):
             raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
-        known = self._known_conversation(conversation)
-        person = self._person(to)
+        known = None if conversation is None else self._known_conversation(conversation)
+        address, devices, read_receipts = self._person(to)
         if origin_type is not None:
             check_str(origin_type, "origin_type")
-        message = MessageState(
-            body, person.address, person.devices, person.read_receipts, self._extra(extra)
-        )
+        fields = "" if extra is None else self._extra(extra)
+        message = MessageState(body, address, devices, read_receipts, fields)
         charge = self._default_price if price is None else self._price(price)
         return message, Draft(known, origin_type, charge)
 
-    def _known_conversation(
-        self, conversation: Conversation | str | None
-    ) -> ConversationRecord | str | None:
-        if conversation is None:
-            return None
+    def _known_conversation(self, conversation: Conversation | str) -> ConversationRecord | str:
         if isinstance(conversation, Conversation):
             if conversation._engine is not self._engine:
                 raise ValueError(f"conversation {conversation.id} belongs to another fake")
@@ -94,15 +90,15 @@ class Drafting:
             )
         return str.__str__(conversation)  # of an enumeration's member, too
 
-    def _person(self, to: str | Recipient | None) -> Recipient:
+    def _person(self, to: str | Recipient | None) -> tuple[str, int, bool]:
+        """Return an address, with the devices and the read receipts of who is behind it."""
         if isinstance(to, Recipient):
-            return to
-        if to is None:
-            to = _DEFAULT_RECIPIENT.address
-        known = self._recipients.get(check_str(to, "to"))
-        if known is not None:
-            return known
-        return _DEFAULT_RECIPIENT if to == _DEFAULT_RECIPIENT.address else Recipient(to)
+            return to.address, to.devices, to.read_receipts
+        address = _DEFAULT_ADDRESS if to is None else check_str(to, "to")
+        known = self._recipients.get(address)
+        if known is None:
+            return address, 1, True
+        return address, known.devices, known.read_receipts
 
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
         if not callable(price):
@@ -116,9 +112,7 @@ class Drafting:
 
         return ask
 
-    def _extra(self, extra: Mapping[str, object] | None) -> str:
-        if extra is None:
-            return ""
+    def _extra(self, extra: Mapping[str, object]) -> str:
         if not isinstance(extra, Mapping):
             raise TypeError(f"extra must be a mapping of field names to values, not {extra!r}")
         taken = sorted(set(extra) & self._message_keys)

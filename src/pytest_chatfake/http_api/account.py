@@ -113,7 +113,7 @@ class AccountApi:
         """Answer a balance query that came with the right key (§4.1)."""
         value, now = self._port.reported_balance()
         reply = Reply(200, balance_body(value, self._currency))
-        if self._faults:
+        if self._faults.active:
             with self._port.lock:
                 reply = self._damaged(reply, now)
         status = None if reply.disconnect else reply.status
@@ -122,7 +122,7 @@ class AccountApi:
 
     def _damaged(self, reply: Reply, now: int) -> Reply:
         delay = 0.0
-        due = [fault for fault in self._faults if fault._should_fire()]  # each counts every query
+        due = [fault for fault in self._faults.active if fault._should_fire()]  # each counts every query
         for fault in due:
             damaged = fault._damage(reply, now)
             if damaged is None:

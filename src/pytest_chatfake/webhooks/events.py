@@ -53,8 +53,16 @@ class EventLog:
     def __iter__(self) -> Iterator[Event]:
         return (Event(self, index) for index in range(len(self)))
 
-    def id_of(self, index: int, number: int) -> str:
-        """Return the id of the event in a place, if it is about the message of that number."""
+    def next_id(self, number: int, ahead: int = 0) -> str:
+        """Return the id of the next event, if it is about the message of that number.
+
+        Args:
+            number: The message's number.
+            ahead: How many events will come before it.
+        """
+        return self._id(len(self._moments) + ahead, number)
+
+    def _id(self, index: int, number: int) -> str:
         return self._ids.event % (number if self._per_message else index + 1)
 
     def add(self, status: str, number: int, body: bytes, line: Line, moment: int) -> Event:
@@ -101,7 +109,7 @@ class Event:
     @property
     def id(self) -> str:
         """The event's identifier, ``evt_...``."""
-        return self._log.id_of(self._index, self._log._numbers[self._index])
+        return self._log._id(self._index, self._log._numbers[self._index])
 
     @property
     def type(self) -> str:

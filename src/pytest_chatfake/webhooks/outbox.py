@@ -138,30 +138,26 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def write(self, facts: list[Fact]) -> list[bytes | None]:
-        """Write the events of facts that are about to become so; None for a drop (§3 rule 6)."""
-        place, bodies = len(self.events), list[bytes | None]()
+    def write(self, facts: list[Fact]) -> list[bytes]:
+        """Write the events of facts that are about to become so."""
+        bodies: list[bytes] = []
         for fact in facts:
-            if fact.what == "dropped":
-                bodies.append(None)
-                continue
-            id_ = self.events.id_of(place, fact.message.number)
+            id_ = self.events.next_id(fact.message.number, len(bodies))
             bodies.append(self._writer.write(id_, fact))
-            place += 1
         return bodies
 
     def emit(self, fact: Fact, body: bytes, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
         event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
-        self._dispatch_event(event, fact.at)
+        self._send_off(event, self._type, fact.at)
 
     def emit_synthetic(self, fact: Fact, status: str, edit: Edit, line: Line) -> None:
         """Emit an event that the service would not: an honest body, edited."""
         number = fact.message.number
-        body = edit(self._writer.write(self.events.id_of(len(self.events), number), fact, status))
+        body = edit(self._writer.write(self.events.next_id(number), fact, status))
         event = self.events.add(status, number, body, line, fact.at)
         self.events.mark_synthetic(event)
-        self._dispatch_event(event, fact.at)
+        self._send_off(event, self._type, fact.at)
 
     def redeliver(self, event: Event) -> None:
         """Queue a past event again.
@@ -171,18 +167,18 @@ class Outbox:
         """
         if event._log is not self.events:
             raise ValueError(f"{event!r} was not emitted by this fake")
-        self._dispatch_event(event, self._now())
+        self._send_off(event, event.type, self._now())
 
-    def _dispatch_event(self, event: Event, now: int) -> None:
+    def _send_off(self, event: Event, type_: str, now: int) -> None:
         """Send an event on its way, past the faults, if there are any."""
-        endpoints = self.endpoints.listening(event.type)
+        endpoints = self.endpoints.listening(type_)
         if not endpoints:
             return
         dispatch = Dispatch(event, endpoints, self._depth)
-        if not self.faults:
-            self._enqueue(dispatch)
+        if not self.faults.active:
+            (self.queue if self.paused is None else self.paused).append(dispatch)
             return
-        for part in shaped(dispatch, self.faults):
+        for part in shaped(dispatch, self.faults.active):
             if part.overrides.dropped:
                 for endpoint in part.endpoints:
                     self._log(part, endpoint, Answer(None), now)
@@ -235,6 +231,17 @@ class Outbox:
                     self._record(request.endpoint, outcome)
             finally:
                 self._leave(token)
+
+    def flush(self) -> None:
+        """Attempt what is queued, and let the test's thread wait for what another one attempts.
+
+        Code that is part of an attempt would wait for itself: it leaves that to the drainer.
+        """
+        if self.queue:
+            self.attempt()
+        if self.busy.locked() and not self.in_attempt():
+            self.wait()
+            self.attempt()  # what the other one left, because a receiver raised
 
     def in_attempt(self) -> bool:
         """Return whether the running code is part of an attempt: a receiver that calls back.
