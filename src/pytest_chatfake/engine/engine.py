@@ -22,7 +22,7 @@ from ..domain.money import amount
 from ..domain.schedule import Schedule
 from ..fake.clock import ProcessTime
 from ..fake.messages import Message
-from ..transport.client.handover import Handover, handover
+from ..transport.client.loop_bridge import LoopBridge, bridge_to_running_loop
 from ..transport.client.loops import running_framework
 from ..webhooks.outbox import Outbox
 from .agenda import LAST, Agenda
@@ -63,7 +63,7 @@ class Engine:
         self.closed = False
         self.errors: list[BaseException] = []
         self._pricing: set[int] = set()
-        self._handover: Handover | None = None
+        self._handover: LoopBridge | None = None
         self.outbox = Outbox(self)
         self.performer = Performer(self)
         self.begin()
@@ -286,7 +286,7 @@ class Engine:
         """
         # Every use of the fake comes by here, so this is where the test's own loop is met.
         if self.mode == "async" and (self._handover is None or not self._handover.is_here()):
-            self._handover = handover(self.config._timeout_seconds) or self._handover
+            self._handover = bridge_to_running_loop(self.config._timeout_seconds) or self._handover
         if self.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."

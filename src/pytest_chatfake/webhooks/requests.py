@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from ..transport.client.answers import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,21 +59,3 @@ class WebhookRequest:
             ValueError: The body is not JSON (a fault cut it off, for example).
         """
         return json.loads(self.body)
-
-
-class Answer(NamedTuple):
-    """What came back from an attempt.
-
-    ``error`` is set, and ``status`` None, when no answer came: refused, timed out, cut off. An
-    exception that leaves an in-process app is raised by the target, and becomes an ``error`` where
-    the attempt is recorded.
-    """
-
-    status: int | None
-    body: bytes = b""
-    error: BaseException | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the endpoint took the event: the status is from 200 to 299."""
-        return self.status is not None and 200 <= self.status <= 299
