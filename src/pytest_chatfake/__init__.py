@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     from .http_api.faults import ApiFault
     from .http_api.request_log import ApiRequest
     from .webhooks.attempts import Attempt
-    from .webhooks.endpoints import Endpoint
+    from .webhooks.endpoints import Endpoint, WebhookRequest
     from .webhooks.events import Event
     from .webhooks.faults import Fault
-    from .webhooks.requests import WebhookRequest
     from .webhooks.signing import HmacSigner, StandardWebhooksSigner
     from .wire.models import ChatMessageUpdated
     from .wire.naming import Naming
@@ -95,13 +94,12 @@ _HOMES = {
     "wire.models": ("ChatMessageUpdated",),
     "http_api.faults": ("ApiFault",),
     "http_api.request_log": ("ApiRequest",),
-    "webhooks.endpoints": ("Endpoint",),
+    "webhooks.endpoints": ("Endpoint", "WebhookRequest"),
     "webhooks.attempts": ("Attempt",),
     "webhooks.events": ("Event",),
     "webhooks.faults": ("Fault",),
     "fake.webhooks": ("Webhooks",),
     "fake.receiver": ("Receiver",),
-    "webhooks.requests": ("WebhookRequest",),
     "webhooks.signing": ("HmacSigner", "StandardWebhooksSigner"),
 }
 

@@ -169,7 +169,7 @@ def test_http_client_keeps_one_connection(listener: Listener, api: FakeApi) -> N
         assert BALANCE == client.getresponse().read()
 
     assert port == client.sock.getsockname()[1]
-    assert 1 == listener.open_connections
+    assert 1 == len(listener.connections)
     assert 3 == len(api.queries)
     client.close()
 
@@ -184,7 +184,7 @@ def test_requests_keeps_one_connection_and_goes_the_short_way(
             )
             assert json.loads(BALANCE) == answer.json()
 
-        assert 1 == listener.open_connections
+        assert 1 == len(listener.connections)
     assert 3 == len(api.queries)
     assert [] == api.dispatched
 

@@ -321,14 +321,14 @@ def test_a_request_that_never_was_complete_reaches_nobody(
 ) -> None:
     with RawClient(listener) as client:
         client.send(half)
-        assert eventually(lambda: 1 == listener.open_connections)
+        assert eventually(lambda: 1 == len(listener.connections))
         if reset:
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
         else:
             client.socket.shutdown(socket.SHUT_WR)
             assert client.hung_up()
 
-    assert eventually(lambda: 0 == listener.open_connections)
+    assert eventually(lambda: 0 == len(listener.connections))
     assert ([], []) == (api.queries, api.dispatched)
     listener.check()
 

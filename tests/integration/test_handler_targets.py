@@ -7,9 +7,9 @@ import functools
 
 import pytest
 
+from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.targets import HandlerTarget
-from pytest_chatfake.webhooks.requests import Answer
 
 from ..unit.both_frameworks import hard_limit
 from .target_support import EVENT, THREE, closed_at_the_end, sleep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import signal
 import socket
 import threading
@@ -11,8 +12,8 @@ from http.client import RemoteDisconnected
 import pytest
 
 from pytest_chatfake.transport.client import http_client
+from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.http_client import HttpClient
-from pytest_chatfake.webhooks.requests import Answer
 
 from .raw_server import OK, SECONDS, keeps_alive, serving
 
@@ -53,7 +54,7 @@ def test_nothing_waits_for_the_other_side_s_acknowledgement(client_of):
     with serving(keeps_alive) as server:
         client = client_of(server)
         client.post(b"", {})
-        assert 0 != client._kept.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert 0 != client._kept._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
         started = time.monotonic()
         for _ in range(20):
@@ -109,7 +110,7 @@ def test_a_connection_that_is_no_more_for_requests_is_not_used_again_though_it_i
 @pytest.fixture
 def watching(monkeypatch):
     """Watch a server for longer than a busy machine may take to close a connection."""
-    monkeypatch.setattr(http_client, "_WATCHED", SECONDS)
+    monkeypatch.setattr(http_client, "WATCH_SECONDS", SECONDS)
 
 
 @pytest.mark.parametrize("delay", [0, 0.001])
@@ -132,7 +133,7 @@ def test_a_server_that_closes_after_every_answer_without_saying_so_gets_each_eve
 @pytest.fixture(params=["poll", "select"])
 def _both_ways_to_listen(request, monkeypatch):
     if request.param == "select":
-        monkeypatch.delattr(http_client.select, "poll")
+        monkeypatch.delattr(select, "poll")
 
 
 @pytest.mark.usefixtures("_both_ways_to_listen")

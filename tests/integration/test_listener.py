@@ -129,7 +129,7 @@ def test_after_a_stop_a_waiting_client_is_hung_up_on_and_never_answered(
         client.send(half)
         if QUERY in half:
             client.receive()
-        assert eventually(lambda: 1 == listener.open_connections)
+        assert eventually(lambda: 1 == len(listener.connections))
         listener.stop()
         queries = len(api.queries)
 
@@ -164,7 +164,7 @@ def test_no_thread_and_no_socket_is_left_after_a_stop(api: FakeApi) -> None:
         clients = [RawClient(listener) for _ in range(20)]
         for number, client in enumerate(clients):
             client.send([b"", QUERY, QUERY[:10], GET, b"garbage\r\n"][number % 5])
-        assert eventually(lambda: len(clients) == listener.open_connections)
+        assert eventually(lambda: len(clients) == len(listener.connections))
         assert eventually(lambda: 4 == len(api.queries))
         listener.stop()
 
@@ -180,7 +180,7 @@ def test_a_client_that_leaves_takes_its_thread_with_it(listener: Listener) -> No
         with RawClient(listener) as client:
             client.ask(QUERY)
 
-    assert eventually(lambda: 0 == listener.open_connections)
+    assert eventually(lambda: 0 == len(listener.connections))
     assert eventually(lambda: threading.active_count() <= threads)
 
 
@@ -270,11 +270,11 @@ def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(
 def test_idle_connections_can_be_closed(listener: Listener) -> None:
     with RawClient(listener) as silent, RawClient(listener) as idle:
         idle.ask(QUERY)
-        assert eventually(lambda: 2 == listener.open_connections)
+        assert eventually(lambda: 2 == len(listener.connections))
         listener.close_idle_connections()
 
         assert [True, True] == [silent.hung_up(), idle.hung_up()]
-        assert eventually(lambda: 0 == listener.open_connections)
+        assert eventually(lambda: 0 == len(listener.connections))
     with RawClient(listener) as late:
         assert BALANCE == late.ask(QUERY).body
 
@@ -302,4 +302,4 @@ def test_closing_idle_connections_of_a_stopped_listener_is_nothing(listener: Lis
     listener.stop()
     listener.close_idle_connections()
 
-    assert 0 == listener.open_connections
+    assert 0 == len(listener.connections)

@@ -323,7 +323,7 @@ def test_closing_from_within_is_refused(portal):
 
 
 def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(monkeypatch, caplog):
-    monkeypatch.setattr(portal_module, "PATIENCE", 0.05)
+    monkeypatch.setattr(portal_module, "GRACE_SECONDS", 0.05)
     portal = Portal()
 
     async def stubborn():

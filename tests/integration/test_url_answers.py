@@ -14,8 +14,8 @@ import pytest
 import time_machine
 
 from pytest_chatfake.transport.client import http_client
+from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.http_client import HttpClient
-from pytest_chatfake.webhooks.requests import Answer
 
 from .raw_server import OK, SECONDS, answers, keeps_alive, serving
 
@@ -319,7 +319,7 @@ def test_a_trusted_server_is_posted_to_over_one_kept_connection(tls, certificate
 
 
 def test_a_tls_server_that_closes_in_silence_gets_each_event_once(tls, certificate, monkeypatch):
-    monkeypatch.setattr(http_client, "_WATCHED", SECONDS)
+    monkeypatch.setattr(http_client, "WATCH_SECONDS", SECONDS)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with serving(answers(OK), tls) as server:
         assert Answer(200, b"ok") == post_to(server.url, times=5)

@@ -140,7 +140,7 @@ def test_closing_twice_is_fine_and_later_calls_are_refused(worker):
 
 def test_a_call_that_never_returns_is_said_when_the_worker_is_closed():
     release = threading.Event()
-    worker = Worker("chatfake-test", patience=0.05)
+    worker = Worker("chatfake-test", grace=0.05)
     began = threading.Event()
     waiting = threading.Thread(
         target=worker.call, args=(lambda: (began.set(), release.wait(SECONDS)),)
@@ -157,7 +157,7 @@ def test_a_call_that_never_returns_is_said_when_the_worker_is_closed():
 @pytest.mark.parametrize("abandon", ["loop.stop", "gave up"])
 def test_a_loop_that_ends_before_its_call_wakes_nobody(abandon):
     release = threading.Event()
-    with working(patience=0.02) as worker:
+    with working(grace=0.02) as worker:
         loop = asyncio.new_event_loop()
         task = loop.create_task(worker.call_async(release.wait, SECONDS))
         loop.call_later(0.01, loop.stop)

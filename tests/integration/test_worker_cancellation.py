@@ -189,7 +189,7 @@ def test_a_call_that_hangs_holds_a_cancellation_for_a_while_only(run):
         release.set()
         return scope.cancelled_caught
 
-    with working(patience=0.05) as worker:
+    with working(grace=0.05) as worker:
         assert run(main)
 
 

@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from pytest_chatfake.webhooks.requests import Answer
+from pytest_chatfake.transport.client.answers import Answer
 
 from .asgi_apps import finish, post, start
 from .both_frameworks import BOTH

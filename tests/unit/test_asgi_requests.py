@@ -7,8 +7,8 @@ import asyncio
 import pytest
 import trio
 
+from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.asgi import AsgiDriver
-from pytest_chatfake.webhooks.requests import Answer
 
 from .asgi_apps import JSON, finish, post, start
 from .both_frameworks import BOTH, in_asyncio, in_trio

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.targets import answer_of
-from pytest_chatfake.webhooks.requests import Answer
 
 
 @pytest.mark.parametrize(
@@ -70,5 +70,5 @@ def test_anything_else_is_refused_with_what_to_return(result):
 
 @pytest.mark.parametrize("status", [0, 99, 600, -200, 2000])
 def test_a_number_that_is_no_status_is_refused(status):
-    with pytest.raises(ValueError, match=f"returned {status}, which is no HTTP status"):
+    with pytest.raises(ValueError, match=f"returned {status}, which is not an HTTP status"):
         answer_of(status)

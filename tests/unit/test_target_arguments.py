@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatfake.transport.client.portal import Portal
-from pytest_chatfake.transport.client.targets import (
-    AsgiTarget,
-    HandlerTarget,
-    UrlTarget,
-    WsgiTarget,
-)
+from pytest_chatfake.transport.client.targets import AsgiTarget, UrlTarget, WsgiTarget
 
 
 @pytest.mark.parametrize(
@@ -35,18 +30,6 @@ def test_a_path_that_is_none_is_refused_with_what_to_write(path, message):
 def test_what_is_no_text_is_no_path():
     with pytest.raises(TypeError, match="path= is a str such as '/hooks/chat'"):
         WsgiTarget(lambda environ, start_response: [], path=b"/hooks")
-
-
-@pytest.mark.parametrize("app", [None, "app:app", 5])
-def test_what_can_t_be_called_is_no_target(
-    app,
-):
-    with pytest.raises(TypeError, match="wsgi= takes an application"):
-        WsgiTarget(app, path="/")
-    with pytest.raises(TypeError, match="asgi= takes an application"):
-        AsgiTarget(app, path="/", portal=Portal())
-    with pytest.raises(TypeError, match="handler= takes a function"):
-        HandlerTarget(app, portal=Portal())
 
 
 def test_a_url_is_checked_when_the_target_is_made():

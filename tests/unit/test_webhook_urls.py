@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatfake.transport.client.http_client import Address, parse_url
+from pytest_chatfake.transport.client.url import Address, parse_url
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from wsgiref.validate import validator
 
 import pytest
 
-from pytest_chatfake.webhooks.requests import Answer
+from pytest_chatfake.transport.client.answers import Answer
 
 from .wsgi_apps import App, post
 

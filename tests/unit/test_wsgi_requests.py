@@ -7,8 +7,8 @@ from wsgiref.validate import validator
 import flask
 import pytest
 
+from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.wsgi import WsgiDriver
-from pytest_chatfake.webhooks.requests import Answer
 
 from .wsgi_apps import JSON, App, post
 

@@ -38,7 +38,7 @@ from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.money import EXACT
 from ..domain.schedule import Schedule
-from ..transport.client.handover import Handover, handover
+from ..transport.client.loop_bridge import LoopBridge, bridge_to_running_loop
 from ..transport.client.loops import running_framework
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
@@ -77,7 +77,7 @@ class Engine:
         self.closed = False
         self.errors: list[BaseException] = []
         self._pricing: set[int] = set()
-        self._handover: Handover | None = None
+        self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
             EventWriter(settings.naming, settings.currency, settings.conversation_type),
             settings.naming.event_type,
@@ -255,8 +255,8 @@ class Engine:
         """
         if self.mode == "sync":
             self.outbox.attempt()
-        elif self._handover is not None and running_framework() is None:
-            self._handover(self.outbox.attempt_async)
+        elif self._test_loop is not None and running_framework() is None:
+            self._test_loop(self.outbox.attempt_async)
 
     def raise_errors(self) -> None:
         """Raise, in the test, what could not be raised where it was seen; the first of them."""
@@ -355,8 +355,8 @@ class Engine:
             ClosedError: It is.
         """
         # Every use of the fake comes by here, so this is where the test's own loop is noticed.
-        if self.mode == "async" and (self._handover is None or not self._handover.is_here()):
-            self._handover = handover(self.settings.timeout) or self._handover
+        if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
+            self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
         if self.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."

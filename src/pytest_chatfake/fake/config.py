@@ -15,8 +15,7 @@ from ..domain.failures import Failure
 from ..domain.instants import SECOND, duration, planned
 from ..domain.money import Money, amount
 from ..engine.settings import Mode, Settings
-from ..webhooks.endpoints import retry_delays
-from ..webhooks.requests import Signer
+from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
 from ..wire.naming import Naming
 

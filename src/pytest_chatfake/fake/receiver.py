@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..engine.engine import Engine
-    from ..webhooks.endpoints import Endpoint
+    from ..webhooks.endpoints import Endpoint, WebhookRequest
     from ..webhooks.events import Event
-    from ..webhooks.requests import WebhookRequest
     from .messages import Message
 
 

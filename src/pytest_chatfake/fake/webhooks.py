@@ -9,8 +9,8 @@ from ..base.calling_line import calling_line
 from ..domain.facts import Verb
 from ..domain.instants import planned
 from ..engine.performer import PendingPlan
-from ..transport.client.asgi import Lifespan
-from ..webhooks.endpoints import Endpoint, retry_delays
+from ..transport.client.lifespan import Lifespan
+from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.faults import Fault
 from ..webhooks.signing import check_signer
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..transport.client.portal import Portal
     from ..webhooks.attempts import Attempt
     from ..webhooks.faults import FaultKind
-    from ..webhooks.requests import Signer, WebhookRequest
     from .config import ChatFakeConfig
     from .messages import Message
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from ..transport.client.answers import Answer
     from .endpoints import Endpoint
     from .events import EventLog
-    from .requests import Answer
 
 
 class Result(NamedTuple):

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .endpoints import Endpoint
+    from .endpoints import Endpoint, Signer
     from .events import Event
-    from .requests import Signer
 
 
 class Overrides(NamedTuple):

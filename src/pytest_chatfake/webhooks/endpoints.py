@@ -1,20 +1,21 @@
-"""Endpoints: where attempts go, which events each gets, and how its attempts are made."""
+"""Endpoints: where attempts go, which events each gets, and what is posted to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..domain.instants import planned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from ..transport.client.targets import Target
-    from .requests import Signer
+    from .events import Event
 
 
 class Endpoint:
@@ -77,6 +78,54 @@ class Endpoint:
     def disconnect(self) -> None:
         """Stop attempts to this endpoint, planned retries included. Twice does no harm."""
         self._disconnect(self)
+
+
+class WebhookRequest:
+    """One attempt as the receiver sees it (§4.2).
+
+    Attributes:
+        event: The event that is posted, as it was emitted.
+        body: The exact bytes of this attempt; a fault may have changed them.
+        headers: The request's headers. A signer's headers are among them.
+        timestamp: The moment of this attempt in Unix seconds, on the clock that the app sees.
+        number: 1 for the first attempt at this event, 2 for the first retry.
+        endpoint: Where the attempt goes.
+    """
+
+    __slots__ = ("body", "endpoint", "event", "headers", "number", "timestamp")
+
+    def __init__(
+        self,
+        event: Event,
+        body: bytes,
+        headers: Mapping[str, str],
+        timestamp: int,
+        number: int,
+        endpoint: Endpoint,
+    ) -> None:
+        self.event = event
+        self.body = body
+        self.headers = headers
+        self.timestamp = timestamp
+        self.number = number
+        self.endpoint = endpoint
+
+    @property
+    def id(self) -> str:
+        """The event's id, ``evt_...``; the same in every attempt at the event (assumed)."""
+        return self.event.id
+
+    def json(self) -> Any:
+        """Return the body parsed as JSON, numbers as ``int`` and ``float`` as an app would.
+
+        Raises:
+            ValueError: The body is not JSON (a fault cut it off, for example).
+        """
+        return json.loads(self.body)
+
+
+#: Takes the request of an attempt, returns the headers that sign it.
+Signer: TypeAlias = Callable[[WebhookRequest], Mapping[str, str]]
 
 
 class Endpoints:

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from ..base.calling_line import Line
     from ..domain.messages import MessageState
     from .dispatch import Dispatch
-    from .endpoints import Endpoint
+    from .endpoints import Endpoint, Signer
     from .events import Event
-    from .requests import Signer
 
 FaultKind: TypeAlias = Literal["duplicate", "drop", "delay", "tamper", "sign"]
 

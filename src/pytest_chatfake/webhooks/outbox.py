@@ -35,12 +35,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from ..base.errors import UndeliveredWebhooks
 from ..base.triggers import Triggers
 from ..domain.instants import MILLISECOND, SECOND
+from ..transport.client.answers import Answer
 from .attempts import AttemptLog
 from .dispatch import Dispatch
-from .endpoints import Endpoints
+from .endpoints import Endpoints, WebhookRequest
 from .events import EventLog
 from .faults import Fault, shaped, tampered
-from .requests import Answer, WebhookRequest
 from .signing import sign
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .requests import Signer, WebhookRequest
+    from .endpoints import Signer, WebhookRequest
 
 
 def check_signer(value: object) -> None:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
     from contextlib import AbstractContextManager
 
-__all__ = ["connections_kept", "is_asgi_handler", "run_bridged"]
-
 T = TypeVar("T")
 
 
@@ -28,12 +26,20 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
     """Run a coroutine function through asgiref, so that Django's sync code runs in this thread.
 
     Django hands its sync code, the ORM above all, to the thread that waits for the coroutine. On a
-    loop in this thread there is none such, and the code would run beside the test's transaction.
+    loop in this thread nobody waits, and the code would run beside the test's transaction.
     """
+    import asyncio  # noqa: PLC0415 - asgiref has it
+
     from asgiref.sync import async_to_sync  # noqa: PLC0415 - Django brings it
 
-    with _no_running_loop():
+    # asgiref and Django refuse to work where a loop runs. Here that is right only in name: this
+    # thread's loop stands still until the plain code inside it returns (Playwright's sync API).
+    loop: Any = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
         result: T = async_to_sync(function)(*args)
+    finally:
+        asyncio._set_running_loop(loop)
     return result
 
 
@@ -45,11 +51,7 @@ def connections_kept() -> AbstractContextManager[None]:
     does the same.
     """
     db = sys.modules.get("django.db")
-    return _NOTHING if db is None else _kept(db)
-
-
-#: What is to be done where Django is not in use.
-_NOTHING = nullcontext()
+    return nullcontext() if db is None else _kept(db)
 
 
 @contextmanager
@@ -65,20 +67,3 @@ def _kept(db: Any) -> Generator[None]:
     finally:
         for signal in signals:
             signal.connect(db.close_old_connections)
-
-
-@contextmanager
-def _no_running_loop() -> Generator[None]:
-    """Hide the loop that runs in this thread, if one does, while plain code waits for another.
-
-    asgiref and Django refuse to work where a loop runs. Here that is right only in name: this
-    thread's loop stands still until the plain code inside it returns (Playwright's sync API).
-    """
-    import asyncio  # noqa: PLC0415 - asgiref has it
-
-    loop: Any = asyncio._get_running_loop()
-    asyncio._set_running_loop(None)
-    try:
-        yield
-    finally:
-        asyncio._set_running_loop(loop)

@@ -9,15 +9,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
-__all__ = ["Headers", "complete_headers"]
-
 #: Names and values, in order. A driver writes them in its own way once, and keeps that: endpoints
 #: send the same ones again and again.
 Headers: TypeAlias = "tuple[tuple[str, str], ...]"
 
 # RFC 9110: a name is a token, and a value never ends its line.
-_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-_VALUE = re.compile(r"[^\x00\r\n]*")
+NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+VALUE = re.compile(r"[^\x00\r\n]*")
 
 
 def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
@@ -33,23 +31,22 @@ def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
     """
     complete = [("Host", host)]
     for name, value in headers:
-        lower = _checked_name(name, value)
-        if lower == "host":
+        _check(name, value)
+        if name.lower() == "host":
             complete[0] = (name, value)
-        elif lower in ("content-length", "transfer-encoding"):
+        elif name.lower() in ("content-length", "transfer-encoding"):
             raise ValueError(f"leave {name} out of the headers: it is set from the body")
         else:
             complete.append((name, value))
     return tuple(complete)
 
 
-def _checked_name(name: object, value: object) -> str:
-    """Return the name in lower case, if HTTP allows the header."""
+def _check(name: object, value: object) -> None:
     if not isinstance(name, str) or not isinstance(value, str):
         raise TypeError(f"a header is a pair of str, not {name!r}: {value!r}")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise ValueError(f"HTTP does not allow {name!r} as the name of a header")
-    if not _VALUE.fullmatch(value):
+    if not VALUE.fullmatch(value):
         raise ValueError(f"the header {name} has a line break or a NUL in its value: {value!r}")
     try:
         value.encode("latin-1")
@@ -58,4 +55,3 @@ def _checked_name(name: object, value: object) -> str:
             f"the header {name} has letters that HTTP can't carry: {value!r}; encode them,"
             " with urllib.parse.quote() for example"
         ) from None
-    return name.lower()

@@ -17,18 +17,8 @@ if TYPE_CHECKING:
 
     import trio
 
-__all__ = [
-    "PATIENCE",
-    "Companion",
-    "LoopEvent",
-    "checkpoint",
-    "new_event",
-    "plain_context",
-    "running_framework",
-]
-
 # Real seconds that something that was told to end may take, before we go on without it.
-PATIENCE = 5.0
+GRACE_SECONDS = 5.0
 
 
 def running_framework() -> Literal["asyncio", "trio"] | None:
@@ -86,14 +76,14 @@ def new_event() -> LoopEvent:
     return asyncio.Event()
 
 
-class Companion:
+class BackgroundTask:
     """A coroutine function that runs beside the code that started it, until it is stopped.
 
-    It is started and stopped inside one framework, and in trio by one task: an ``async with`` block
-    is the place. An exception is raised by `stop`, so the function had better catch its own.
+    Start and stop it in one framework, and in trio in one task, as at both ends of an
+    ``async with`` block.
 
     Args:
-        function: What to run.
+        function: What to run. An exception that leaves it is raised by `stop`.
     """
 
     def __init__(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -129,7 +119,7 @@ class Companion:
             import asyncio  # noqa: PLC0415 - it is there when a task is
 
             task.cancel()
-            await asyncio.wait({task}, timeout=PATIENCE)
+            await asyncio.wait({task}, timeout=GRACE_SECONDS)
             if task.done() and not task.cancelled():
                 task.result()
 

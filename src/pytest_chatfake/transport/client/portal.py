@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.errors import ClosedError
-from .loops import PATIENCE, plain_context, running_framework
+from .loops import GRACE_SECONDS, plain_context, running_framework
 from .worker import Worker
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
-
-__all__ = ["Portal"]
+    from collections.abc import Callable, Coroutine
 
 T = TypeVar("T")
 
@@ -49,21 +47,14 @@ class Portal:
             coroutine.close()
             raise
         task = loop.create_task(coroutine, context=plain_context())
-        here = running_framework() is None
-
-        def wait() -> T:
-            return loop.run_until_complete(task)
-
         try:
-            return wait() if here else self._worker.call(wait)
+            return self._call(lambda: loop.run_until_complete(task))
         except BaseException:
             if not task.done():
                 # Ctrl+C, or a signal's timeout: it ended the waiting, not the task.
-                if here:
-                    self._cancel({task}, loop)
-                else:
+                if loop.is_running():  # in the worker's thread, which must come back first
                     loop.call_soon_threadsafe(task.cancel)
-                    self._worker.call(self._cancel, {task}, loop)
+                self._call(lambda: self._cancel({task}, loop))
             raise
 
     def close(self) -> None:
@@ -80,10 +71,7 @@ class Portal:
         loop, self._loop = self._loop, None
         try:
             if loop is not None:
-                if running_framework() is None:
-                    self._wind_up(loop)
-                else:
-                    self._worker.call(self._wind_up, loop)
+                self._call(lambda: self._wind_up(loop))
         finally:
             self._worker.close()
 
@@ -98,6 +86,10 @@ class Portal:
             raise RuntimeError("the fake's event loop waits for this code: it can't run more now")
         return self._loop
 
+    def _call(self, function: Callable[[], T]) -> T:
+        """Call the function where no other loop runs: here, or in the thread beside it."""
+        return function() if running_framework() is None else self._worker.call(function)
+
     def _cancel(
         self, tasks: set[asyncio.Task[Any]], loop: asyncio.AbstractEventLoop
     ) -> set[asyncio.Task[Any]]:
@@ -108,7 +100,7 @@ class Portal:
         for task in left:
             task.cancel()
         if left:
-            _, left = loop.run_until_complete(asyncio.wait(left, timeout=PATIENCE))
+            _, left = loop.run_until_complete(asyncio.wait(left, timeout=GRACE_SECONDS))
         return left
 
     def _wind_up(self, loop: asyncio.AbstractEventLoop) -> None:

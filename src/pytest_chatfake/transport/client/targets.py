@@ -2,8 +2,8 @@
 
 Each target has two ways in. `attempt` is for plain code and blocks; `attempt_async` is awaited in
 the test's own loop, asyncio's or trio's, and does not block it, so that a server in that loop can
-answer. An attempt at a URL that meets no whole answer returns the error; an exception that leaves
-an app or a function is raised, with its traceback.
+answer. Where no complete answer comes from a URL, the error is part of the answer; an exception
+that leaves an app or a function is raised, with its traceback.
 
 A cancellation while `attempt_async` waits goes into an ASGI app or an async function, and ends it
 there, as any task ends. A thread can't be ended: an attempt at a URL or a WSGI app that has begun
@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from urllib.parse import quote
 
-from ...webhooks.requests import Answer
+from .answers import Answer, Post
 from .asgi import AsgiApp, AsgiDriver
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .http_client import HttpClient
-from .loops import PATIENCE
+from .loops import GRACE_SECONDS
 from .worker import Worker
 from .wsgi import WsgiDriver
 
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 
     from _typeshed.wsgi import WSGIApplication
 
-    from ...webhooks.requests import WebhookRequest
     from .portal import Portal
 
-
-__all__ = ["AsgiTarget", "HandlerTarget", "Target", "UrlTarget", "WsgiTarget", "answer_of"]
+PostT = TypeVar("PostT", bound=Post)
 
 #: What a handler function answers that returns nothing.
 TAKEN = Answer(200)
@@ -50,11 +48,11 @@ class Target(Protocol):
 
     threaded: bool
 
-    def attempt(self, request: WebhookRequest) -> Answer:
+    def attempt(self, request: Any) -> Answer:
         """Make one attempt and wait for it."""
         ...
 
-    async def attempt_async(self, request: WebhookRequest) -> Answer:
+    async def attempt_async(self, request: Any) -> Answer:
         """Make one attempt without blocking the running loop."""
         ...
 
@@ -80,13 +78,13 @@ class UrlTarget:
     def __init__(self, url: str, *, timeout: float) -> None:
         self._client = HttpClient(url, timeout=timeout)
         # An attempt ends by itself within its timeout, and is waited for that long.
-        self._worker = Worker("chatfake-url", patience=timeout + PATIENCE)
+        self._worker = Worker("chatfake-url", grace=timeout + GRACE_SECONDS)
 
-    def attempt(self, request: WebhookRequest) -> Answer:
+    def attempt(self, request: Post) -> Answer:
         """Post; what goes wrong on the way is in the answer."""
         return self._client.post(request.body, request.headers)
 
-    async def attempt_async(self, request: WebhookRequest) -> Answer:
+    async def attempt_async(self, request: Post) -> Answer:
         """Post from a thread, for the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
 
@@ -106,27 +104,26 @@ class WsgiTarget:
         path: The path as a URL has it, with an optional query string.
 
     Raises:
-        TypeError: The app can't be called, or the path is not a ``str``.
-        ValueError: The path is none; the message says what to write.
+        TypeError: The path is not a ``str``.
+        ValueError: The path is invalid; the message says what to write.
     """
 
     threaded = True
 
     def __init__(self, app: WSGIApplication, *, path: str) -> None:
-        _check_app(app, "wsgi")
         self._driver = WsgiDriver(app, _checked_path(path))
         self._worker = Worker("chatfake-wsgi")
 
-    def attempt(self, request: WebhookRequest) -> Answer:
+    def attempt(self, request: Post) -> Answer:
         """Call the app here."""
         with connections_kept():
             return self._post(request)
 
-    async def attempt_async(self, request: WebhookRequest) -> Answer:
+    async def attempt_async(self, request: Post) -> Answer:
         """Call the app in a thread, for it may block."""
         return await self._worker.call_async(self._post, request)
 
-    def _post(self, request: WebhookRequest) -> Answer:
+    def _post(self, request: Post) -> Answer:
         return self._driver.post(request.body, request.headers)
 
     def close(self) -> None:
@@ -146,26 +143,25 @@ class AsgiTarget:
         portal: Where the app runs in plain code. Its lifespans' states are given to the app.
 
     Raises:
-        TypeError: The app can't be called, or the path is not a ``str``.
-        ValueError: The path is none; the message says what to write.
+        TypeError: The path is not a ``str``.
+        ValueError: The path is invalid; the message says what to write.
     """
 
     threaded = False
 
     def __init__(self, app: AsgiApp, *, path: str, portal: Portal) -> None:
-        _check_app(app, "asgi")
         self._app = app
         self._driver = AsgiDriver(app, _checked_path(path))
         self._portal = portal
 
-    def attempt(self, request: WebhookRequest) -> Answer:
+    def attempt(self, request: Post) -> Answer:
         """Run the app to the end of its background work."""
         if not is_asgi_handler(self._app):
             return self._portal.run(self.attempt_async(request))
         with connections_kept():
             return run_bridged(self.attempt_async, request)
 
-    async def attempt_async(self, request: WebhookRequest) -> Answer:
+    async def attempt_async(self, request: Post) -> Answer:
         """Await the app to the end of its background work."""
         state = self._portal.app_states.get(id(self._app))
         return await self._driver.post(request.body, request.headers, state)
@@ -174,38 +170,31 @@ class AsgiTarget:
         """Do nothing: the portal is the fake's."""
 
 
-class HandlerTarget:
+class HandlerTarget(Generic[PostT]):
     """A function of the test, or an async one. It returns None (200), a status, or a response.
 
     A plain function is called in the test's thread in both modes. An async one is awaited in the
     test's own loop, or run on the portal's.
 
     Args:
-        function: Called with the `WebhookRequest`.
+        function: Called with the request as it is given to `attempt`.
         portal: Where an async function runs in plain code.
-
-    Raises:
-        TypeError: The function can't be called.
     """
 
     threaded = False
 
-    def __init__(self, function: Callable[[WebhookRequest], object], *, portal: Portal) -> None:
-        if not callable(function):
-            raise TypeError(f"handler= takes a function of one request, not {function!r}")
+    def __init__(self, function: Callable[[PostT], object], *, portal: Portal) -> None:
         self._function = function
         self._portal = portal
 
-    def attempt(self, request: WebhookRequest) -> Answer:
+    def attempt(self, request: PostT) -> Answer:
         """Call the function."""
         result = self._function(request)
-        if result is None:
-            return TAKEN
-        if inspect.isawaitable(result):
+        if result is not None and inspect.isawaitable(result):
             result = self._portal.run(_wait(result))
         return answer_of(result)
 
-    async def attempt_async(self, request: WebhookRequest) -> Answer:
+    async def attempt_async(self, request: PostT) -> Answer:
         """Call the function, and await what can be awaited."""
         result = self._function(request)
         if inspect.isawaitable(result):
@@ -225,7 +214,7 @@ def answer_of(result: object) -> Answer:
 
     Raises:
         TypeError: It is something else.
-        ValueError: The status is none.
+        ValueError: The status is invalid.
     """
     if result is None:
         return TAKEN
@@ -246,17 +235,12 @@ def answer_of(result: object) -> Answer:
             f" response with a status_code; this one returned {result!r:.200}"
         )
     if not 100 <= status <= 599:
-        raise ValueError(f"a handler function returned {status}, which is no HTTP status")
+        raise ValueError(f"a handler function returned {status}, which is not an HTTP status")
     return Answer(int(status), body)
 
 
 async def _wait(awaitable: Awaitable[object]) -> object:
     return await awaitable
-
-
-def _check_app(app: object, kind: str) -> None:
-    if not callable(app):
-        raise TypeError(f"{kind}= takes an application, which can be called; {app!r:.200} can't")
 
 
 def _checked_path(path: str) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...base.errors import ClosedError
-from .loops import PATIENCE, plain_context, running_framework
+from .loops import GRACE_SECONDS, checkpoint, plain_context, running_framework
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
-
-__all__ = ["Worker"]
 
 T = TypeVar("T")
 
@@ -26,35 +26,37 @@ class Worker:
 
     Args:
         name: The thread's name.
-        patience: Real seconds that a call may go on after it was cancelled, or while the worker is
+        grace: Real seconds that a call may go on after it was cancelled, or while the worker is
             closed, before it is left to itself.
     """
 
-    def __init__(self, name: str, *, patience: float = PATIENCE) -> None:
+    def __init__(self, name: str, *, grace: float = GRACE_SECONDS) -> None:
         self._name = name
-        self._patience = patience
-        self._calls: SimpleQueue[_Call[Any] | None] = SimpleQueue()
+        self._grace = grace
+        self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def call(self, function: Callable[..., T], *args: object) -> T:
         """Call the function in the thread, and wait here."""
-        ended = threading.Event()
-        call = self._begin(function, args, ended.set)
-        ended.wait()
-        return call.outcome()
+        return self._begin(function, args).result()
 
     async def call_async(self, function: Callable[..., T], *args: object) -> T:
         """Call the function in the thread, and wait in the running framework's way.
 
         A cancellation that comes before the call stops it from beginning. One that comes later
-        waits for the call's end, but no longer than the worker's patience: the outcome is returned
+        waits for the call's end, but no longer than the worker's grace: the outcome is returned
         as if nothing had happened, so that it can be recorded, and the cancellation takes effect at
         the caller's next ``await`` that waits.
         """
-        if running_framework() == "trio":
-            return await self._call_from_trio(function, args)
-        return await self._call_from_asyncio(function, args)
+        await checkpoint()
+        future = self._begin(function, args)
+        wait = _wait_in_trio if running_framework() == "trio" else _wait_in_asyncio
+        await wait(future, self._grace)
+        try:
+            return future.result()
+        finally:
+            del future  # breaks the circle of an error's traceback and this frame
 
     def close(self) -> None:
         """End the thread, and wait until it has.
@@ -66,106 +68,76 @@ class Worker:
         thread, self._thread = self._thread, None
         if thread is not None:
             self._calls.put(None)
-            thread.join(self._patience)
+            thread.join(self._grace)
             if thread.is_alive():
-                raise RuntimeError(
-                    f"{self._name}: a call did not return within {self._patience:g} s"
-                )
+                raise RuntimeError(f"{self._name}: a call did not return within {self._grace:g} s")
 
-    def _begin(
-        self, function: Callable[..., T], args: tuple[object, ...], wake: Callable[[], object]
-    ) -> _Call[T]:
+    def _begin(self, function: Callable[..., T], args: tuple[object, ...]) -> Future[T]:
         if self._closed:
             raise ClosedError(f"{self._name} is closed")
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
-        call = _Call(function, args, wake)
-        self._calls.put(call)
-        return call
+        future: Future[T] = Future()
+        self._calls.put((partial(plain_context().run, function, *args), future))
+        return future
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
-            call.make()
-            # Nothing of a call may live on in a thread that waits for the next one.
-            del call
-
-    async def _call_from_asyncio(self, function: Callable[..., T], args: tuple[object, ...]) -> T:
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
-
-        await asyncio.sleep(0)
-        loop = asyncio.get_running_loop()
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
-        handled = task.cancelling()
-        ended = asyncio.Event()
-        call = self._begin(function, args, lambda: loop.call_soon_threadsafe(ended.set))
-        cancelled: asyncio.CancelledError | None = None
-        giving_up: asyncio.TimerHandle | None = None
-        while not ended.is_set():
+            function, future = call
             try:
-                await ended.wait()
-            except asyncio.CancelledError as error:
-                cancelled = error
-                giving_up = giving_up or loop.call_later(self._patience, ended.set)
-        if giving_up is not None:
-            giving_up.cancel()
-        if cancelled is not None:
-            if not call.made:
-                raise cancelled
-            loop.call_soon(_cancel_again, task, cancelled, handled)
-        return call.outcome()
+                result = function()
+            except BaseException as error:  # raised where the call is awaited
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+                del result
+            # Nothing of a call may live on in a thread that waits for the next one.
+            del call, function, future
 
-    async def _call_from_trio(self, function: Callable[..., T], args: tuple[object, ...]) -> T:
-        import trio  # noqa: PLC0415 - it runs, so it is there
 
-        await trio.lowlevel.checkpoint_if_cancelled()
-        token = trio.lowlevel.current_trio_token()
-        ended = trio.Event()
-        call = self._begin(function, args, lambda: token.run_sync_soon(ended.set))
+async def _wait_in_asyncio(future: Future[Any], grace: float) -> None:
+    import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+    loop = asyncio.get_running_loop()
+    task = cast("asyncio.Task[Any]", asyncio.current_task())
+    handled = task.cancelling()
+    ended = asyncio.Event()
+    future.add_done_callback(lambda _: _wake(loop.call_soon_threadsafe, ended.set))
+    cancelled: asyncio.CancelledError | None = None
+    giving_up: asyncio.TimerHandle | None = None
+    while not ended.is_set():
         try:
             await ended.wait()
-        except trio.Cancelled:
-            with trio.move_on_after(self._patience, shield=True):
-                await ended.wait()
-            if not call.made:
-                raise
-        return call.outcome()
+        except asyncio.CancelledError as error:
+            cancelled = error
+            giving_up = giving_up or loop.call_later(grace, ended.set)
+    if giving_up is not None:
+        giving_up.cancel()
+    if cancelled is not None:
+        if not future.done():
+            raise cancelled
+        loop.call_soon(_cancel_again, task, cancelled, handled)
 
 
-class _Call(Generic[T]):
-    """One call on its way through a `Worker`."""
+async def _wait_in_trio(future: Future[Any], grace: float) -> None:
+    import trio  # noqa: PLC0415 - it runs, so it is there
 
-    def __init__(
-        self, function: Callable[..., T], args: tuple[object, ...], wake: Callable[[], object]
-    ) -> None:
-        self._function = function
-        self._args = args
-        self._wake = wake
-        self._context = plain_context()
-        self._result: T | None = None
-        self._error: BaseException | None = None
-        self.made = False
+    token = trio.lowlevel.current_trio_token()
+    ended = trio.Event()
+    future.add_done_callback(lambda _: _wake(token.run_sync_soon, ended.set))
+    try:
+        await ended.wait()
+    except trio.Cancelled:
+        with trio.move_on_after(grace, shield=True):
+            await ended.wait()
+        if not future.done():
+            raise
 
-    def make(self) -> None:
-        """Make the call; runs in the worker's thread."""
-        try:
-            self._result = self._context.run(self._function, *self._args)
-        except BaseException as error:  # raised where the call is awaited
-            self._error = error
-        self.made = True
-        # A loop that ended meanwhile has nobody to wake.
-        with suppress(RuntimeError):
-            self._wake()
 
-    def outcome(self) -> T:
-        """Return what the function returned, or raise what it raised, once."""
-        error, self._error = self._error, None
-        if error is not None:
-            try:
-                raise error
-            finally:
-                del error  # breaks the circle of the traceback and this frame
-        return cast("T", self._result)
+def _wake(call_soon: Callable[[Callable[[], object]], object], wake: Callable[[], object]) -> None:
+    with suppress(RuntimeError):  # a loop that ended meanwhile has nobody to wake
+        call_soon(wake)
 
 
 def _cancel_again(task: asyncio.Task[Any], cancelled: asyncio.CancelledError, handled: int) -> None:

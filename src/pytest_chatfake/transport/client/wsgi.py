@@ -8,19 +8,14 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from ...webhooks.requests import Answer
-from .headers import complete_headers
+from .answers import Answer
+from .headers import Headers, complete_headers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from _typeshed import OptExcInfo
     from _typeshed.wsgi import WSGIApplication
-
-    from .headers import Headers
-
-
-__all__ = ["WsgiDriver"]
 
 
 class WsgiDriver:
@@ -60,7 +55,7 @@ class WsgiDriver:
             BaseException: Whatever leaves the app, with its traceback.
             RuntimeError: The app breaks the protocol.
             TypeError: The app's status, or a part of its body, has a wrong type.
-            ValueError: A header is not allowed, or the app's status is none.
+            ValueError: A header is not allowed, or the app's status is invalid.
         """
         environ = {**self._environ, **_variables(tuple(headers.items()))}
         environ["CONTENT_LENGTH"] = str(len(body))
@@ -79,7 +74,7 @@ class WsgiDriver:
         return response.answer()
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=128)  # endpoints send the same headers again and again
 def _variables(headers: Headers) -> Mapping[str, str]:
     variables: dict[str, str] = {}
     for name, value in complete_headers(headers, "testserver"):

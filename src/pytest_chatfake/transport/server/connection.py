@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import lru_cache
 from io import BytesIO
 from socket import SHUT_RDWR, SHUT_WR
 from threading import Event
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from werkzeug import Request, Response
 from werkzeug.serving import WSGIRequestHandler
 
+from ..fields import FIELD_LINE, plain_fields
 from .replies import Reply, head, is_bodiless, server_error, status_line
 from .requests import (
-    FIELD_LINE,
     ClientGone,
     Refusal,
     body_length,
@@ -41,32 +42,22 @@ if TYPE_CHECKING:
 
     from werkzeug.serving import BaseWSGIServer
 
-__all__ = ["Connection", "Site"]
-
+# A whole balance query, from the first byte to the blank line after its headers.
 PLAIN_QUERY = re.compile(
     rb"GET (/v2/balance(?:\?[!-~]*)?) HTTP/1\.1\r\n((?:%b)*)\r\n" % FIELD_LINE.pattern
 )
-"""A whole balance query, from the first byte to the blank line after its headers."""
+# Headers that make more of a request than these lines.
 NOT_PLAIN = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
-"""Headers that make more of a request than these lines."""
 
 LINGER_SECONDS = 0.5
 LINGER_READS = 64
 
 
 class Site(Protocol):
-    """What a connection asks for answers, from many threads.
-
-    Neither answer raises: what goes wrong in a handler is a reply, too.
-    """
+    """What a connection asks for answers, from many threads; what a handler raises is a reply."""
 
     def balance(self, key: str | None, target: str, /) -> Reply:
-        """Answer the balance query (§4.1).
-
-        Args:
-            key: The ``X-API-Key`` header, decoded as Latin-1; None without one.
-            target: The request target as it was sent, query string included.
-        """
+        """Answer the balance query (§4.1), given its key and its target as they were sent."""
         ...
 
     def answer(self, request: Request, /) -> Response | Reply:
@@ -74,7 +65,7 @@ class Site(Protocol):
         ...
 
     def record_error(self, error: BaseException, /) -> None:
-        """Keep an error that was met while answering, for the test to raise."""
+        """Keep an error that was raised while answering, for the test to raise."""
         ...
 
 
@@ -142,27 +133,13 @@ class Connection(WSGIRequestHandler):
             if not arrived:
                 return
             self.command, self.request_version = "GET", "HTTP/1.1"  # until something else is read
-            if not self._answer_plain_query(arrived):
+            query = _read_plain_query(arrived)
+            if query is None:
                 self._answer_any_request()
+            else:
+                self._reader.read(query.size)
+                self._send_reply(self.site.balance(query.key, query.target))
         self._linger()
-
-    def _answer_plain_query(self, arrived: bytes) -> bool:
-        """Answer if a whole, plain balance query has arrived; else read nothing, return False."""
-        query = PLAIN_QUERY.match(arrived)
-        if query is None:
-            return False
-        fields = FIELD_LINE.findall(query[2])
-        headers = {name.lower(): value.strip(b" \t") for name, value in fields}
-        if len(headers) < len(fields) or not NOT_PLAIN.isdisjoint(headers):
-            return False
-        if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
-            return False
-        self._reader.read(query.end())
-        key = headers.get(b"x-api-key")
-        target = query[1].decode("latin-1")
-        reply = self.site.balance(None if key is None else key.decode("latin-1"), target)
-        self._send_reply(reply)
-        return True
 
     def _answer_any_request(self) -> None:
         try:
@@ -298,3 +275,25 @@ class Connection(WSGIRequestHandler):
         for _ in range(LINGER_READS):
             if not self.request.recv(65_536):
                 return
+
+
+class _Query(NamedTuple):
+    """A plain balance query: its key and its target as they were sent, and its size in bytes."""
+
+    key: str | None
+    target: str
+    size: int
+
+
+@lru_cache(maxsize=64)  # a client often sends the same bytes
+def _read_plain_query(arrived: bytes) -> _Query | None:
+    """Return the balance query if a whole, plain one has arrived; else None."""
+    match = PLAIN_QUERY.match(arrived)
+    headers = match and plain_fields(match[2])
+    if match is None or headers is None or not NOT_PLAIN.isdisjoint(headers):
+        return None
+    if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
+        return None
+    key = headers.get(b"x-api-key")
+    sent = None if key is None else key.decode("latin-1")
+    return _Query(sent, match[1].decode("latin-1"), match.end())

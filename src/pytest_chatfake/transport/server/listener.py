@@ -22,8 +22,6 @@ from werkzeug.serving import LISTEN_QUEUE, ThreadedWSGIServer
 from .connection import Connection
 from .replies import Reply, server_error, to_response
 
-__all__ = ["Api", "Listener"]
-
 JOIN_SECONDS = 2.0
 """How long `Listener.stop` waits for threads whose connections it closed, in real seconds."""
 
@@ -71,7 +69,7 @@ class Listener(HTTPServer):
     def __init__(self, api: Api) -> None:
         super().__init__("127.0.0.1", 0, threaded=True)
         self.api = api
-        self._server: Server | None = None
+        self.connections: dict[Connection, Thread] = {}
 
     def start(self) -> None:
         """Listen, and serve from threads of our own.
@@ -82,7 +80,7 @@ class Listener(HTTPServer):
         """
         if self.is_running():
             raise HTTPServerError("the listener runs already")
-        self.server = self._server = Server(self)
+        self.server = Server(self)
         self.port = self.server.port
         self.server_thread = Thread(
             target=self.thread_target, name="chatfake-listener", daemon=True
@@ -98,21 +96,30 @@ class Listener(HTTPServer):
         Raises:
             HTTPServerError: The listener does not run.
         """
-        if self._server is None:
+        if not self.is_running():
             raise HTTPServerError("the listener does not run")
-        server, self._server = self._server, None
         super().stop()
-        server.close_connections()
+        connections = list(self.connections.items())
+        for connection, _ in connections:
+            connection.close()
+        deadline = monotonic() + JOIN_SECONDS
+        for _, thread in connections:
+            thread.join(max(0.0, deadline - monotonic()))
 
     def close_idle_connections(self) -> None:
         """Close every connection that is open now as soon as it has nothing to answer."""
-        if self._server is not None:
-            self._server.retire_connections()
+        for connection in list(self.connections):
+            connection.retire()
 
-    @property
-    def open_connections(self) -> int:
-        """How many clients are connected."""
-        return 0 if self._server is None else len(self._server.connections)
+    def serve(self, connection: Connection) -> None:
+        """Answer one client to the end, in the thread of its own."""
+        try:
+            connection.serve()
+        except BaseException as error:  # nobody looks into this thread
+            self.record_error(error)
+        finally:
+            connection.server.shutdown_request(connection.request)
+            del self.connections[connection]
 
     def balance(self, key: str | None, target: str, /) -> Reply:
         """Answer ``GET /v2/balance`` by the API."""
@@ -177,14 +184,13 @@ class Listener(HTTPServer):
 
 
 class Server(ThreadedWSGIServer):
-    """Accepts clients, and knows which of them are connected.
+    """Accepts clients, each into a thread of its own.
 
     Args:
-        listener: Where to listen, and where answers come from.
+        listener: Where to listen, and who serves them.
     """
 
     def __init__(self, listener: Listener) -> None:
-        self.connections: dict[Connection, Thread] = {}
         self._listener = listener
         app = Request.application(listener.application)
         # With a socket of our own: werkzeug would end the whole run if the port were taken, and
@@ -213,30 +219,10 @@ class Server(ThreadedWSGIServer):
         """Serve a new client in a thread of its own."""
         connection = Connection(request, client_address, self, self._listener)
         thread = Thread(
-            target=self._serve, args=(connection,), name="chatfake-connection", daemon=True
+            target=self._listener.serve,
+            args=(connection,),
+            name="chatfake-connection",
+            daemon=True,
         )
-        self.connections[connection] = thread
+        self._listener.connections[connection] = thread
         thread.start()
-
-    def _serve(self, connection: Connection) -> None:
-        try:
-            connection.serve()
-        except BaseException as error:  # nobody looks into this thread
-            self._listener.record_error(error)
-        finally:
-            self.shutdown_request(connection.request)
-            del self.connections[connection]
-
-    def close_connections(self) -> None:
-        """Close all connections and wait for their threads."""
-        connections = list(self.connections.items())
-        for connection, _ in connections:
-            connection.close()
-        deadline = monotonic() + JOIN_SECONDS
-        for _, thread in connections:
-            thread.join(max(0.0, deadline - monotonic()))
-
-    def retire_connections(self) -> None:
-        """Close all connections, each when its answer is out."""
-        for connection in list(self.connections):
-            connection.retire()

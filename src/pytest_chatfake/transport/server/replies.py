@@ -11,16 +11,6 @@ from werkzeug import Response
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "Reply",
-    "error_reply",
-    "head",
-    "is_bodiless",
-    "server_error",
-    "status_line",
-    "to_response",
-]
-
 
 class Reply(NamedTuple):
     """An answer of the API that is ready to be written.

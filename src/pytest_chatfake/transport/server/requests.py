@@ -8,27 +8,13 @@ from __future__ import annotations
 
 import re
 from http.client import HTTPMessage
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from ..fields import FIELD_LINE, TOKEN
 from .replies import error_reply
 
 if TYPE_CHECKING:
     from io import BufferedReader
-
-__all__ = [
-    "FIELD_LINE",
-    "MAX_BODY",
-    "MAX_FIELDS",
-    "MAX_LINE",
-    "ClientGone",
-    "Refusal",
-    "RequestLine",
-    "body_length",
-    "connection_options",
-    "read_body",
-    "read_headers",
-    "read_request_line",
-]
 
 MAX_LINE = 65_536
 """Bytes in a request line, a header or a chunk's size line."""
@@ -36,10 +22,6 @@ MAX_FIELDS = 100
 """Header lines in one request."""
 MAX_BODY = 64 * 1024 * 1024
 """Bytes in a request's body: more than any test sends, little enough to keep in memory."""
-
-TOKEN = rb"[\w!#$%&'*+.^`|~-]+"
-FIELD_LINE = re.compile(rb"(%s):([^\r\n\0]*)\r?\n" % TOKEN)
-"""One header line. A folded line is none: HTTP/1.1 gave them up, and they hide other headers."""
 
 REQUEST_LINE = re.compile(rb"(%s) ([!-~\x80-\xff]+) HTTP/(\d)\.(\d)\r?\n" % TOKEN)
 CHUNK_LINE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
@@ -62,16 +44,10 @@ class ClientGone(Exception):  # noqa: N818 - what happened, no error of ours
     """The client closed the connection before its request or our answer was complete."""
 
 
-class RequestLine(NamedTuple):
-    """The first line of a request, decoded as Latin-1."""
+def read_request_line(reader: BufferedReader) -> tuple[str, str, str]:
+    """Return the next request's method, target and version, decoded as Latin-1.
 
-    method: str
-    target: str
-    version: str
-
-
-def read_request_line(reader: BufferedReader) -> RequestLine:
-    """Read the next request's first line; blank lines before it are skipped (RFC 9112 §2.2).
+    Blank lines before it are skipped (RFC 9112 §2.2).
 
     Raises:
         Refusal: It is no request line, or too long, or not HTTP/1.
@@ -88,12 +64,12 @@ def read_request_line(reader: BufferedReader) -> RequestLine:
         raise ClientGone
     match = REQUEST_LINE.fullmatch(line)
     if match is None:
-        raise _bad_request(f"not a request line: {line[:80].decode('latin-1')!r}")
+        raise _bad_request(f"not a request line: {_quote(line)}")
     method, target, major, minor = (group.decode("latin-1") for group in match.groups())
     if major != "1":
         message = f"HTTP/{major}.{minor} is not spoken here: use HTTP/1.1"
         raise Refusal(505, "HTTP_VERSION_NOT_SUPPORTED", message)
-    return RequestLine(method, target, f"HTTP/{major}.{minor}")
+    return method, target, f"HTTP/{major}.{minor}"
 
 
 def read_headers(reader: BufferedReader) -> HTTPMessage:
@@ -114,7 +90,7 @@ def read_headers(reader: BufferedReader) -> HTTPMessage:
             return headers
         match = FIELD_LINE.fullmatch(line)
         if match is None:
-            raise _bad_request(f"not a header line: {line[:80].decode('latin-1')!r}")
+            raise _bad_request(f"not a header line: {_quote(line)}")
         name, value = match.groups()
         headers[name.decode()] = value.strip(b" \t").decode("latin-1")
     raise _headers_too_large(f"there are more than {MAX_FIELDS} header lines")
@@ -150,11 +126,7 @@ def body_length(headers: HTTPMessage) -> int | None:
 
 
 def read_body(reader: BufferedReader, length: int | None) -> bytes:
-    """Read the whole body.
-
-    Args:
-        reader: The connection.
-        length: What `body_length` said: bytes, or None for chunks.
+    """Read the whole body, of so many bytes, or in chunks.
 
     Raises:
         Refusal: It is larger than `MAX_BODY`, or the chunks are malformed.
@@ -180,18 +152,21 @@ def _read_chunk_size(reader: BufferedReader) -> int:
     if match is None:
         if len(line) < MAX_LINE and not line.endswith(b"\n"):
             raise ClientGone
-        raise _bad_request(f"not the size of a chunk: {line[:80].decode('latin-1')!r}")
+        raise _bad_request(f"not the size of a chunk: {_quote(line)}")
     return int(match[1], 16)
 
 
 def _read_exactly(reader: BufferedReader, length: int, *, already: int = 0) -> bytes:
     if already + length > MAX_BODY:
-        message = f"the body is larger than {MAX_BODY} bytes"
-        raise Refusal(413, "CONTENT_TOO_LARGE", message)
+        raise Refusal(413, "CONTENT_TOO_LARGE", f"the body is larger than {MAX_BODY} bytes")
     data = reader.read(length)
     if len(data) < length:
         raise ClientGone
     return data
+
+
+def _quote(line: bytes) -> str:
+    return repr(line[:80].decode("latin-1"))
 
 
 def _bad_request(message: str) -> Refusal:

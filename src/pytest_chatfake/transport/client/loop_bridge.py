@@ -1,4 +1,4 @@
-"""From a thread into the test's own loop: for attempts that a request must wait for."""
+"""From another thread into the test's own loop: for attempts that a request must wait for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from .loops import running_framework
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-__all__ = ["Handover", "handover"]
 
-
-class Handover(Protocol):
+class LoopBridge(Protocol):
     """The way into one loop."""
 
     def __call__(self, function: Callable[[], Coroutine[Any, Any, None]], /) -> None:
@@ -20,11 +18,11 @@ class Handover(Protocol):
         ...
 
     def is_here(self) -> bool:
-        """Whether its loop runs here, or none does."""
+        """Whether no other loop than this one runs here."""
         ...
 
 
-class _IntoAsyncio:
+class _AsyncioBridge:
     def __init__(self, timeout: float) -> None:
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
@@ -37,11 +35,10 @@ class _IntoAsyncio:
         run(function(), self._loop).result(self._timeout)
 
     def is_here(self) -> bool:
-        loop = self._asyncio._get_running_loop()
-        return loop is self._loop or loop is None
+        return self._asyncio._get_running_loop() in (self._loop, None)
 
 
-class _IntoTrio:
+class _TrioBridge:
     def __init__(self, timeout: float) -> None:
         import trio  # noqa: PLC0415 - it runs, so it is there
 
@@ -63,13 +60,13 @@ class _IntoTrio:
             return True
 
 
-def handover(timeout: float) -> Handover | None:
+def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
     """Return the way into the loop that runs here; None in plain code.
 
     Args:
-        timeout: How long to wait, in real seconds.
+        timeout: How long a caller waits, in real seconds.
     """
     framework = running_framework()
     if framework == "asyncio":
-        return _IntoAsyncio(timeout)
-    return _IntoTrio(timeout) if framework == "trio" else None
+        return _AsyncioBridge(timeout)
+    return _TrioBridge(timeout) if framework == "trio" else None

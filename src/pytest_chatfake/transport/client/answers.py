@@ -1,0 +1,38 @@
+"""What a target posts, and what came back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Post(Protocol):
+    """What is posted.
+
+    Attributes:
+        body: The exact bytes.
+        headers: All headers but ``Host`` and ``Content-Length``, which the target adds.
+    """
+
+    body: bytes
+    headers: Mapping[str, str]
+
+
+class Answer(NamedTuple):
+    """What came back from an attempt.
+
+    ``error`` is set, and ``status`` None, when no answer came: refused, timed out, cut off. An
+    exception that leaves an in-process app is raised by the target, and becomes an ``error`` where
+    the attempt is recorded.
+    """
+
+    status: int | None
+    body: bytes = b""
+    error: BaseException | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the endpoint took the event: the status is from 200 to 299."""
+        return self.status is not None and 200 <= self.status <= 299

@@ -1,0 +1,162 @@
+"""One connection to a server: a request, its answer, and one deadline for both.
+
+Two ways lead to an answer. Nearly all are short, say their length and arrive in one piece: such a
+one is recognised by its head. Everything else goes the general way, through ``http.client``, which
+begins with the bytes that have arrived by then.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import select
+from contextlib import suppress
+from functools import lru_cache
+from http.client import HTTPResponse, parse_headers
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
+
+from ..fields import FIELD_LINE, plain_fields
+from .answers import Answer
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from _typeshed import WriteableBuffer
+
+# How far a socket's timeout may be from the deadline, in seconds: setting it is a system call.
+TOLERANCE_SECONDS = 0.01
+
+PLAIN_HEAD = re.compile(
+    rb"HTTP/1\.1 ([2-5][0-9]{2})(?: [^\r\n\0]*)?\r\n((?:%b)*)\r\n" % FIELD_LINE.pattern
+)
+BODILESS = {b"204", b"304"}
+
+# Answers that announce another one. 101 does not: it ends HTTP on its connection.
+INTERIM = frozenset(range(100, 200)) - {101}
+
+
+class Connection:
+    """A connected socket.
+
+    Args:
+        sock: The socket, with a timeout.
+    """
+
+    def __init__(self, sock: socket) -> None:
+        self._sock = sock
+        self._timeout = sock.gettimeout() or 0.0
+        self._deadline = 0.0
+        self._poll: select.poll | None = None
+        if hasattr(select, "poll"):
+            self._poll = select.poll()
+            self._poll.register(sock, select.POLLIN)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._sock.close()
+
+    def is_readable(self, seconds: float) -> bool:
+        """Wait so long, and say whether something has arrived, the connection's end included."""
+        if self._poll is not None:
+            return bool(self._poll.poll(seconds * 1000))
+        return bool(select.select([self._sock], [], [], seconds)[0])
+
+    def exchange(self, request: bytes, deadline: float) -> tuple[Answer, bool]:
+        """Send a request and read its answer.
+
+        Args:
+            request: All its bytes.
+            deadline: When the last byte of the answer has to be there, on the monotonic clock.
+
+        Returns:
+            The answer, and whether the connection can take another request.
+
+        Raises:
+            HTTPException: What came is not HTTP, or is cut off.
+            OSError: The connection broke, or the time was up.
+        """
+        self._deadline = deadline
+        self._keep_to_deadline()
+        # The server may have answered before it had read everything.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._sock.sendall(request)
+        arrived = self.receive(65_536)
+        end = arrived.find(b"\r\n\r\n") + 4
+        plain = _read_plain_head(arrived[:end])
+        if plain is not None and len(arrived) == end + plain[1]:
+            return Answer(plain[0], arrived[end:]), True
+        with _Response(cast("socket", _Incoming(self, arrived)), method="POST") as response:
+            response.begin()
+            answer = Answer(response.status, response.read())
+            return answer, not response.will_close and response.status >= 200
+
+    def receive(self, limit: int) -> bytes:
+        """Return what arrives next, at most so many bytes; none at the end of the connection."""
+        self._keep_to_deadline()
+        return self._sock.recv(limit)
+
+    def _keep_to_deadline(self) -> None:
+        left = time_left(self._deadline)
+        if abs(left - self._timeout) > TOLERANCE_SECONDS:
+            self._sock.settimeout(left)
+            self._timeout = left
+
+
+def time_left(deadline: float) -> float:
+    """Return the seconds until a time on the monotonic clock.
+
+    Raises:
+        TimeoutError: There are none.
+    """
+    left = deadline - monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+@lru_cache(maxsize=32)  # a server's answers often have the same head
+def _read_plain_head(head: bytes) -> tuple[int, int] | None:
+    """Return the status and the body's length if this is all that there is to know; else None."""
+    match = PLAIN_HEAD.fullmatch(head)
+    fields = match and plain_fields(match[2])
+    if match is None or fields is None or b"transfer-encoding" in fields:
+        return None
+    if fields.get(b"connection", b"keep-alive").lower() != b"keep-alive":
+        return None
+    length = b"0" if match[1] in BODILESS else fields.get(b"content-length", b"")
+    return (int(match[1]), int(length)) if re.fullmatch(rb"[0-9]{1,8}", length) else None
+
+
+class _Incoming(io.RawIOBase):
+    """What a connection receives, with what it has received already before it."""
+
+    def __init__(self, connection: Connection, arrived: bytes) -> None:
+        self._connection = connection
+        self._arrived = arrived
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """Be the part of a socket that ``HTTPResponse`` asks for."""
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        space = memoryview(buffer)
+        arrived = self._arrived or self._connection.receive(len(space))
+        taken = arrived[: len(space)]
+        self._arrived = arrived[len(taken) :]
+        space[: len(taken)] = taken
+        return len(taken)
+
+
+class _Response(HTTPResponse):
+    """An answer, past those that announce it: ``http.client`` itself skips 100 only."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            line: tuple[str, int, str] = cast("Any", super())._read_status()
+            if line[1] not in INTERIM:
+                return line
+            parse_headers(self.fp)

@@ -1,0 +1,141 @@
+"""The lifespan of an ASGI app: its startup and its shutdown around a block."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from .loops import BackgroundTask, new_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .asgi import AsgiApp
+    from .portal import Portal
+
+
+class Lifespan:
+    """Runs an app's startup at the beginning of a block, and its shutdown at the end.
+
+    With ``async with`` it runs in the loop that runs there; with ``with``, in the portal's.
+    Meanwhile the app's requests get its ``state``. An app that knows no lifespan (it raises on the
+    scope, or returns) is left alone.
+
+    Args:
+        app: The ASGI app.
+        portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
+        check: Called before the block is entered, with the mode that it is written for, how it is
+            written, and how it would be in the other mode; it may refuse.
+
+    Raises:
+        BaseException: What left the app in its startup or shutdown, with its traceback.
+        RuntimeError: The app said that its startup or shutdown failed, or it breaks the protocol,
+            or its lifespan runs already.
+    """
+
+    def __init__(
+        self,
+        app: AsgiApp,
+        *,
+        portal: Portal,
+        check: Callable[[Literal["sync", "async"], str, str], None] | None = None,
+    ) -> None:
+        self._app = app
+        self._portal = portal
+        self._check = check
+
+    def __enter__(self) -> Self:
+        if self._check is not None:
+            self._check("sync", "with", "async with")
+        self._portal.run(self._start())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._portal.run(self._stop())
+
+    async def __aenter__(self) -> Self:
+        if self._check is not None:
+            self._check("async", "async with", "with")
+        await self._start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stop()
+
+    async def _start(self) -> None:
+        states, key = self._portal.app_states, id(self._app)
+        if key in states:
+            raise RuntimeError("the app's lifespan runs already: leave the first `with` block")
+        self._state: dict[str, Any] = {}
+        states[key] = self._state
+        self._received = 0
+        self._failure: str | None = None
+        self._error: Exception | None = None
+        self._started, self._leaving, self._finished = new_event(), new_event(), new_event()
+        self._task = BackgroundTask(self._run)
+        try:
+            await self._task.start()
+            await self._started.wait()
+            if self._failure is not None:
+                await self._finished.wait()
+            if self._finished.is_set():
+                await self._task.stop()
+            if self._received == 0:
+                self._error = None  # it raised on the scope: no lifespan, and no failure
+            self._raise_failure("startup")
+        except BaseException:
+            del states[key]
+            await self._task.stop()
+            raise
+
+    async def _stop(self) -> None:
+        del self._portal.app_states[id(self._app)]
+        try:
+            self._leaving.set()
+            await self._finished.wait()
+        finally:
+            await self._task.stop()
+        self._raise_failure("shutdown")
+
+    def _raise_failure(self, phase: str) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        if self._failure is not None:
+            raise RuntimeError(f"the ASGI app's {phase} failed: {self._failure}")
+
+    # What the app sees
+
+    async def _run(self) -> None:
+        scope = {
+            "type": "lifespan",
+            "asgi": {"version": "3.0", "spec_version": "2.0"},
+            "state": self._state,
+        }
+        try:
+            await self._app(scope, self._receive, self._send)
+        except Exception as error:  # raised by whoever waits for this
+            self._error = error
+        finally:
+            self._started.set()
+            self._finished.set()
+
+    async def _receive(self) -> dict[str, str]:
+        self._received += 1
+        if self._received == 1:
+            return {"type": "lifespan.startup"}
+        if self._failure is None and self._received == 2:
+            await self._leaving.wait()
+            return {"type": "lifespan.shutdown"}
+        # There is no third message. An app that asks for it in a loop is ended while it waits.
+        self._finished.set()
+        while True:
+            await new_event().wait()
+
+    async def _send(self, message: Mapping[str, Any]) -> None:
+        kind = message["type"]
+        phase = "shutdown" if self._leaving.is_set() else "startup"
+        if kind == f"lifespan.{phase}.failed":
+            self._failure = message.get("message", "") or "it gave no reason"
+        elif kind != f"lifespan.{phase}.complete":
+            raise RuntimeError(f"the ASGI app sent {kind!r} where 'lifespan.{phase}...' belongs")
+        self._started.set()

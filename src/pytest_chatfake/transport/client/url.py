@@ -1,0 +1,68 @@
+"""A webhook's URL, taken apart."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+
+class Address(NamedTuple):
+    """Where to connect, and what to ask for.
+
+    Attributes:
+        host: The name or the IP address to connect to.
+        port: The TCP port.
+        tls: Whether the scheme is ``https``.
+        authority: The value of ``Host``.
+        target: Path and query, as the request line has them.
+    """
+
+    host: str
+    port: int
+    tls: bool
+    authority: str
+    target: str
+
+
+def parse_url(url: str) -> Address:
+    """Take a webhook's URL apart.
+
+    Raises:
+        TypeError: The URL is not a ``str``.
+        ValueError: Nothing could be posted to it; the message says what to write.
+    """
+    if not isinstance(url, str):
+        raise TypeError(f"a webhook's URL is a str such as 'http://127.0.0.1:8000/', not {url!r}")
+    if re.search(r"[\x00-\x20\x7f]", url):
+        raise ValueError(f"the URL {url!r} has a space or a control character: quote it, as in %20")
+    if not url.isascii():
+        plain = quote(url, safe="/:?#[]@!$&'()*+,;=%")
+        raise ValueError(f"the URL {url!r} has letters outside ASCII: write {plain!r}")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"the URL {url!r} can't be read: {error}") from None
+    host = parts.hostname
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError(f"the URL {url!r} has to be such as 'http://127.0.0.1:8000/hooks/chat'")
+    if "@" in parts.netloc:
+        raise ValueError(
+            f"the URL {url!r} has a user in it: write headers={{'Authorization': ...}} instead"
+        )
+    if "#" in url:
+        raise ValueError(f"the URL {url!r} has a fragment, which is never sent: leave out '#...'")
+    if port == 0:
+        raise ValueError(f"the URL {url!r} has port 0: write the one that the server listens on")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError(f"the URL {url!r} has a host that no server can have") from None
+    tls = parts.scheme == "https"
+    standard = 443 if tls else 80
+    authority = f"[{host}]" if ":" in host else host
+    if port not in (None, standard):
+        authority = f"{authority}:{port}"
+    query = f"?{parts.query}" if parts.query else ""
+    return Address(host, port or standard, tls, authority, (parts.path or "/") + query)
