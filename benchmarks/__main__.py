@@ -57,7 +57,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--cpu-time",
         action="store_true",
-        help="pinned, count the time that the process works, not the wall's: for a busy machine",
+        help="pinned, count the time that processes work, not the wall's: for a busy machine",
     )
     mode = parser.add_mutually_exclusive_group()
     for name, text in (("pinned", "only on one core"), ("free", "only on all cores")):
