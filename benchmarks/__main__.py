@@ -114,8 +114,6 @@ def cell(row: Row, figures: list[float]) -> str:
 
 def goal(row: Row) -> str:
     """Show what the row should reach."""
-    if row.target is None:
-        return "no aim"
     better = "" if row.better is None else f", better {row.better:g}"
     unit = "" if row.unit == "x" else f" {row.unit}"
     return f"{row.bound} {row.target:g}{better}{unit}"
@@ -123,7 +121,7 @@ def goal(row: Row) -> str:
 
 def judge(row: Row, figures: list[float]) -> str:
     """Say whether it does."""
-    if not figures or row.target is None:
+    if not figures:
         return ""
     if row.better is not None and row.reaches(figures, row.better):
         return "met, the better one"

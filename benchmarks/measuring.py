@@ -41,7 +41,7 @@ class Row:
         name: What ``--rows`` calls it.
         title: What is compared with what.
         bound: Whether the figure should be large or small.
-        target: What it should reach; None where it is shown for comparison only.
+        target: What it should reach.
         sample: Takes the number of rounds, gives one figure for each.
         better: What would be better still, if that was asked for.
         unit: ``x`` for a ratio.
@@ -51,7 +51,7 @@ class Row:
     name: str
     title: str
     bound: Literal["at least", "at most"]
-    target: float | None
+    target: float
     sample: Callable[[int], Iterator[float]]
     better: float | None = None
     unit: str = "x"
