@@ -57,7 +57,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--cpu-time",
         action="store_true",
-        help="pinned, count the time that the process works, not the wall's: for a busy machine",
+        help="pinned, count the time that processes work, not the wall's: for a busy machine",
     )
     mode = parser.add_mutually_exclusive_group()
     for name, text in (("pinned", "only on one core"), ("free", "only on all cores")):
@@ -114,8 +114,6 @@ def cell(row: Row, figures: list[float]) -> str:
 
 def goal(row: Row) -> str:
     """Show what the row should reach."""
-    if row.target is None:
-        return "no aim"
     better = "" if row.better is None else f", better {row.better:g}"
     unit = "" if row.unit == "x" else f" {row.unit}"
     return f"{row.bound} {row.target:g}{better}{unit}"
@@ -123,7 +121,7 @@ def goal(row: Row) -> str:
 
 def judge(row: Row, figures: list[float]) -> str:
     """Say whether it does."""
-    if not figures or row.target is None:
+    if not figures:
         return ""
     if row.better is not None and row.reaches(figures, row.better):
         return "met, the better one"

@@ -8,7 +8,7 @@ from datetime import timedelta
 from heapq import heapify, heappop
 from typing import TYPE_CHECKING
 
-from ..measuring import Row, alternate, now
+from ..measuring import Row, now, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +58,7 @@ def drain() -> float:
 
 
 def over_drops(rounds: int) -> Iterator[float]:
-    for ours, theirs in alternate(rounds, advance, drain, slices=1):
-        yield ours / theirs
+    return times(rounds, advance, drain, slices=1)
 
 
 ROWS = (

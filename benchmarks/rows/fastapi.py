@@ -162,7 +162,7 @@ ROWS = (
         "fastapi-chains",
         "the same, and the verbs that cause them: whole chains / the same minimal calls",
         "at least",
-        None,
+        0.65,
         chains_over_minimal,
         needs=("fastapi",),
     ),

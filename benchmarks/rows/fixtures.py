@@ -100,11 +100,10 @@ def imports(rounds: int) -> Iterator[float]:
         file = Path(folder, "test_nothing.py")
         file.write_text("def test_nothing():\n    pass\n")
         command = [sys.executable, "-X", "importtime", "-c", RUN, "-p", "no:cacheprovider"]
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         for number in range(rounds + 1):
             run = subprocess.run(
                 [*command, "--rootdir", folder, str(file)],
-                env=environment,
+                env=writing_bytecode(),
                 cwd=folder,
                 capture_output=True,
                 text=True,
@@ -113,6 +112,11 @@ def imports(rounds: int) -> Iterator[float]:
             )
             if number:  # the first run writes bytecode
                 yield own_microseconds(run.stderr) / 1_000
+
+
+def writing_bytecode() -> dict[str, str]:
+    """Return an environment in which modules are compiled once, as where a package is installed."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 
 
 def own_microseconds(importtime: str) -> int:
