@@ -69,7 +69,7 @@ def test_a_fault_without_sense_is_refused(call: Any, error: Any, words: str) -> 
         with pytest.raises(error, match=words):
             call(fake.webhooks)
 
-        assert [] == list(fake._engine.outbox.faults)
+        assert [] == list(fake._engine.outbox.faults.active)
 
 
 def test_a_message_or_an_endpoint_of_another_fake_is_refused() -> None:

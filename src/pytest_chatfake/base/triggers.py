@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
 
 from .arguments import check_int
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from .calling_line import Line
+from .calling_line import Line
 
 
 class Trigger(ABC):

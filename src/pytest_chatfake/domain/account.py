@@ -9,25 +9,20 @@ Moments are nanoseconds since the epoch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Final, Literal, NamedTuple, cast
 
 from ..base.errors import ClosedError, IllegalTransition
 from .conversations import ConversationRecord, Conversations
-from .facts import Fact
+from .facts import Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
-from .ids import Lookup
+from .ids import Ids, Lookup
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, next_state
 from .money import EXACT, ZERO
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from decimal import Decimal
-
-    from .facts import Happening, Verb
-    from .ids import Ids
-    from .schedule import Schedule
+from .schedule import Schedule
 
 
 class Rules(NamedTuple):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from .ids import Lookup
-
-if TYPE_CHECKING:
-    from .ids import Ids
+from .ids import Ids, Lookup
 
 #: ``pending`` until the first delivery, ``open`` during the session, ``expired`` after it.
 ConversationState: TypeAlias = Literal["pending", "open", "expired"]

@@ -6,15 +6,13 @@ feeds the ledger, the webhook and the journal, so they cannot disagree.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from .conversations import ConversationRecord
-    from .failures import Failure
-    from .ledger import LedgerEntry
-    from .messages import MessageState
+from .conversations import ConversationRecord
+from .failures import Failure
+from .ledger import LedgerEntry
+from .messages import MessageState
 
 #: The four statuses of §3, each with its event, and the drop, which has none (§3 rule 6).
 Happening: TypeAlias = Literal["sent", "delivered", "read", "failed", "dropped"]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Final, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 #: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
 #: given; the text of ``131026`` is ours (assumed).

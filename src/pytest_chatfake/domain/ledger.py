@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.views import View
 from .instants import instant
 from .money import EXACT, ZERO
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from decimal import Decimal
-    from typing import TypeAlias
-
 
 Kind: TypeAlias = Literal["opening", "top_up", "adjustment", "hold", "release", "charge"]
 

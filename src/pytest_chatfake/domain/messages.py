@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final, Literal, TypeAlias
 
 from ..base.errors import IllegalTransition
+from .conversations import ConversationRecord
+from .failures import Failure
+from .ids import Ids
 from .money import ZERO
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from decimal import Decimal
-
-    from .conversations import ConversationRecord
-    from .failures import Failure
-    from .ids import Ids
 
 #: Where a message stands. Four of them are statuses of §3; ``submitted`` is what comes before the
 #: first one, and ``dropped`` is a message that stays ``sent`` for good (§3 rules 5 and 6).

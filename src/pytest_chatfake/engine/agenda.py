@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..base.errors import ClockError
 from ..domain.instants import nanoseconds, stamp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from ..domain.schedule import Due, Schedule
-    from .process_time import ProcessTime
+from ..domain.schedule import Due, Schedule
+from .process_time import ProcessTime
 
 #: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))

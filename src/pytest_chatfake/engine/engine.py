@@ -25,10 +25,12 @@ where somebody else moved time, at the next use of the fake, in due order.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ChatFakeError, ClockError, ClosedError
@@ -36,25 +38,19 @@ from ..domain.account import Account
 from ..domain.facts import Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
+from ..domain.messages import MessageState
 from ..domain.money import EXACT
-from ..domain.schedule import Schedule
+from ..domain.schedule import Due, Schedule
 from ..transport.client.loop_bridge import LoopBridge, bridge_to_running_loop
 from ..transport.client.loops import running_framework
+from ..webhooks.dispatch import Dispatch
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from decimal import Decimal
-
-    from ..domain.messages import MessageState
-    from ..domain.schedule import Due
-    from ..webhooks.dispatch import Dispatch
-    from .settings import Settings
+from .settings import Settings
 
 #: The engines of the fakes that answer a request in the running code: their webhooks must wait.
 _answering: ContextVar[tuple[Engine, ...]] = ContextVar("pytest_chatfake_answering", default=())

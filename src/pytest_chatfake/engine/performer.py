@@ -22,16 +22,13 @@ so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator
+from typing import Any
 
 from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from ..webhooks.outbox import Outbox
-    from .plan import Plan, Step
+from ..webhooks.outbox import Outbox
+from .plan import Plan, Step
 
 
 class Performer:

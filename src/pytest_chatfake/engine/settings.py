@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from decimal import Decimal
+from typing import Literal, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from ..domain.account import Rules
-    from ..wire.naming import Naming
+from ..domain.account import Rules
+from ..wire.naming import Naming
 
 #: Who waits for attempts: the verb, or the ``await`` in front of it.
 Mode: TypeAlias = Literal["sync", "async"]

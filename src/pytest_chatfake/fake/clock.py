@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from datetime import datetime, timedelta
+from typing import Any
 
 from ..base.errors import ClockError
 from ..domain.instants import aware, duration, instant, nanoseconds
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from ..engine.engine import Engine
-    from ..engine.performer import PendingPlan
+from ..engine.engine import Engine
+from ..engine.performer import PendingPlan
 
 
 class Clock:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from ..base.arguments import check_str
 from ..domain.account import Rules
@@ -18,9 +18,7 @@ from ..engine.settings import Mode, Settings
 from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
 from ..wire.naming import Naming
-
-if TYPE_CHECKING:
-    from .messages import Message
+from .messages import Message
 
 #: What a message costs: an amount, or a function of the message.
 Price = Money | Callable[["Message"], Money]

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from ..base.arguments import check_str
 from ..transport.client.headers import complete_headers
-from ..transport.client.targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from ..transport.client.portal import Portal
-    from ..transport.client.targets import Target
+from ..transport.client.portal import Portal
+from ..transport.client.targets import AsgiTarget, HandlerTarget, Target, UrlTarget, WsgiTarget
 
 
 def target_of(

@@ -5,26 +5,20 @@ In sync mode each settles first: what is due runs, and what is queued is attempt
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from ..base.arguments import check_int, check_str
-from ..domain.messages import STATUSES
-from ..domain.money import EXACT, signed
+from ..domain.messages import STATUSES, MessageState
+from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
+from ..engine.engine import Engine
+from ..http_api.account import AccountApi
 from ..report import failures
+from ..report.failures import Figure
 from ..report.stories import message_story
-from .messages import state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from ..domain.messages import MessageState
-    from ..domain.money import Money
-    from ..engine.engine import Engine
-    from ..http_api.account import AccountApi
-    from ..report.failures import Figure
-    from .messages import Message
+from .messages import Message, state_of
 
 
 class Asked(Protocol):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..base.views import View
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
 from ..domain.ledger import Balance, LedgerEntry
+from ..domain.money import Money
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
@@ -19,23 +22,19 @@ from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
+from ..webhooks.events import Event
 from . import expectations
 from .clock import Clock
-from .config import ChatFakeConfig
+from .config import ChatFakeConfig, Price
 from .messages import Conversation, Message, Submission
+from .recipients import Recipient
 from .sending import Drafting
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from types import TracebackType
     from wsgiref.types import WSGIApplication
 
-    from ..domain.money import Money
     from ..transport.server.listener import Listener
-    from ..webhooks.events import Event
-    from .config import Price
-    from .recipients import Recipient
 
 _V = TypeVar("_V", bound="Callable[..., Any]")
 

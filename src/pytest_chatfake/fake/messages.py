@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Generator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Self
 
 from ..base.arguments import check_int, check_str
 from ..base.errors import NotAwaited
+from ..domain.account import Draft
+from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError
 from ..domain.instants import instant
-from ..domain.money import amount
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from datetime import datetime
-    from decimal import Decimal
-
-    from ..domain.account import Draft
-    from ..domain.conversations import ConversationRecord, ConversationState
-    from ..domain.messages import MessageState
-    from ..domain.money import Money
-    from ..engine.engine import Engine
-    from ..webhooks.events import Event
+from ..domain.messages import MessageState
+from ..domain.money import Money, amount
+from ..engine.engine import Engine
+from ..webhooks.events import Event
 
 
 class Conversation:

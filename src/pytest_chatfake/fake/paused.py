@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from types import TracebackType
-
-    from ..engine.engine import Engine
-    from ..engine.performer import PendingPlan
-    from ..webhooks.dispatch import Dispatch
-    from ..webhooks.events import Event
+from ..engine.engine import Engine
+from ..engine.performer import PendingPlan
+from ..webhooks.dispatch import Dispatch
+from ..webhooks.events import Event
 
 _ORDERS = ("emitted", "reversed", "shuffled")
 

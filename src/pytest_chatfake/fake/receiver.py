@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from ..base.arguments import check_int
-from .messages import state_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..engine.engine import Engine
-    from ..webhooks.endpoints import Endpoint, WebhookRequest
-    from ..webhooks.events import Event
-    from .messages import Message
+from ..engine.engine import Engine
+from ..webhooks.endpoints import Endpoint, WebhookRequest
+from ..webhooks.events import Event
+from .messages import Message, state_of
 
 
 class Receiver:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 from ..base.arguments import check_str
 from ..domain.account import Draft
+from ..domain.conversations import ConversationRecord
 from ..domain.messages import MessageState
 from ..domain.money import amount as exact
+from ..engine.engine import Engine
 from ..wire.exact_json import members
+from .config import ChatFakeConfig, Price
 from .messages import Conversation, Message
 from .recipients import Recipient
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from ..domain.conversations import ConversationRecord
-    from ..engine.engine import Engine
-    from .config import ChatFakeConfig, Price
 
 #: The person that messages without ``to=`` go to.
 _DEFAULT_ADDRESS = "+15550100"

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, TypedDict, Unpack
 
 from ..base.arguments import check_names, check_str
 from ..base.calling_line import calling_line
 from ..domain.facts import Verb
 from ..domain.instants import planned
+from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.lifespan import Lifespan
+from ..transport.client.portal import Portal
+from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
-from ..webhooks.faults import Fault
+from ..webhooks.faults import Fault, FaultKind
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits
+from .config import ChatFakeConfig
 from .connecting import event_types, headers_of, target_of
-from .messages import state_of
+from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import timedelta
-    from typing import Unpack
-
-    from ..engine.engine import Engine
-    from ..transport.client.portal import Portal
-    from ..webhooks.attempts import Attempt
-    from ..webhooks.faults import FaultKind
-    from .config import ChatFakeConfig
-    from .messages import Message
 
 
 class Where(TypedDict, total=False):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from decimal import Decimal
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,19 +18,12 @@ from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
 from ..transport.server.replies import Reply, error_reply, server_error
 from ..wire.bodies import balance_body
-from .faults import ApiFault, rate_limited
+from .faults import ApiFault, ApiFaultKind, Damage, rate_limited
 from .request_log import ApiRequest, tail
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
-    from datetime import timedelta
-    from decimal import Decimal
-
     from werkzeug import Request, Response
-
-    from .faults import ApiFaultKind, Damage
 
 #: The longest real wait that a declared delay may ask for, in seconds.
 _MAX_DELAY = 60
@@ -122,8 +119,8 @@ class AccountApi:
 
     def _damaged(self, reply: Reply, now: int) -> Reply:
         delay = 0.0
-        due = [fault for fault in self._faults.active if fault._should_fire()]  # each counts every query
-        for fault in due:
+        # Each counts every query, also where another one answers.
+        for fault in [one for one in self._faults.active if one._should_fire()]:
             damaged = fault._damage(reply, now)
             if damaged is None:
                 fault.remove()

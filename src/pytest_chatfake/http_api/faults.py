@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
+from ..base.calling_line import Line
 from ..base.triggers import Trigger
 from ..domain.instants import SECOND
 from ..transport.server.replies import Reply, error_reply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..base.calling_line import Line
 
 ApiFaultKind: TypeAlias = Literal["fail", "delay", "disconnect", "truncate", "rate_limit"]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
 from ..domain.instants import instant
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 
 class ApiRequest(NamedTuple):

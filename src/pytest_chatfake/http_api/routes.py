@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
 from ..wire.exact_json import encode
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 #: Takes werkzeug's request (and the variables of the path), returns what to answer.
 View: TypeAlias = "Callable[..., Response | dict[str, Any] | tuple[dict[str, Any], int]]"

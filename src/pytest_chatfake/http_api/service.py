@@ -7,20 +7,20 @@ called from many threads; each fake's state is read under that fake's lock.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from werkzeug import Request, Response
 
 from ..transport.server.replies import Reply, error_reply, is_bodiless, status_line
+from .account import AccountApi
 from .request_log import tail
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     from ..transport.server.listener import Listener
-    from .account import AccountApi
 
 _INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")

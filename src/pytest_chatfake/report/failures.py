@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Literal, TypeAlias
 
+from ..domain.ledger import LedgerEntry
+from ..domain.messages import MessageState
+from ..engine.engine import Engine
+from ..http_api.request_log import ApiRequest
 from ..wire.exact_json import number
 from .tables import events_table, ledger_table, table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from decimal import Decimal
-
-    from ..domain.ledger import LedgerEntry
-    from ..domain.messages import MessageState
-    from ..engine.engine import Engine
-    from ..http_api.request_log import ApiRequest
 
 #: What can be expected of the account; what is held and charged, of one message, too.
 Figure: TypeAlias = Literal["available", "held", "charged"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import NamedTuple
 
 from ..domain.instants import stamp
+from ..domain.messages import MessageState
+from ..engine.engine import Engine
 from ..wire.exact_json import number
 from .tables import table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from decimal import Decimal
-
-    from ..domain.messages import MessageState
-    from ..engine.engine import Engine
 
 
 class _Row(NamedTuple):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from ..domain.instants import stamp
+from ..domain.ledger import LedgerEntry
+from ..webhooks.events import Event
 from ..wire.exact_json import number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from ..domain.ledger import LedgerEntry
-    from ..webhooks.events import Event
 
 #: How many rows a failure shows before it cuts the middle out.
 _MAX_ROWS = 30

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
+from ..base.calling_line import Line
 from ..base.errors import NotAwaited, WebhookWarning
 from ..base.tracebacks import from_outside
+from ..base.triggers import Trigger
 from ..domain.messages import STATUSES
+from ..engine.engine import Engine
+from ..http_api.account import AccountApi
+from ..webhooks.attempts import Attempt
+from ..webhooks.events import Event
+from ..webhooks.outbox import Outbox
 from .stories import fake_story
 from .tables import table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..base.calling_line import Line
-    from ..base.triggers import Trigger
-    from ..engine.engine import Engine
-    from ..http_api.account import AccountApi
-    from ..webhooks.attempts import Attempt
-    from ..webhooks.events import Event
-    from ..webhooks.outbox import Outbox
 
 #: How many lines one warning shows.
 _MAX_LINES = 10

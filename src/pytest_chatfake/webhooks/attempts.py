@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
 
 from ..domain.instants import instant
-from .events import Event
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-
-    from ..transport.client.answers import Answer
-    from .endpoints import Endpoint
-    from .events import EventLog
+from ..transport.client.answers import Answer
+from .endpoints import Endpoint
+from .events import Event, EventLog
 
 
 class Result(NamedTuple):
@@ -71,11 +67,14 @@ class AttemptLog:
         fault: str | None,
         answer: Answer,
         moment: int,
-    ) -> int:
+    ) -> int | None:
         """Add an attempt at an event, and return its place; see :class:`Result` for the rest.
 
         The fake's lock is held: whoever emits may record a loss while another thread attempts.
+        An event of before a reset is left out.
         """
+        if event._log is not self.events:
+            return None
         result = self._last.get(endpoint)
         found = (endpoint, number, fault, answer)
         # An app's errors are never compared.
@@ -89,7 +88,12 @@ class AttemptLog:
     def failed(self, start: int) -> list[int]:
         """Return the places of those that failed, from ``start`` on."""
         results = self._results
-        return [place for place in range(start, len(self)) if not results[place].answer.ok]
+        return [place for place in range(start, len(self)) if not is_success(results[place].answer)]
+
+
+def is_success(answer: Answer) -> bool:
+    """Return whether the endpoint took the event: it answered with a status from 200 to 299."""
+    return answer.status is not None and 200 <= answer.status <= 299
 
 
 class Attempt:
@@ -167,7 +171,7 @@ class Attempt:
     @property
     def ok(self) -> bool:
         """Whether the endpoint took the event: it answered with a status from 200 to 299."""
-        return self._result.answer.ok
+        return is_success(self._result.answer)
 
     @property
     def outcome(self) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .endpoints import Endpoint, Signer
-    from .events import Event
+from .endpoints import Endpoint, Signer
+from .events import Event
 
 
 class Overrides(NamedTuple):

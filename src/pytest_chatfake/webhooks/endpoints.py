@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ..domain.instants import planned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..transport.client.targets import Target
-    from .events import Event
+from ..transport.client.targets import Target
+from .events import Event
 
 
 class Endpoint:

@@ -9,17 +9,14 @@ from __future__ import annotations
 import json
 from array import array
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..base.calling_line import Line
+from ..domain.ids import Ids
 from ..domain.instants import instant
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import datetime
-
-    from ..base.calling_line import Line
-    from ..domain.ids import Ids
 
 
 class EventLog:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, TypeAlias
 
+from ..base.calling_line import Line
 from ..base.triggers import Trigger
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from ..base.calling_line import Line
-    from ..domain.messages import MessageState
-    from .dispatch import Dispatch
-    from .endpoints import Endpoint, Signer
-    from .events import Event
+from ..domain.messages import MessageState
+from .dispatch import Dispatch
+from .endpoints import Endpoint, Signer
+from .events import Event
 
 FaultKind: TypeAlias = Literal["duplicate", "drop", "delay", "tamper", "sign"]
 

@@ -29,32 +29,27 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
+from ..base.calling_line import Line
 from ..base.errors import UndeliveredWebhooks
 from ..base.triggers import Triggers
+from ..domain.facts import Fact
+from ..domain.ids import Ids
 from ..domain.instants import MILLISECOND, SECOND
+from ..domain.schedule import Schedule
 from ..transport.client.answers import Answer
-from .attempts import AttemptLog
+from ..wire.bodies import EventWriter
+from .attempts import AttemptLog, is_success
 from .dispatch import Dispatch
-from .endpoints import Endpoints, WebhookRequest
-from .events import EventLog
+from .endpoints import Endpoint, Endpoints, WebhookRequest
+from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .signing import sign
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
-
-    from ..base.calling_line import Line
-    from ..domain.facts import Fact
-    from ..domain.ids import Ids
-    from ..domain.schedule import Schedule
-    from ..wire.bodies import EventWriter
-    from .endpoints import Endpoint
-    from .events import Event
-    from .synthetic import Edit
+from .synthetic import Edit
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -181,7 +176,7 @@ class Outbox:
         for part in shaped(dispatch, self.faults.active):
             if part.overrides.dropped:
                 for endpoint in part.endpoints:
-                    self._log(part, endpoint, Answer(None), now)
+                    self.attempts.add(event, endpoint, part.number, "drop", Answer(None), now)
             elif part.overrides.delay:
                 self._schedule.add(now + part.overrides.delay, "attempt", part)
             else:
@@ -334,8 +329,11 @@ class Outbox:
         assert dispatch is not None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
         with self._lock:
-            place = self._log(dispatch, endpoint, answer, self._moment)
-            if answer.ok:
+            fault = dispatch.overrides.fault
+            place = self.attempts.add(
+                dispatch.event, endpoint, dispatch.number, fault, answer, self._moment
+            )
+            if is_success(answer):
                 return
             if dispatch.number <= len(endpoint._retries) and place is not None:
                 retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
@@ -360,16 +358,6 @@ class Outbox:
                 f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
             )
             self._raised = self._raised or outcome
-
-    def _log(
-        self, dispatch: Dispatch, endpoint: Endpoint, answer: Answer, moment: int
-    ) -> int | None:
-        """Record an attempt and return its place; None if a reset has come meanwhile."""
-        event = dispatch.event
-        if event._log is not self.events:
-            return None
-        fault = dispatch.overrides.fault
-        return self.attempts.add(event, endpoint, dispatch.number, fault, answer, moment)
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""

@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from math import isfinite
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .endpoints import Signer, WebhookRequest
+from .endpoints import Signer, WebhookRequest
 
 
 def check_signer(value: object) -> None:

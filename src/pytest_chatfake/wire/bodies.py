@@ -6,18 +6,14 @@ again are those bytes.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from json.encoder import encode_basestring_ascii as quoted
-from typing import TYPE_CHECKING
 
+from ..domain.facts import Fact
+from ..domain.failures import Failure
 from ..domain.instants import stamp
 from .exact_json import encode, number
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from ..domain.facts import Fact
-    from ..domain.failures import Failure
-    from .naming import Naming
+from .naming import Naming
 
 
 def balance_body(value: Decimal, currency: str) -> bytes:

@@ -6,8 +6,8 @@ times faster; the tests hold every kind of event against these models.
 
 from __future__ import annotations
 
-from datetime import datetime  # noqa: TC003 - pydantic reads the annotations
-from decimal import Decimal  # noqa: TC003 - likewise
+from datetime import datetime
+from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Final, Literal, Self
 

@@ -31,8 +31,3 @@ class Answer(NamedTuple):
     status: int | None
     body: bytes = b""
     error: BaseException | None = None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the endpoint took the event: the status is from 200 to 299."""
-        return self.status is not None and 200 <= self.status <= 299
