@@ -176,7 +176,6 @@ def test_a_price_is_written_digit_for_digit(fake: ChatFake, price: Any, text: st
     fake.send_text(price=price).deliver().read()
 
     for event in fake.events:
-        assert f'"totalPrice":{text}' in event.body.decode().replace(": ", ":")
         assert re.search(rf'"totalPrice": ?{re.escape(text)}[,}}]', event.body.decode())
 
 

@@ -55,20 +55,6 @@ def test_a_message_that_is_sent_while_another_is_priced_keeps_its_own_id() -> No
         assert fake.messages[0].conversation == fake.messages[1].conversation
 
 
-def test_a_reset_in_a_receiver_leaves_nothing_of_the_attempt_that_it_is_part_of() -> None:
-    with ChatFake() as fake:
-
-        def receive(_: WebhookRequest) -> int:
-            fake.reset()
-            return 500
-
-        fake.webhooks.connect(handler=receive, retry_after=[10])
-        fake.send_text()
-        fake.clock.advance(minutes=1)
-
-        assert (0, 0) == (len(fake.messages), len(fake.webhooks.attempts))
-
-
 def test_a_failure_that_a_route_states_comes_back_at_the_next_settle() -> None:
     with ChatFake() as fake:
 

@@ -124,11 +124,10 @@ def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
 
 
 def test_a_price_function_may_look_while_other_steps_are_pending() -> None:
-    seen: list[Decimal] = []
+    seen: list[tuple[str, Decimal]] = []
 
     def price(message: Any) -> str:
-        seen.append(fake.balance.held)
-        assert message.id
+        seen.append((message.body, fake.balance.held))
         return "2"
 
     async def story() -> None:
@@ -136,7 +135,7 @@ def test_a_price_function_may_look_while_other_steps_are_pending() -> None:
 
     with ChatFake(mode="async") as fake:
         asyncio.run(story())
-    assert [Decimal(0)] == seen
+    assert [("Hello", Decimal(0))] == seen
 
 
 def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced() -> None:

@@ -6,14 +6,17 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ChatFakeError, ClosedError
+from pytest_chatfake import ChatFakeError, ClosedError
 
 from .listening import statuses
 from .table import frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pytest_chatfake import ChatFake
 
 
 def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint() -> None:
@@ -44,29 +47,28 @@ def test_what_a_receiver_does_after_its_reset_is_recorded() -> None:
         assert ["drop"] == [attempt.fault for attempt in fake.webhooks.attempts]
 
 
-def test_resets_of_another_thread_lose_nothing_and_break_nothing() -> None:
-    over = threading.Event()
-    with ChatFake() as fake:
-        fake.webhooks.receiver()
+@pytest.mark.parametrize("where", ["in the receiver", "in another thread"])
+def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(where: str) -> None:
+    with frozen_fake() as fake:
 
-        def reset() -> None:
-            while not over.wait(0.0005):
+        def receive(_: Any) -> int:
+            if where == "in the receiver":
                 fake.reset()
+            else:
+                thread = threading.Thread(target=fake.reset, daemon=True)
+                thread.start()
+                thread.join(5)
+                assert not thread.is_alive()
+            return 500
 
-        thread = threading.Thread(target=reset, daemon=True)
-        thread.start()
-        for _ in range(500):
-            try:
-                fake.send_text().read()
-            except ClosedError:  # the reset came in between
-                continue
-            assert repr(fake.webhooks.attempts)
-        over.set()
-        thread.join(10)
-        fake.reset()
-        fake.send_text()
-        fake.settle()
+        endpoint = fake.webhooks.connect(handler=receive, retry_after=[10])
+        fake.send_text("before")
 
+        assert None is fake.clock.next_due  # no retry either
+        assert (0, 0) == (len(fake.messages), len(fake.webhooks.attempts))
+        endpoint.disconnect()
+        fake.webhooks.receiver()
+        fake.send_text("after")
         assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
 
 
@@ -93,6 +95,21 @@ def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(what: str)
         with pytest.raises(ClosedError, match="is gone: it was sent before the fake was reset"):
             ABOUT[what](fake, old)
         assert ["old", "sent"] == [old.body, old.status]
+
+
+def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it() -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, Any]:
+            raise LookupError("of before")
+
+        answer = Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        assert 500 == answer.status_code
+        fake.reset()  # raises nothing, and neither does what follows
+
+        fake.settle()
+        assert "sent" == fake.send_text("after").status
 
 
 def test_a_reset_while_a_price_function_is_asked_is_refused() -> None:

@@ -308,7 +308,7 @@ def test_a_retry_that_falls_due_while_the_receiver_moves_time_is_made_after_it()
 
         assert [1, 2, 3] == [one.number for one in fake.webhooks.attempts]
         recorded = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
-        assert [0, 60, 90] == recorded or [0, 10, 40] == recorded
+        assert [0, 10, 40] == recorded  # when it was due
 
 
 def test_with_retries_an_assertion_of_a_handler_is_a_failure_all_the_same() -> None:
