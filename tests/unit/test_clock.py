@@ -213,16 +213,6 @@ def test_what_is_planned_on_the_way_and_due_before_the_target_happens_too() -> N
         ]
 
 
-def test_what_is_due_exactly_at_the_target_has_happened() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-
-        fake.clock.advance(days=30, microseconds=-1)
-        assert not message.dropped
-        fake.clock.advance(microseconds=1)
-        assert message.dropped
-
-
 def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later() -> None:
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda request: 1 / 0 if request.number == 1 else None)

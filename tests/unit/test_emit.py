@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pytest_chatfake import ChatFake, ClosedError, Naming
+from pytest_chatfake import ChatFake, Naming
 from pytest_chatfake.wire.models import event_model
 
 from .listening import bodies, listening, snapshot, statuses, warned
@@ -304,18 +304,3 @@ def test_only_an_event_of_this_fake_comes_again() -> None:
         fake.reset()
         with pytest.raises(ValueError, match="was not emitted by this fake"):
             fake.webhooks.redeliver(own)
-
-
-def test_a_forgery_for_another_fakes_message_or_for_a_closed_fake_is_refused() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        with ChatFake() as other:
-            with pytest.raises(ValueError, match="belongs to another fake"):
-                other.webhooks.emit(message, "sent")
-        with pytest.raises(TypeError, match="a Message is needed"):
-            fake.webhooks.emit(message.id, "sent")  # type: ignore[arg-type]
-
-    with pytest.raises(ClosedError):
-        fake.webhooks.emit(message, "sent")
-    with pytest.raises(ClosedError):
-        fake.webhooks.redeliver(fake.events[0])

@@ -86,13 +86,6 @@ def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset() -> N
         assert ("sent", body, sent) == (sent.status, sent.body, first.event)
 
 
-def test_a_rejected_message_has_no_conversation_and_no_origin_type() -> None:
-    with frozen_fake() as fake:
-        message = fake.submit_text().reject()
-
-        assert (None, None, "failed") == (message.conversation, message.origin_type, message.status)
-
-
 def test_handles_show_themselves_in_a_word() -> None:
     with frozen_fake() as fake:
         submission = fake.submit_text()

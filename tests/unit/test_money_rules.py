@@ -232,10 +232,9 @@ def test_a_price_callable_knows_which_message_it_prices() -> None:
     assert [message.id] == asked
 
 
-@pytest.mark.parametrize("answer", [0.05, "-1", "NaN", None])
-def test_a_price_callable_that_answers_nonsense_changes_nothing(answer: Any) -> None:
-    with frozen_fake(price=lambda message: answer) as fake:
-        with pytest.raises((TypeError, ValueError)):
+def test_a_price_callable_that_answers_nothing_changes_nothing() -> None:
+    with frozen_fake(price=lambda message: None) as fake:  # type: ignore[arg-type,return-value]
+        with pytest.raises(TypeError, match="not NoneType None"):
             fake.send_text()
 
         assert (1, 0, 0) == (len(fake.ledger), len(fake.events), len(fake.conversations))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ClosedError
-
 from .listening import bodies, listening, statuses
 from .table import frozen_fake
+
+if TYPE_CHECKING:
+    from pytest_chatfake import ChatFake
 
 
 def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
@@ -230,14 +231,6 @@ def test_each_mode_has_its_own_block() -> None:
 async def enter(fake: ChatFake) -> None:
     async with fake.webhooks.paused():
         pass
-
-
-def test_after_the_end_there_is_nothing_to_pause() -> None:
-    with frozen_fake() as fake:
-        pass
-
-    with pytest.raises(ClosedError):
-        fake.webhooks.paused()
 
 
 def test_in_async_mode_the_queue_is_released_with_await() -> None:

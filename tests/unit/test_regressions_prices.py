@@ -13,6 +13,9 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
+from .listening import snapshot
+from .table import frozen_fake
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,22 +30,17 @@ CHANGES: dict[str, Callable[[ChatFake], Any]] = {
 
 @pytest.mark.parametrize("verb", CHANGES)
 def test_a_price_function_can_change_nothing(verb: str) -> None:
-    with ChatFake() as fake:
+    with frozen_fake() as fake:
 
         def price(_: Any) -> str:
             CHANGES[verb](fake)
             return "2"
 
-        before = fake.clock.now
+        before = snapshot(fake)
         with pytest.raises(ChatFakeError, match=rf"^{verb[:-2]}\(\) is not possible in a price"):
             fake.send_text(price=price)
 
-        assert ([], [], ["opening"]) == (
-            list(fake.messages),
-            list(fake.conversations),
-            [entry.kind for entry in fake.ledger],
-        )
-        assert fake.clock.now.date() == before.date()
+        assert before == snapshot(fake)
         assert "2" == str(fake.send_text(price="2").deliver().charged)
 
 
@@ -113,14 +111,16 @@ def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
             raise found
         return found
 
-    with ChatFake() as fake:
+    with frozen_fake() as fake:
+        before = snapshot(fake)
         submission = fake.submit_text(price=price)
         with pytest.raises(LookupError, match="no tariff"):
             submission.accept()
-        state = submission._message
-        assert (0, "", "") == (state.number, state.id, state.chat_message_id)
-        assert state.conversation is None
-        assert Decimal(2) == submission.accept().held
+        assert before == snapshot(fake)
+        message = submission.accept()
+
+        assert Decimal(2) == message.held
+        assert message.id.endswith("00000001")  # the first id was not used up
 
 
 def test_a_price_function_may_look_while_other_steps_are_pending() -> None:

@@ -81,6 +81,8 @@ ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
     "drop": lambda fake, old: fake.webhooks.drop(message=old),
     "statuses": lambda fake, old: fake.webhooks.receiver().statuses(old),
     "deliver": lambda fake, old: old.deliver(),
+    "read": lambda fake, old: old.read(),
+    "fail": lambda fake, old: old.fail(),
 }
 
 
@@ -95,6 +97,7 @@ def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(what: str)
         with pytest.raises(ClosedError, match="is gone: it was sent before the fake was reset"):
             ABOUT[what](fake, old)
         assert ["old", "sent"] == [old.body, old.status]
+        assert ["sent"] == [event.status for event in new.events]
 
 
 def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it() -> None:
