@@ -64,6 +64,7 @@ def _ask(
     return way(fake, method, path, headers, **more)
 
 
+by_one_way = partial(_ask, by_werkzeug)
 BOTH_WAYS = pytest.mark.parametrize(
     "ask", [partial(_ask, by_werkzeug), partial(_ask, by_httpx)], ids=["werkzeug", "httpx"]
 )

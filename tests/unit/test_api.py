@@ -16,12 +16,11 @@ from .table import frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-pytestmark = BOTH_WAYS
-
 
 # -- the balance -----------------------------------------------------------------------------------
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize(
     "amount",
     [
@@ -74,12 +73,14 @@ def test_the_balance_knows_of_a_drop_that_is_due(ask: Ask) -> None:
         assert Decimal("100.00") == Decimal(ask(fake).json()["amount"])
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("query", ["?", "?currency=EUR", "?a=1&a=2#x", "?%00"])
 def test_a_query_string_changes_nothing(ask: Ask, query: str) -> None:
     with frozen_fake() as fake:
         assert {"amount": 100, "currency": "USD"} == ask(fake, path=f"/v2/balance{query}").json()
 
 
+@BOTH_WAYS
 def test_head_has_the_headers_of_get_and_no_body(ask: Ask) -> None:
     with frozen_fake() as fake:
         get, head = ask(fake), ask(fake, "HEAD")
@@ -101,6 +102,7 @@ BAD_KEYS = {
 }
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)
 def test_any_other_key_is_401(ask: Ask, key: Any) -> None:
     with frozen_fake() as fake:
@@ -153,6 +155,7 @@ def test_a_rotated_key_is_the_only_one_that_is_taken(ask: Ask) -> None:
 # -- other paths and methods -----------------------------------------------------------------------
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [
@@ -188,6 +191,7 @@ def test_without_a_key_nobody_is_told_what_there_is(ask: Ask, method: str, path:
 # -- the log ---------------------------------------------------------------------------------------
 
 
+@BOTH_WAYS
 def test_the_log_holds_method_path_key_status_and_time(ask: Ask) -> None:
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.route("/x")(lambda _: ({}, 201))

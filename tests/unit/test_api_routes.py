@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -17,14 +17,10 @@ from .asking import BOTH_WAYS, Ask
 from .listening import listening, statuses
 from .table import frozen_fake
 
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-pytestmark = BOTH_WAYS
-
-
 # -- routes ----------------------------------------------------------------------------------------
 
 
+@BOTH_WAYS
 def test_a_route_is_behind_the_key_check_and_gets_the_request(ask: Ask) -> None:
     with frozen_fake() as fake:
 
@@ -46,6 +42,7 @@ def test_a_route_is_behind_the_key_check_and_gets_the_request(ask: Ask) -> None:
         assert "POST" == ask(fake, "GET", "/v2/messages").headers["allow"]
 
 
+@BOTH_WAYS
 def test_a_route_has_variables_and_methods(ask: Ask) -> None:
     with frozen_fake() as fake:
 
@@ -60,6 +57,7 @@ def test_a_route_has_variables_and_methods(ask: Ask) -> None:
         assert 405 == ask(fake, "POST", path).status
 
 
+@BOTH_WAYS
 def test_a_route_may_return_a_response_of_its_own(ask: Ask) -> None:
     with frozen_fake() as fake:
         fake.route("/plain", ["GET"])(
@@ -77,6 +75,7 @@ def test_a_route_belongs_to_its_fake_alone(ask: Ask) -> None:
         assert [200, 404] == [ask(fake, "GET", "/own").status, ask(other, "GET", "/own").status]
 
 
+@BOTH_WAYS
 def test_a_route_can_be_another_method_of_the_balance_path(ask: Ask) -> None:
     with frozen_fake() as fake:
         fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
@@ -137,6 +136,20 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(ask: Ask, use: Any) ->
     # and the end of the block had nothing more to say
 
 
+def test_a_failure_that_a_route_states_comes_back_at_the_next_settle(ask: Ask) -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/v2/messages")
+        def send(_: object) -> dict[str, str]:
+            pytest.fail("the app sent nonsense")
+
+        answer = ask(fake, "POST", "/v2/messages")
+
+        assert 500 == answer.status
+        with pytest.raises(pytest.fail.Exception, match="the app sent nonsense"):
+            fake.settle()
+
+
 def test_what_a_route_sends_is_attempted_by_the_tests_next_step(ask: Ask) -> None:
     with listening() as (fake, receiver):
 
@@ -184,3 +197,68 @@ def test_an_app_may_send_while_it_receives(ask: Ask) -> None:
         fake.send_text("first").deliver()
 
     assert ["first sent", "sent", "answer sent", "first delivered"] == seen
+
+
+def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(ask: Ask) -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/v2/messages")
+        def send(_: object) -> dict[str, str]:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            ask(fake, "POST", "/v2/messages")
+
+
+def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(ask: Ask) -> None:
+    def receiver(_: Any) -> None:
+        raise RuntimeError("the app is wrong")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=receiver)
+
+        @fake.route("/send", webhooks_first=True)
+        def send(_: Any) -> dict[str, Any]:
+            return {"id": fake.send_text().id}
+
+        answer = ask(fake, "POST", "/send")
+
+        assert 200 == answer.status
+        with pytest.raises(RuntimeError, match="the app is wrong"):
+            fake.settle()
+
+
+def test_what_a_route_sent_is_attempted_before_time_moves(ask: Ask) -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, Any]:
+            return {"id": fake.send_text().id}
+
+        fake.clock.advance(1)
+        sent_at = fake.clock.now
+        ask(fake, "POST", "/send")
+        fake.clock.advance(hours=25)
+
+        assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
+        assert ["sent"] == [event.status for event in receiver.events]
+
+
+def test_what_a_route_sent_is_attempted_before_time_moves_in_async_mode(ask: Ask) -> None:
+    async def scenario() -> None:
+        with frozen_fake(mode="async") as fake:
+            fake.webhooks.receiver()
+
+            @fake.route("/send")
+            def send(_: Any) -> dict[str, Any]:
+                return {"id": fake.send_text().id}
+
+            await fake.clock.advance(1)
+            sent_at = fake.clock.now
+            ask(fake, "POST", "/send")
+            await fake.clock.advance(hours=25)
+
+            assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
+
+    asyncio.run(scenario())

@@ -6,6 +6,7 @@ import json
 import time
 from datetime import timedelta
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -147,6 +148,19 @@ def test_a_hex_id_names_the_conversation_that_has_it(fake: ChatFake) -> None:
 
     assert together(first, second)
     assert (Decimal("0.05"), 0) == (first.charged, second.charged)
+
+
+class Thread(str, Enum):  # noqa: UP042 - its text differs from its value
+    """As users wrote enumerations of texts before ``StrEnum``."""
+
+    SALE = "c0ffee"
+
+
+def test_a_conversation_id_may_be_the_member_of_an_enumeration() -> None:
+    with ChatFake() as fake:
+        message = fake.send_text(conversation=Thread.SALE)
+
+        assert "c0ffee" == message.events[0].json()["chatMessage"]["conversation"]["id"]
 
 
 def test_a_conversation_may_be_named_by_itself_and_used_for_another_recipient(

@@ -109,6 +109,16 @@ def test_an_unknown_status_has_exactly_the_fields_of_a_sent_event(state: str) ->
         assert sent["conversation"].keys() == played["conversation"].keys()
 
 
+@pytest.mark.parametrize("status", ['quo"ted', "back\\slash", "line\nbreak", "\ud800", "é"])
+def test_a_forged_status_may_be_any_text(status: str) -> None:
+    with ChatFake() as fake:
+        message = fake.send_text()
+        fake.webhooks.emit(message, status)
+
+        assert status == json.loads(fake.events[-1].body)["chatMessage"]["status"]
+        assert status == fake.events[-1].status
+
+
 def test_a_rejected_message_can_have_any_event_too() -> None:
     with listening() as (fake, receiver):
         message = fake.submit_text().reject()

@@ -256,6 +256,31 @@ def test_a_fault_for_all_endpoints_counts_an_event_once() -> None:
         assert 1 == fault.fired
 
 
+def test_of_an_event_that_one_endpoint_lost_the_other_still_gets_its_duplicate() -> None:
+    with listening() as (fake, first):
+        second = fake.webhooks.receiver()
+        fake.webhooks.drop(endpoint=first.endpoint)
+        fake.webhooks.duplicate(endpoint=second.endpoint)
+        fake.webhooks.delay(60, endpoint=first.endpoint, status="delivered")
+        fake.send_text().deliver()
+
+        assert [[], ["sent", "sent", "delivered"]] == [statuses(first), statuses(second)]
+        fake.clock.advance(60)
+        assert ["delivered"] == statuses(first)
+
+
+def test_two_faults_for_one_endpoint_leave_the_other_alone() -> None:
+    with listening() as (fake, first):
+        second = fake.webhooks.receiver()
+        fake.webhooks.delay(60, endpoint=first.endpoint)
+        fake.webhooks.duplicate(endpoint=first.endpoint)
+        fake.send_text()
+
+        assert [[], ["sent"]] == [statuses(first), statuses(second)]
+        fake.clock.advance(60)
+        assert [["sent", "sent"], ["sent"]] == [statuses(first), statuses(second)]
+
+
 def test_a_retry_is_not_concerned() -> None:
     with listening(retry_after=[1]) as (fake, receiver):
         receiver.respond(500)

@@ -211,47 +211,6 @@ def test_the_final_price_stays_final(fake: ChatFake) -> None:
     assert Decimal("0.06") == fake.balance.charged
 
 
-def test_the_price_callable_is_asked_when_the_message_is_sent() -> None:
-    going_rate = ["0.01"]
-    with frozen_fake(price=lambda message: going_rate[0]) as fake:
-        submission = fake.submit_text()
-        going_rate[0] = "0.02"
-        message = submission.accept()
-        going_rate[0] = "0.03"
-
-        message.deliver()
-
-        assert list(dec("0.02", "0.02")) == prices(message)
-
-
-def test_a_price_callable_knows_which_message_it_prices() -> None:
-    asked = []
-    with frozen_fake(price=lambda message: asked.append(message.id) or "0.05") as fake:
-        message = fake.send_text()
-
-    assert [message.id] == asked
-
-
-def test_a_price_callable_that_answers_nothing_changes_nothing() -> None:
-    with frozen_fake(price=lambda message: None) as fake:  # type: ignore[arg-type,return-value]
-        with pytest.raises(TypeError, match="not NoneType None"):
-            fake.send_text()
-
-        assert (1, 0, 0) == (len(fake.ledger), len(fake.events), len(fake.conversations))
-
-
-def test_a_submission_that_could_not_be_priced_can_still_be_rejected() -> None:
-    with frozen_fake(price=lambda message: "nonsense") as fake:
-        submission = fake.submit_text()
-        with pytest.raises(ValueError):
-            submission.accept()
-
-        message = submission.reject()
-
-        assert ("failed", None) == (message.status, message.conversation)
-        assert "conversation" not in json.loads(fake.events[-1].body)["chatMessage"]
-
-
 def test_a_message_for_nothing_posts_nothing(fake: ChatFake) -> None:
     message = fake.send_text(price="0").deliver()
 

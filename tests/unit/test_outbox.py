@@ -256,6 +256,19 @@ def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line()
         assert ["sent"] == statuses(receiver)
 
 
+def test_a_long_chain_of_replies_that_ends_is_not_endless() -> None:
+    with ChatFake() as fake:
+
+        def reply(_: Any) -> None:
+            if len(fake.messages) < 1_500:
+                fake.send_text("Reply")
+
+        fake.webhooks.connect(handler=reply)
+        fake.send_text("First")
+
+        assert 1_500 == len(fake.webhooks.attempts)
+
+
 def test_many_events_of_one_verb_are_no_chain() -> None:
     with listening() as (fake, receiver):
         fake.send_text().deliver(devices=2_000)

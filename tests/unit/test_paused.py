@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
+from pytest_chatfake import ChatFake, IllegalTransition
+
 from .listening import bodies, listening, statuses
 from .table import frozen_fake
-
-if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake
 
 
 def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
@@ -244,3 +243,16 @@ def test_in_async_mode_the_queue_is_released_with_await() -> None:
             assert ["read", "sent", "delivered"] == receiver.statuses(message)
 
     asyncio.run(asyncio.wait_for(scenario(), 10))
+
+
+def test_webhooks_go_on_after_a_paused_block_that_was_refused() -> None:
+    async def scenario() -> list[str]:
+        with ChatFake(mode="async") as fake:
+            receiver = fake.webhooks.receiver()
+            with pytest.raises(IllegalTransition):
+                async with fake.webhooks.paused():
+                    fake.send_text().fail().read()
+            await fake.send_text()
+            return [event.status for event in receiver.events]
+
+    assert ["sent", "failed", "sent"] == asyncio.run(scenario())

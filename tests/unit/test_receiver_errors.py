@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from flask import Flask
+
+from pytest_chatfake import ChatFake
 
 from .listening import statuses, tried, warned
 from .table import frozen_fake
@@ -149,3 +152,58 @@ def test_an_error_of_an_app_that_the_test_has_met_is_no_news() -> None:
             fake.send_text()
 
     assert [] == warned(scenario)
+
+
+def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs() -> None:
+    async def scenario() -> list[str]:
+        got: list[str] = []
+
+        async def endless(_: Any) -> None:
+            await asyncio.sleep(60)
+
+        with ChatFake(mode="async") as fake:
+            slow = fake.webhooks.connect(handler=endless)
+            fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await fake.send_text()
+            slow.disconnect()
+            await fake.settle()
+        return got
+
+    assert ["sent"] == asyncio.run(scenario())
+
+
+def test_an_outcome_of_pytest_leaves_the_other_endpoints_theirs() -> None:
+    got: list[str] = []
+    with ChatFake() as fake:
+        failing = fake.webhooks.connect(handler=lambda _: pytest.fail("the app is wrong"))
+        fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+        with pytest.raises(pytest.fail.Exception, match="the app is wrong"):
+            fake.send_text()
+        failing.disconnect()
+        fake.settle()
+
+    assert ["sent"] == got
+
+
+def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint() -> None:
+    async def story() -> None:
+        with ChatFake(mode="async") as fake:
+
+            async def bad(scope: Any, receive: Any, send: Any) -> None:
+                raise ValueError("not lost")
+
+            async def slow(scope: Any, receive: Any, send: Any) -> None:
+                await asyncio.sleep(5)
+
+            fake.webhooks.connect(asgi=bad)
+            slow_one = fake.webhooks.connect(asgi=slow)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await fake.send_text()
+            slow_one.disconnect()
+            with pytest.raises(ValueError, match="not lost"):
+                await fake.settle()
+
+    asyncio.run(story())

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFakeError, ClosedError
+from pytest_chatfake import ChatFake, ClosedError
 
 from .listening import statuses
 from .table import frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pytest_chatfake import ChatFake
 
 
 def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint() -> None:
@@ -115,25 +113,13 @@ def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it() -> Non
         assert "sent" == fake.send_text("after").status
 
 
-def test_a_reset_while_a_price_function_is_asked_is_refused() -> None:
-    with frozen_fake() as fake:
-        refusals: list[BaseException] = []
+def test_a_conversation_from_before_a_reset_is_gone() -> None:
+    with ChatFake() as fake:
+        conversation = fake.send_text().deliver().conversation
+        assert conversation is not None
+        fake.reset()
 
-        def reset() -> None:
-            try:
-                fake.reset()
-            except ChatFakeError as error:
-                refusals.append(error)
-
-        def price(_: Any) -> str:
-            thread = threading.Thread(target=reset)
-            thread.start()
-            thread.join(5)
-            return "2"
-
-        fake.send_text(price=price)
-
-        assert ["reset() is not possible while a price function is asked"] == [
-            str(error) for error in refusals
-        ]
-        assert 1 == len(fake.messages) == len(fake.events)
+        with pytest.raises(ClosedError, match=f"conversation {conversation.id} is gone"):
+            fake.send_text(conversation=conversation)
+        assert ([], []) == (list(fake.messages), list(fake.conversations))
+        assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)
