@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .asking import by_one_way
-from .table import frozen_fake
+from .api_clients import call_with_werkzeug
+from .fakes import frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_chatfake import ChatFake
 
-    from .asking import Ask
+    from .api_clients import CallApi
 
 
 @pytest.fixture
@@ -24,6 +24,6 @@ def fake() -> Iterator[ChatFake]:
 
 
 @pytest.fixture
-def ask() -> Ask:
-    """Ask the API without a socket; ``BOTH_WAYS`` asks with another client as well."""
-    return by_one_way
+def call_api() -> CallApi:
+    """Call the API without a socket; ``BOTH_CLIENTS`` does it with a second client as well."""
+    return call_with_werkzeug

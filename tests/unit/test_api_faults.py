@@ -12,8 +12,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
-from .listening import snapshot
-from .table import frozen_fake
+from .fakes import frozen_fake, visible_state
 
 
 def query(fake: ChatFake, key: str | None = None) -> Any:
@@ -262,12 +261,12 @@ def test_a_failed_query_changes_nothing() -> None:
 )
 def test_a_bad_argument_is_refused_and_sets_nothing_up(call: Any, error: Any, words: str) -> None:
     with frozen_fake() as fake:
-        before = snapshot(fake)
+        before = visible_state(fake)
 
         with pytest.raises(error, match=words):
             call(fake.api)
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
         assert [200] == answers(fake, 1)
 
 

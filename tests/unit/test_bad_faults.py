@@ -8,17 +8,7 @@ import pytest
 
 from pytest_chatfake import ChatFake
 
-from .listening import snapshot, warned
-from .table import frozen_fake
-
-KINDS = ["duplicate", "drop", "delay", "tamper", "sign"]
-
-
-def set_up(fake: ChatFake, kind: str, **options: Any) -> Any:
-    """Any fault, with whatever argument it needs."""
-    needed = {"delay": [30], "sign": [lambda request: {"X-Forged": "yes"}]}.get(kind, [])
-    return getattr(fake.webhooks, kind)(*needed, **options)
-
+from .fakes import FAULT_KINDS, frozen_fake, set_up_fault, visible_state, warnings_at_the_end
 
 BAD_OPTIONS: list[tuple[dict[str, Any], Any, str]] = [
     ({"times": 0}, ValueError, "times must be at least 1"),
@@ -41,24 +31,24 @@ def test_a_bad_argument_is_refused_and_sets_nothing_up(
 ) -> None:
     def scenario(fake: ChatFake) -> None:
         fake.send_text()
-        before = snapshot(fake)
+        before = visible_state(fake)
 
         with pytest.raises(error, match=words):
             fake.webhooks.drop(**options)
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
-    assert [] == warned(scenario)  # of a fault that never fired
+    assert [] == warnings_at_the_end(scenario)  # of a fault that never fired
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_every_kind_of_fault_checks_each_of_its_arguments(kind: str) -> None:
     one_of_each = {next(iter(case[0])): case for case in BAD_OPTIONS}
     assert {"times", "start", "status", "message", "endpoint"} == set(one_of_each)
     with frozen_fake() as fake:
         for options, error, words in one_of_each.values():
             with pytest.raises(error, match=words):
-                set_up(fake, kind, **options)
+                set_up_fault(fake, kind, **options)
 
 
 @pytest.mark.parametrize(
@@ -76,12 +66,12 @@ def test_every_kind_of_fault_checks_each_of_its_arguments(kind: str) -> None:
 )
 def test_a_fault_without_sense_is_refused(call: Any, error: Any, words: str) -> None:
     with frozen_fake() as fake:
-        before = snapshot(fake)
+        before = visible_state(fake)
 
         with pytest.raises(error, match=words):
             call(fake.webhooks)
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
 
 def test_an_endpoint_of_another_fake_is_refused() -> None:

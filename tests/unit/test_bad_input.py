@@ -13,8 +13,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ClosedError, PlatformError
 
-from .listening import listening, snapshot
-from .table import frozen_fake
+from .fakes import fake_with_receiver, frozen_fake, visible_state
 
 TOO_LONG = "1" * 29
 
@@ -48,12 +47,12 @@ def test_an_invalid_amount_is_refused_with_what_to_write(
     value: Any, error: Any, words: str
 ) -> None:
     with frozen_fake() as fake:
-        before = snapshot(fake)
+        before = visible_state(fake)
 
         with pytest.raises(error, match=re.escape(words)):
             fake.set_balance(value)
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
 
 # Every place that takes an amount, and how its refusals begin.
@@ -80,14 +79,14 @@ def test_every_place_that_takes_an_amount_refuses_a_float_and_a_negative_one(
 ) -> None:
     with frozen_fake() as fake:
         fake.send_text()
-        before = snapshot(fake)
+        before = visible_state(fake)
 
         with pytest.raises(TypeError, match=f"^{name} must be exact, and the float 0.05 is not"):
             call(fake, 0.05)
         with pytest.raises(ValueError, match=f"^{name} must not be negative, and -1 is: write 1"):
             call(fake, "-1")
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
 
 @pytest.mark.parametrize("name", ["assert_charged", "assert_held", "assert_available"])
@@ -166,14 +165,14 @@ BAD_CALLS = [
     ("call", "error", "words"), BAD_CALLS, ids=[words[:40] for _, _, words in BAD_CALLS]
 )
 def test_a_bad_call(call: Any, error: Any, words: str) -> None:
-    with listening() as (fake, _):
+    with fake_with_receiver() as (fake, _):
         message = fake.send_text()
-        before = snapshot(fake)
+        before = visible_state(fake)
 
         with pytest.raises(error, match=re.escape(words)):
             call(fake, message)
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
 
 @pytest.mark.parametrize("name", ["message", "type", "code", "trace_id", "details"])
@@ -200,15 +199,15 @@ STRANGERS = {
 
 @pytest.mark.parametrize("use", STRANGERS.values(), ids=STRANGERS)
 def test_a_handle_of_another_fake(use: Any) -> None:
-    with listening() as (fake, _), ChatFake() as other:
+    with fake_with_receiver() as (fake, _), ChatFake() as other:
         stranger = other.send_text()
-        before, others = snapshot(fake), snapshot(other)
+        before, others = visible_state(fake), visible_state(other)
 
         with pytest.raises(ValueError, match="belongs to another fake"):
             use(fake, stranger)
 
-        assert before == snapshot(fake)
-        assert others[:5] == snapshot(other)[:5]
+        assert before == visible_state(fake)
+        assert others[:5] == visible_state(other)[:5]
 
 
 def app(*_: Any) -> None:
@@ -244,7 +243,7 @@ CLOSED = {
 
 @pytest.mark.parametrize("use", CLOSED.values(), ids=CLOSED)
 def test_a_fake_that_is_closed(use: Any) -> None:
-    with listening() as (fake, _):
+    with fake_with_receiver() as (fake, _):
         message, submission = fake.send_text(), fake.submit_text()
     entries = len(fake.ledger)
 

@@ -12,7 +12,7 @@ import time_machine
 from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks
 from pytest_chatfake.engine import agenda
 
-from .table import START, frozen_fake
+from .fakes import START, frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

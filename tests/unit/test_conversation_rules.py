@@ -13,7 +13,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, IllegalTransition
 
-from .table import frozen_fake
+from .fakes import frozen_fake
 
 ALICE, BOB = "+4915100001", "+4915100002"
 DAY = timedelta(hours=24)

@@ -13,7 +13,7 @@ from pytest_chatfake import ChatFake, ChatMessageUpdated, Naming, PlatformError
 from pytest_chatfake.domain.schedule import Schedule
 from pytest_chatfake.wire.models import event_model
 
-from .table import START, frozen_fake
+from .fakes import START, frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -11,15 +11,15 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
-from .books import balance, dec, entries
-from .table import frozen_fake
+from .fakes import frozen_fake
+from .money_helpers import balances, decimals, ledger_entries
 
 
 @pytest.mark.parametrize("amount", ["12.50", 3, Decimal("0.001")])
 def test_a_top_up_is_available_at_once(fake: ChatFake, amount: Any) -> None:
     fake.top_up(amount)
 
-    assert [("top_up", Decimal(amount))] == entries(fake)
+    assert [("top_up", Decimal(amount))] == ledger_entries(fake)
     assert 100 + Decimal(amount) == fake.balance.available
     assert (None, None) == (fake.ledger[-1].message_id, fake.ledger[-1].conversation_id)
 
@@ -32,14 +32,14 @@ def test_setting_the_balance_posts_the_difference(
 ) -> None:
     fake.set_balance(target)
 
-    assert [("adjustment", Decimal(difference))] == entries(fake)
+    assert [("adjustment", Decimal(difference))] == ledger_entries(fake)
     assert Decimal(target) == fake.balance.available
 
 
 def test_setting_the_balance_it_has_posts_nothing(fake: ChatFake) -> None:
     fake.set_balance("100.00")
 
-    assert [] == entries(fake)
+    assert [] == ledger_entries(fake)
 
 
 def test_setting_the_balance_sets_what_is_available_and_leaves_holds_alone(fake: ChatFake) -> None:
@@ -47,9 +47,9 @@ def test_setting_the_balance_sets_what_is_available_and_leaves_holds_alone(fake:
 
     fake.set_balance("1")
 
-    assert dec("1", "0.05", "0") == balance(fake)
+    assert decimals("1", "0.05", "0") == balances(fake)
     message.deliver()
-    assert dec("1", "0", "0.05") == balance(fake)
+    assert decimals("1", "0", "0.05") == balances(fake)
 
 
 @pytest.mark.parametrize(("knob", "amount"), [("available", "99.95"), ("total", "100.00")])

@@ -15,7 +15,7 @@ from freezegun import freeze_time
 
 from pytest_chatfake import ChatFake, ClockError
 
-from .table import START, frozen_fake
+from .fakes import START, frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -19,7 +19,7 @@ import pytest
 from pytest_chatfake import ChatFake, Naming
 from pytest_chatfake.wire.models import event_model
 
-from .presence import (
+from .event_fields import (
     CONVERSATION_FIELDS,
     ENVELOPE,
     ERROR_DATA,
@@ -29,7 +29,7 @@ from .presence import (
     SCHEMA,
     Kind,
 )
-from .table import frozen_fake
+from .fakes import frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

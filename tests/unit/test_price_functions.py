@@ -14,8 +14,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
-from .listening import snapshot
-from .table import frozen_fake
+from .fakes import frozen_fake, visible_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,11 +75,11 @@ def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
         return found
 
     with frozen_fake() as fake:
-        before = snapshot(fake)
+        before = visible_state(fake)
         submission = fake.submit_text(price=price)
         with pytest.raises(LookupError, match="no tariff"):
             submission.accept()
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
         message = submission.accept()
 
         assert Decimal(2) == message.held
@@ -106,11 +105,11 @@ def test_a_price_function_can_change_nothing(verb: str) -> None:
             CHANGES[verb](fake)
             return "2"
 
-        before = snapshot(fake)
+        before = visible_state(fake)
         with pytest.raises(ChatFakeError, match=rf"^{verb[:-2]}\(\) is not possible in a price"):
             fake.send_text(price=price)
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
         assert "2" == str(fake.send_text(price="2").deliver().charged)
 
 

@@ -10,8 +10,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ClosedError
 
-from .listening import statuses
-from .table import frozen_fake
+from .fakes import frozen_fake, received_statuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +23,13 @@ def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint() -> None:
         receiver = fake.webhooks.receiver()
         fake.send_text("before")
 
-        assert [[], [], []] == [statuses(receiver), list(fake.messages), [*fake.webhooks.attempts]]
+        assert [[], [], []] == [
+            received_statuses(receiver),
+            list(fake.messages),
+            [*fake.webhooks.attempts],
+        ]
         fake.send_text("after")
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
 
 
 def test_what_a_receiver_does_after_its_reset_is_recorded() -> None:
