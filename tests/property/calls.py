@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .records import Conversation, Label, Message, Person, Refused
+from .model_types import Conversation, Label, Message, Person, Refused
 from .scripts import (
     BAD_CALLS,
     FAILURES,
@@ -139,7 +139,7 @@ class Resolver:
         if not ahead:
             return None
         due, _, self.focus = min(ahead, key=lambda entry: entry[:2])
-        model.met[f"moved to {step.what} {step.offset:+d} us"] += 1
+        model.paths[f"moved to {step.what} {step.offset:+d} us"] += 1
         return Call("move", arguments={"at": due + step.offset}, how=step.how)
 
     def _bad(self, step: Bad) -> Call | None:

@@ -1,11 +1,11 @@
-"""Shows in the terminal how often the random scripts met each path."""
+"""Shows in the terminal how often the random scripts took each path."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .paths import table
+from .required_paths import table
 
 if TYPE_CHECKING:
     import pytest
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     # Properties travel with the reports, so this works under xdist as well.
     for report in terminalreporter.stats.get("passed", []):
-        met = dict(getattr(report, "user_properties", ())).get("chatfake paths")
-        if met is not None:
+        paths = dict(getattr(report, "user_properties", ())).get("chatfake paths")
+        if paths is not None:
             terminalreporter.section(report.head_line or report.nodeid)
-            for line in table(Counter(met)):
+            for line in table(Counter(paths)):
                 terminalreporter.write_line(line)

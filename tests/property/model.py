@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from .records import (
+from .model_types import (
     SOME_TEXT,
     ZERO,
     Conversation,
@@ -37,7 +37,7 @@ class Model:
     conversations: list[Conversation] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     ledger: list[Entry] = field(default_factory=list)
-    met: Counter[str] = field(default_factory=Counter)
+    paths: Counter[str] = field(default_factory=Counter)
     _sent_order: list[Label] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -69,14 +69,14 @@ class Model:
     def top_up(self, amount: Decimal) -> None:
         if amount <= 0:
             raise Refused("ValueError", "a top-up is more than nothing")
-        self.met["top_up"] += 1
+        self.paths["top_up"] += 1
         self.ledger.append(Entry("top_up", amount, self.now))
 
     def set_balance(self, target: Decimal) -> None:
         if target < 0:
             raise Refused("ValueError", "a negative balance cannot be set")
         difference = Fraction(target) - self.available
-        self.met[
+        self.paths[
             "adjustment " + ("none" if not difference else "+" if difference > 0 else "-")
         ] += 1
         if difference:
@@ -106,13 +106,13 @@ class Model:
             waiting, key=lambda m: (self.due(m), self._sent_order.index(m.label))
         ):
             message.dropped = True
-            self.met["sent -drop-> dropped"] += 1
+            self.paths["sent -drop-> dropped"] += 1
             self._release(message, self.due(message))  # no event, no status name (§3 rules 5, 6)
         if len({self.due(m) for m in waiting}) > 1:
-            self.met["several due moments in one move"] += 1
+            self.paths["several due moments in one move"] += 1
         for conversation in self.conversations:
             if conversation.expires is not None and self.now < conversation.expires <= at:
-                self.met["conversation expired"] += 1
+                self.paths["conversation expired"] += 1
         self.now = at
 
     # -- sending -------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Model:
         running = found is not None and found.started is not None
         estimate = ZERO if running else price  # an open session costs nothing more (§1)
         if self.knobs.fail_when_low and 0 < estimate and self.available < Fraction(estimate):
-            self.met["submitted -accept-> failed (balance too low)"] += 1
+            self.paths["submitted -accept-> failed (balance too low)"] += 1
             self._fail_before_sent(message, self.knobs.low_balance_code, SOME_TEXT, None)
             return
         if found is None:
@@ -168,7 +168,7 @@ class Model:
         message.own_price, message.total, message.sent_into_running = price, estimate, running
         self._sent_order.append(message.label)
         found.used = len(self._sent_order)
-        self.met["submitted -accept-> sent"] += 1
+        self.paths["submitted -accept-> sent"] += 1
         if estimate > 0:
             message.held = estimate
             self._post("hold", estimate, self.now, message)
@@ -176,7 +176,7 @@ class Model:
 
     def reject(self, message: Message, code: str, text: Any, platform_error: Any) -> None:
         self._legal(message, "reject", "submitted")
-        self.met["submitted -reject-> failed"] += 1
+        self.paths["submitted -reject-> failed"] += 1
         self._fail_before_sent(message, code, text, platform_error)
 
     def _fail_before_sent(self, message: Message, code: str, text: Any, platform: Any) -> None:
@@ -193,10 +193,10 @@ class Model:
             else:
                 return None
             if message.asked_origin not in {None, conversation.origin}:
-                self.met["refused: origin type of another conversation"] += 1
+                self.paths["refused: origin type of another conversation"] += 1
                 raise Refused("ValueError", "the conversation has another origin type")
             if conversation.over(self.now):
-                self.met["refused: expired conversation"] += 1
+                self.paths["refused: expired conversation"] += 1
                 raise Refused("IllegalTransition", "the conversation has expired")
             return conversation
         origin = message.asked_origin or self.knobs.origin
@@ -206,7 +206,7 @@ class Model:
             if (c.address, c.origin) == (message.person.address, origin) and not c.over(self.now)
         ]
         if len(matching) > 1:
-            self.met["grouping: several to choose from"] += 1
+            self.paths["grouping: several to choose from"] += 1
         return max(matching, key=lambda c: c.used, default=None)  # the one used last (assumed)
 
     def _new_conversation(self, message: Message) -> Conversation:
@@ -215,24 +215,24 @@ class Model:
         label = message.asked_conversation or Label("c", len(known))
         conversation = Conversation(label, message.person.address, origin)
         if any((c.address, c.origin) == (conversation.address, origin) for c in self.conversations):
-            self.met["grouping: a new conversation after an expired one"] += 1
+            self.paths["grouping: a new conversation after an expired one"] += 1
         self.conversations.append(conversation)
         return conversation
 
     def _count_joining(self, found: Conversation, running: bool) -> None:
         earlier = [m for m in self.messages if m.conversation is found]
         if not earlier:
-            self.met["grouping: first message"] += 1
+            self.paths["grouping: first message"] += 1
         elif running:
-            self.met["grouping: into an open conversation"] += 1
+            self.paths["grouping: into an open conversation"] += 1
         elif all(m.status == "failed" for m in earlier):
-            self.met["grouping: into a pending one whose messages all failed"] += 1
+            self.paths["grouping: into a pending one whose messages all failed"] += 1
         elif all(m.state in {"failed", "dropped"} for m in earlier):
-            self.met["grouping: into a pending one whose messages are all gone"] += 1
+            self.paths["grouping: into a pending one whose messages are all gone"] += 1
         else:
-            self.met["grouping: into a pending conversation"] += 1
+            self.paths["grouping: into a pending conversation"] += 1
         if earlier and earlier[-1].person.address != earlier[0].person.address:
-            self.met["grouping: one conversation, two recipients"] += 1
+            self.paths["grouping: one conversation, two recipients"] += 1
 
     # -- what happens on the handset -----------------------------------------------------------
 
@@ -242,11 +242,11 @@ class Model:
         if message.status == "sent":
             message.status, message.delivered = "delivered", self.now
             self._arrive(message, price)
-            self.met["sent -deliver-> delivered"] += 1
+            self.paths["sent -deliver-> delivered"] += 1
             if count > 1:
-                self.met["sent -deliver-> delivered (several devices)"] += 1
+                self.paths["sent -deliver-> delivered (several devices)"] += 1
         else:
-            self.met["delivered -deliver-> delivered (another device)"] += 1
+            self.paths["delivered -deliver-> delivered (another device)"] += 1
         message.devices += count
         for _ in range(count):
             self._emit(message)
@@ -255,12 +255,12 @@ class Model:
         self._legal(message, "read", "sent", "delivered")
         if not message.person.receipts:  # §3 rule 3
             if message.status == "sent":
-                self.met["sent -read-> delivered (no receipts)"] += 1
+                self.paths["sent -read-> delivered (no receipts)"] += 1
                 self.deliver(message, 1, None)
             else:
-                self.met["delivered -read-> delivered (no receipts)"] += 1
+                self.paths["delivered -read-> delivered (no receipts)"] += 1
             return
-        self.met[f"{message.status} -read-> read"] += 1
+        self.paths[f"{message.status} -read-> read"] += 1
         if message.status == "sent":  # at once: no delivered event (§3)
             message.delivered, message.devices = self.now, 1
             self._arrive(message, None)
@@ -269,7 +269,7 @@ class Model:
 
     def fail(self, message: Message, code: str, text: Any, platform_error: Any) -> None:
         self._legal(message, "fail", "sent")
-        self.met["sent -fail-> failed"] += 1
+        self.paths["sent -fail-> failed"] += 1
         message.status, message.error, message.total = "failed", (code, text, platform_error), ZERO
         self._release(message, self.now)
         self._emit(message)
@@ -283,26 +283,26 @@ class Model:
         if conversation.started is not None:
             running = "open" if message.sent_into_running else "pending"
             over = " and now expired" if conversation.over(self.now) else ""
-            self.met[f"no charge: sent while {running}{over}"] += 1
+            self.paths[f"no charge: sent while {running}{over}"] += 1
             return
         conversation.started = self.now
         conversation.expires = self.now + self.knobs.conversation_length
         final = message.own_price if price is None else price
         message.total = final
-        self.met[
+        self.paths[
             "charge " + ("at the estimate" if price in {None, message.own_price} else "other")
         ] += 1
         if final > 0:
             message.charged = final
             self._post("charge", final, self.now, message)
         else:
-            self.met["charge of nothing"] += 1
+            self.paths["charge of nothing"] += 1
 
     # -- entries and events --------------------------------------------------------------------
 
     def _legal(self, message: Message, verb: str, *states: str) -> None:
         if message.state not in states:
-            self.met[f"refused: {message.state}.{verb}"] += 1
+            self.paths[f"refused: {message.state}.{verb}"] += 1
             raise Refused("IllegalTransition", f"{verb} of a message that is {message.state}")
 
     def _release(self, message: Message, at: int) -> None:

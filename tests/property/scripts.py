@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from .records import DAY, SOME_TEXT, Knobs, Person
+from .model_types import DAY, SOME_TEXT, Knobs, Person
 
 START = 1_767_268_800  # 2026-01-01T12:00:00Z, in seconds
 MINUTE = 60_000_000

@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given
 
-from .paths import MUST_MEET, profile
-from .players import Play
+from .model_comparison import ModelComparison
+from .required_paths import REQUIRED_PATHS, profile
 from .scripts import Script, scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_random_scripts_agree_with_the_reference_model_and_meet_every_path(
+def test_random_scripts_agree_with_the_reference_model_and_take_every_path(
     record_property: Callable[[str, object], None],
 ) -> None:
-    met: Counter[str] = Counter()
+    paths: Counter[str] = Counter()
 
     @profile(400)
     @given(scripts())
     def play(script: Script) -> None:
-        met.update(Play(script).run().met)
-        met["scripts"] += 1
+        paths.update(ModelComparison(script).run().paths)
+        paths["scripts"] += 1
 
     play()
 
-    record_property("chatfake paths", dict(met))
-    assert set() == MUST_MEET - met.keys()
+    record_property("chatfake paths", dict(paths))
+    assert set() == REQUIRED_PATHS - paths.keys()

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from pytest_chatfake import ChatFake, ClockError, IllegalTransition
 
 from .calls import Call, Resolver, model_call
-from .hands import Hands
+from .fake_driver import FakeDriver
 from .model import Model
-from .paths import profile
+from .required_paths import profile
 from .scripts import START, Script, scripts
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Run:
             ChatFake(mode=self.mode, **fields) as self.fake,
         ):
             shift = traveller.shift if self.script.by_traveller else None
-            self.hands = Hands(self.fake, rate, shift)
+            self.driver = FakeDriver(self.fake, rate, shift)
             self.fake.webhooks.connect(handler=self.watch)
             yield
 
@@ -122,7 +122,7 @@ class Run:
                 outcome = None
                 for call, number in piece.calls:
                     try:
-                        self.hands.call(call, number, self.conversation(call, ids))
+                        self.driver.call(call, number, self.conversation(call, ids))
                     except REFUSALS as refused:
                         outcome = type(refused).__name__
                         break
@@ -136,7 +136,7 @@ class Run:
     def learn(self, model: Model, ids: dict[str, str]) -> None:
         """Which conversation of the model's has which id; the same in every run of the script."""
         for message in model.messages:
-            handle = self.hands.handles.get(message.label.number)
+            handle = self.driver.handles.get(message.label.number)
             if message.conversation is not None and handle is not None and handle.conversation:
                 ids.setdefault(repr(message.conversation.label), handle.conversation.id)
 
@@ -151,7 +151,7 @@ class Run:
         outcome, last = None, None
         for call, number in piece.calls:
             try:
-                last = self.hands.call(call, number, self.conversation(call, ids))
+                last = self.driver.call(call, number, self.conversation(call, ids))
             except REFUSALS as refused:  # a bad argument is refused on the spot
                 outcome = type(refused).__name__
                 last = None
@@ -167,7 +167,7 @@ class Run:
 def test_sync_and_async_mode_tell_the_same_story(
     record_property: Callable[[str, object], None],
 ) -> None:
-    met: Counter[str] = Counter()
+    paths: Counter[str] = Counter()
 
     with asyncio.Runner() as runner:
 
@@ -182,15 +182,15 @@ def test_sync_and_async_mode_tell_the_same_story(
 
             for part, told in expected.items():
                 assert told == found[part], part
-            met["scripts in both modes"] += 1
-            met["pieces of several calls"] += sum(len(piece.calls) > 1 for piece in cut)
-            met["refused in the middle of a plan"] += sum(
+            paths["scripts in both modes"] += 1
+            paths["pieces of several calls"] += sum(len(piece.calls) > 1 for piece in cut)
+            paths["refused in the middle of a plan"] += sum(
                 piece.refused and len(piece.calls) > 1 for piece in cut
             )
-            met["attempts in which the balance was read"] += len(expected["seen"])
-            met["reactions"] += sum(seen[0] == "reacted" for seen in expected["seen"])
+            paths["attempts in which the balance was read"] += len(expected["seen"])
+            paths["reactions"] += sum(seen[0] == "reacted" for seen in expected["seen"])
 
         play()
 
-    record_property("chatfake paths", dict(met))
-    assert 5 == len(+met)
+    record_property("chatfake paths", dict(paths))
+    assert 5 == len(+paths)

@@ -12,8 +12,8 @@ from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.conversations import ConversationRecord
 from pytest_chatfake.domain.ledger import LedgerEntry
 
-from .paths import profile
-from .players import Divergence, Play
+from .model_comparison import Divergence, ModelComparison
+from .required_paths import profile
 from .scripts import Script, scripts
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ def test_a_fault_put_into_the_code_is_caught(
     @given(scripts())
     def play(script: Script) -> None:
         played.append(script)
-        Play(script).run()
+        ModelComparison(script).run()
 
     with monkeypatch.context() as patch:
         mutate(patch)
         with pytest.raises(Divergence, match=where):
             play()
 
-    Play(played[-1]).run()  # without the fault the same script finds nothing
+    ModelComparison(played[-1]).run()  # without the fault the same script finds nothing

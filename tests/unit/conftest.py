@@ -1,4 +1,4 @@
-"""The fake of tests that need no other: sync, at a fixed moment, with every default."""
+"""A fake with every default, sync and at a fixed moment; and a client of its API."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .table import frozen_fake
+from .api_clients import call_with_werkzeug
+from .fakes import frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_chatfake import ChatFake
 
+    from .api_clients import CallApi
+
 
 @pytest.fixture
 def fake() -> Iterator[ChatFake]:
     with frozen_fake() as fake:
         yield fake
+
+
+@pytest.fixture
+def call_api() -> CallApi:
+    """Call the API without a socket; ``BOTH_CLIENTS`` does it with a second client as well."""
+    return call_with_werkzeug

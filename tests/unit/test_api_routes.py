@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -13,19 +13,14 @@ from werkzeug.exceptions import abort
 
 from pytest_chatfake import ChatFake
 
-from .asking import BOTH_WAYS, Ask
-from .listening import listening, statuses
-from .table import frozen_fake
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-pytestmark = BOTH_WAYS
-
+from .api_clients import BOTH_CLIENTS, CallApi
+from .fakes import fake_with_receiver, frozen_fake, received_statuses
 
 # -- routes ----------------------------------------------------------------------------------------
 
 
-def test_a_route_is_behind_the_key_check_and_gets_the_request(ask: Ask) -> None:
+@BOTH_CLIENTS
+def test_a_route_is_behind_the_key_check_and_gets_the_request(call_api: CallApi) -> None:
     with frozen_fake() as fake:
 
         @fake.route("/v2/messages")
@@ -34,19 +29,20 @@ def test_a_route_is_behind_the_key_check_and_gets_the_request(ask: Ask) -> None:
             return {"id": message.id, "price": message.total_price}, 202
 
         body = json.dumps({"text": "Sale"}).encode()
-        assert 401 == ask(fake, "POST", "/v2/messages", key="wrong", body=body).status
+        assert 401 == call_api(fake, "POST", "/v2/messages", key="wrong", body=body).status
         assert 0 == len(fake.messages)
-        answer = ask(fake, "POST", "/v2/messages", body=body)
+        answer = call_api(fake, "POST", "/v2/messages", body=body)
 
         assert 202 == answer.status
         assert {"id": fake.messages[0].id, "price": Decimal("0.05")} == answer.json()
         assert b'"price":0.05' in answer.body  # exact, as everywhere
         assert "Sale" == fake.messages[0].body
-        assert 405 == ask(fake, "GET", "/v2/messages").status
-        assert "POST" == ask(fake, "GET", "/v2/messages").headers["allow"]
+        assert 405 == call_api(fake, "GET", "/v2/messages").status
+        assert "POST" == call_api(fake, "GET", "/v2/messages").headers["allow"]
 
 
-def test_a_route_has_variables_and_methods(ask: Ask) -> None:
+@BOTH_CLIENTS
+def test_a_route_has_variables_and_methods(call_api: CallApi) -> None:
     with frozen_fake() as fake:
 
         @fake.route("/v2/messages/<id>/parts/<int:number>", methods=["get", "DELETE"])
@@ -54,57 +50,64 @@ def test_a_route_has_variables_and_methods(ask: Ask) -> None:
             return {"method": request.method, "id": id, "number": number}
 
         path = "/v2/messages/a-1/parts/7"
-        assert {"method": "GET", "id": "a-1", "number": 7} == ask(fake, "GET", path).json()
-        assert {"method": "DELETE", "id": "a-1", "number": 7} == ask(fake, "DELETE", path).json()
-        assert 404 == ask(fake, "GET", "/v2/messages/a-1/parts/x").status
-        assert 405 == ask(fake, "POST", path).status
+        assert {"method": "GET", "id": "a-1", "number": 7} == call_api(fake, "GET", path).json()
+        assert {"method": "DELETE", "id": "a-1", "number": 7} == call_api(
+            fake, "DELETE", path
+        ).json()
+        assert 404 == call_api(fake, "GET", "/v2/messages/a-1/parts/x").status
+        assert 405 == call_api(fake, "POST", path).status
 
 
-def test_a_route_may_return_a_response_of_its_own(ask: Ask) -> None:
+@BOTH_CLIENTS
+def test_a_route_may_return_a_response_of_its_own(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         fake.route("/plain", ["GET"])(
             lambda _: Response("né", 299, {"X-Own": "1"}, content_type="text/plain")
         )
-        answer = ask(fake, "GET", "/plain")
+        answer = call_api(fake, "GET", "/plain")
 
         assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
 
 
-def test_a_route_belongs_to_its_fake_alone(ask: Ask) -> None:
+def test_a_route_belongs_to_its_fake_alone(call_api: CallApi) -> None:
     with frozen_fake() as fake, ChatFake() as other:
         fake.route("/own", ["GET"])(lambda _: {"whose": "fake"})
 
-        assert [200, 404] == [ask(fake, "GET", "/own").status, ask(other, "GET", "/own").status]
+        assert [200, 404] == [
+            call_api(fake, "GET", "/own").status,
+            call_api(other, "GET", "/own").status,
+        ]
 
 
-def test_a_route_can_be_another_method_of_the_balance_path(ask: Ask) -> None:
+@BOTH_CLIENTS
+def test_a_route_can_be_another_method_of_the_balance_path(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
 
-        assert {"topped": "up"} == ask(fake, "POST").json()
-        assert 200 == ask(fake).status
-        assert {"GET", "HEAD", "POST"} == set(ask(fake, "PUT").headers["allow"].split(", "))
+        assert {"topped": "up"} == call_api(fake, "POST").json()
+        assert 200 == call_api(fake).status
+        assert {"GET", "HEAD", "POST"} == set(call_api(fake, "PUT").headers["allow"].split(", "))
 
 
 @pytest.mark.parametrize("result", [None, "text", ({}, "200"), ({}, True), ([], 200), [1], 200])
 def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
-    ask: Ask, result: Any
+    call_api: CallApi, result: Any
 ) -> None:
     with frozen_fake() as fake:
         fake.route("/x", ["GET"])(lambda _: result)
 
-        answer = ask(fake, "GET", "/x")
+        answer = call_api(fake, "GET", "/x")
 
         assert (500, "INTERNAL_SERVER_ERROR") == (answer.status, answer.json()["error"]["code"])
         with pytest.raises(TypeError, match="the route /x must return a werkzeug Response, a dict"):
             fake.settle()
 
 
-def test_a_route_may_abort_with_a_status(ask: Ask) -> None:
+def test_a_route_may_abort_with_a_status(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         fake.route("/x", ["GET"])(lambda _: abort(422))
 
-        assert 422 == ask(fake, "GET", "/x").status
+        assert 422 == call_api(fake, "GET", "/x").status
         fake.settle()  # and nothing comes back
 
 
@@ -119,14 +122,14 @@ def test_a_route_may_abort_with_a_status(ask: Ask) -> None:
     ],
     ids=["settle", "verb", "assertion", "clock", "close"],
 )
-def test_an_error_of_a_route_is_a_500_and_comes_back_once(ask: Ask, use: Any) -> None:
+def test_an_error_of_a_route_is_a_500_and_comes_back_once(call_api: CallApi, use: Any) -> None:
     with frozen_fake() as fake:
 
         @fake.route("/x", ["GET"])
         def broken(_: Any) -> dict[str, Any]:
             raise LookupError("no such campaign")
 
-        answer = ask(fake, "GET", "/x")
+        answer = call_api(fake, "GET", "/x")
         assert 500 == answer.status
         assert "a handler raised LookupError" == answer.json()["error"]["message"]
 
@@ -137,20 +140,34 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(ask: Ask, use: Any) ->
     # and the end of the block had nothing more to say
 
 
-def test_what_a_route_sends_is_attempted_by_the_tests_next_step(ask: Ask) -> None:
-    with listening() as (fake, receiver):
+def test_a_failure_that_a_route_states_comes_back_at_the_next_settle(call_api: CallApi) -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/v2/messages")
+        def send(_: object) -> dict[str, str]:
+            pytest.fail("the app sent nonsense")
+
+        answer = call_api(fake, "POST", "/v2/messages")
+
+        assert 500 == answer.status
+        with pytest.raises(pytest.fail.Exception, match="the app sent nonsense"):
+            fake.settle()
+
+
+def test_what_a_route_sends_is_attempted_by_the_tests_next_step(call_api: CallApi) -> None:
+    with fake_with_receiver() as (fake, receiver):
 
         @fake.route("/send")
         def send(_: Any) -> dict[str, Any]:
             return {"id": fake.send_text().deliver().id}
 
-        ask(fake, "POST", "/send")
-        assert [] == statuses(receiver)
+        call_api(fake, "POST", "/send")
+        assert [] == received_statuses(receiver)
         fake.assert_statuses(fake.messages[0], "sent", "delivered")
-        assert ["sent", "delivered"] == statuses(receiver)
+        assert ["sent", "delivered"] == received_statuses(receiver)
 
 
-def test_webhooks_may_win_the_race_against_the_answer(ask: Ask) -> None:
+def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None:
     order: list[str] = []
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda request: order.append(request.event.status))
@@ -159,13 +176,13 @@ def test_webhooks_may_win_the_race_against_the_answer(ask: Ask) -> None:
         def send(_: Any) -> dict[str, Any]:
             return {"id": fake.send_text().id}
 
-        ask(fake, "POST", "/send")
+        call_api(fake, "POST", "/send")
         order.append("answer")
 
     assert ["sent", "answer"] == order
 
 
-def test_an_app_may_send_while_it_receives(ask: Ask) -> None:
+def test_an_app_may_send_while_it_receives(call_api: CallApi) -> None:
     seen: list[str] = []
     with frozen_fake() as fake:
 
@@ -177,10 +194,75 @@ def test_an_app_may_send_while_it_receives(ask: Ask) -> None:
             text = request.json()["chatMessage"]["text"]["body"]
             seen.append(f"{text} {request.event.status}")
             if seen == ["first sent"]:
-                assert 200 == ask(fake, "POST", "/send").status
+                assert 200 == call_api(fake, "POST", "/send").status
                 seen.append("sent")  # its own event comes later: one attempt at a time
 
         fake.webhooks.connect(handler=app)
         fake.send_text("first").deliver()
 
     assert ["first sent", "sent", "answer sent", "first delivered"] == seen
+
+
+def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(call_api: CallApi) -> None:
+    with frozen_fake() as fake:
+
+        @fake.route("/v2/messages")
+        def send(_: object) -> dict[str, str]:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            call_api(fake, "POST", "/v2/messages")
+
+
+def test_what_a_receiver_raises_before_the_answer_comes_back_in_the_test(call_api: CallApi) -> None:
+    def receiver(_: Any) -> None:
+        raise RuntimeError("the app is wrong")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=receiver)
+
+        @fake.route("/send", webhooks_first=True)
+        def send(_: Any) -> dict[str, Any]:
+            return {"id": fake.send_text().id}
+
+        answer = call_api(fake, "POST", "/send")
+
+        assert 200 == answer.status
+        with pytest.raises(RuntimeError, match="the app is wrong"):
+            fake.settle()
+
+
+def test_what_a_route_sent_is_attempted_before_time_moves(call_api: CallApi) -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, Any]:
+            return {"id": fake.send_text().id}
+
+        fake.clock.advance(1)
+        sent_at = fake.clock.now
+        call_api(fake, "POST", "/send")
+        fake.clock.advance(hours=25)
+
+        assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
+        assert ["sent"] == [event.status for event in receiver.events]
+
+
+def test_what_a_route_sent_is_attempted_before_time_moves_in_async_mode(call_api: CallApi) -> None:
+    async def scenario() -> None:
+        with frozen_fake(mode="async") as fake:
+            fake.webhooks.receiver()
+
+            @fake.route("/send")
+            def send(_: Any) -> dict[str, Any]:
+                return {"id": fake.send_text().id}
+
+            await fake.clock.advance(1)
+            sent_at = fake.clock.now
+            call_api(fake, "POST", "/send")
+            await fake.clock.advance(hours=25)
+
+            assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
+
+    asyncio.run(scenario())

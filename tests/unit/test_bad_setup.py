@@ -10,8 +10,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming
 
-from .listening import listening, snapshot
-from .table import frozen_fake
+from .fakes import fake_with_receiver, frozen_fake, visible_state
 
 FIELDS = (
     "api_key, opening_balance, currency, price, origin_type, conversation_type, "
@@ -25,10 +24,12 @@ BAD_FIELDS = [
     ("api_key", "a b", ValueError, "printable ASCII without spaces"),
     ("api_key", "schlüssel", ValueError, "printable ASCII without spaces"),
     ("opening_balance", 1.5, TypeError, "opening_balance must be exact"),
+    ("opening_balance", "-1", ValueError, "opening_balance must not be negative"),
     ("currency", "usd", ValueError, "three-letter code such as 'USD', not 'usd'"),
     ("currency", "US", ValueError, "three-letter code such as 'USD'"),
     ("currency", None, TypeError, "currency must be text"),
     ("price", 0.05, TypeError, "price must be exact"),
+    ("price", "-1", ValueError, "price must not be negative"),
     ("origin_type", "", ValueError, "origin_type must not be empty"),
     ("conversation_type", "", ValueError, "conversation_type must not be empty"),
     ("conversation_type", 1, TypeError, "conversation_type must be text"),
@@ -152,13 +153,13 @@ BAD_CONNECTIONS = [
     ids=[f"{case[3][:30]}" for case in BAD_CONNECTIONS],
 )
 def test_a_bad_connection(args: Any, options: Any, error: Any, words: str) -> None:
-    with listening() as (fake, _):
-        before = snapshot(fake)
+    with fake_with_receiver() as (fake, _):
+        before = visible_state(fake)
 
         with pytest.raises(error, match=re.escape(words)):
             fake.webhooks.connect(*args, **options)
 
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_a_route_decorates_a_function() -> None:
     ],
 )  # fmt: skip
 def test_a_receiver_answers_with_statuses(status: Any, times: Any, error: Any) -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with pytest.raises(error, match=r"status|times"):
             receiver.respond(status, times)
         fake.send_text()

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_chatfake import ChatFake
 
-from .table import frozen_fake
+from .fakes import frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Callable

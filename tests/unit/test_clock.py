@@ -12,7 +12,7 @@ import time_machine
 from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks
 from pytest_chatfake.engine import agenda
 
-from .table import START, frozen_fake
+from .fakes import START, frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -211,16 +211,6 @@ def test_what_is_planned_on_the_way_and_due_before_the_target_happens_too() -> N
         assert [at(days=30), at(days=30, minutes=1)] == [
             entry.at for entry in fake.ledger if entry.kind == "release"
         ]
-
-
-def test_what_is_due_exactly_at_the_target_has_happened() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-
-        fake.clock.advance(days=30, microseconds=-1)
-        assert not message.dropped
-        fake.clock.advance(microseconds=1)
-        assert message.dropped
 
 
 def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later() -> None:

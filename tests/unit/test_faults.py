@@ -8,80 +8,80 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .listening import bodies, listening, statuses, tried, warned
+from .fakes import (
+    FAULT_KINDS,
+    attempt_rows,
+    fake_with_receiver,
+    received_bodies,
+    received_statuses,
+    set_up_fault,
+    warnings_at_the_end,
+)
 
 if TYPE_CHECKING:
     from pytest_chatfake import ChatFake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-KINDS = ["duplicate", "drop", "delay", "tamper", "sign"]
-
-
-def set_up(fake: ChatFake, kind: str, **options: Any) -> Any:
-    """Any fault, with whatever argument it needs."""
-    needed = {"delay": [30], "sign": [lambda request: {"X-Forged": "yes"}]}.get(kind, [])
-    return getattr(fake.webhooks, kind)(*needed, **options)
-
 
 # -- what each does --------------------------------------------------------------------------------
 
 
 def test_a_duplicate_is_the_same_event_twice_byte_for_byte() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fault = fake.webhooks.duplicate()
 
         fake.send_text()
 
         assert 2 == len(receiver.requests)
-        assert 1 == len(set(bodies(receiver)))
+        assert 1 == len(set(received_bodies(receiver)))
         assert 1 == len(fake.events)
-        assert [("sent", 1, None, 200), ("sent", 1, "duplicate", 200)] == tried(fake)
+        assert [("sent", 1, None, 200), ("sent", 1, "duplicate", 200)] == attempt_rows(fake)
         assert 1 == fault.fired
 
 
 def test_a_dropped_event_is_emitted_and_never_attempted() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fault = fake.webhooks.drop()
 
         message = fake.send_text().deliver()
 
-        assert ["delivered"] == statuses(receiver)
+        assert ["delivered"] == received_statuses(receiver)
         assert ["sent", "delivered"] == [event.status for event in message.events]
-        assert [("sent", 1, "drop", None), ("delivered", 1, None, 200)] == tried(fake)
+        assert [("sent", 1, "drop", None), ("delivered", 1, None, 200)] == attempt_rows(fake)
         assert not fake.webhooks.attempts[0].ok
         assert "dropped by a fault" == fake.webhooks.attempts[0].outcome
         assert 1 == fault.fired
 
 
 def test_a_dropped_event_is_not_tried_again() -> None:
-    with listening(retry_after=[1]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         fake.webhooks.drop()
         fake.send_text()
         fake.clock.advance(hours=1)
 
-        assert [] == statuses(receiver)
+        assert [] == received_statuses(receiver)
 
 
 @pytest.mark.parametrize("duration", [30, 30.0, timedelta(seconds=30)])
 def test_a_delayed_event_comes_so_much_later_on_the_fakes_clock(duration: Any) -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.webhooks.delay(duration)
         fake.send_text().deliver()
 
-        assert ["delivered"] == statuses(receiver)
+        assert ["delivered"] == received_statuses(receiver)
         assert NOON + timedelta(seconds=30) == fake.clock.next_due
         fake.clock.advance(seconds=29, microseconds=999_999)
-        assert ["delivered"] == statuses(receiver)
+        assert ["delivered"] == received_statuses(receiver)
         fake.clock.advance(microseconds=1)
-        assert ["delivered", "sent"] == statuses(receiver)
-        assert ("sent", 1, "delay", 200) == tried(fake)[-1]
+        assert ["delivered", "sent"] == received_statuses(receiver)
+        assert ("sent", 1, "delay", 200) == attempt_rows(fake)[-1]
         assert NOON + timedelta(seconds=30) == fake.webhooks.attempts[-1].at
         assert NOON == fake.webhooks.attempts[-1].event.create_time
 
 
 def test_delays_add_up() -> None:
-    with listening() as (fake, _):
+    with fake_with_receiver() as (fake, _):
         fake.webhooks.delay(30)
         fake.webhooks.delay(12)
         fake.send_text()
@@ -90,16 +90,16 @@ def test_delays_add_up() -> None:
 
 
 def test_a_redelivered_event_is_delayed_from_now() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.send_text().deliver()
         fake.clock.advance(hours=1)
         fake.webhooks.delay(30)
 
         fake.webhooks.redeliver(fake.events[0])
 
-        assert ["sent", "delivered"] == statuses(receiver)
+        assert ["sent", "delivered"] == received_statuses(receiver)
         fake.clock.advance(seconds=30)
-        assert ["sent", "delivered", "sent"] == statuses(receiver)
+        assert ["sent", "delivered", "sent"] == received_statuses(receiver)
 
 
 def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
@@ -109,7 +109,7 @@ def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
         signed.append(request.body)
         return {"X-Signed": "yes"}
 
-    with listening(signer=signer) as (fake, receiver):
+    with fake_with_receiver(signer=signer) as (fake, receiver):
         fake.webhooks.tamper()
         fake.send_text()
 
@@ -117,7 +117,7 @@ def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
         assert fake.events[0].body == signed[0]
         assert signed[0] + b" " == request.body
         assert "yes" == request.headers["X-Signed"]
-        assert [("sent", 1, "tamper", 200)] == tried(fake)
+        assert [("sent", 1, "tamper", 200)] == attempt_rows(fake)
 
 
 @pytest.mark.parametrize(
@@ -131,28 +131,28 @@ def test_a_tampered_body_is_changed_after_it_was_signed() -> None:
 def test_a_tampering_function_that_goes_wrong_is_met_and_spares_other_endpoints(
     change: Any, error: type[Exception], words: str
 ) -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         other = fake.webhooks.receiver()
         fake.webhooks.tamper(change, endpoint=receiver.endpoint)
         with pytest.raises(error, match=words):
             fake.send_text()
 
-        assert [[], ["sent"]] == [statuses(receiver), statuses(other)]
+        assert [[], ["sent"]] == [received_statuses(receiver), received_statuses(other)]
         errors = {one.endpoint: type(one.error) for one in fake.webhooks.attempts}
         assert {receiver.endpoint: error, other.endpoint: type(None)} == errors
 
 
 def test_a_body_is_tampered_with_as_the_test_says() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.webhooks.tamper(lambda body: body.replace(b"Hello", b"Adieu"))
         fake.send_text()
 
-        assert "Adieu" == json.loads(bodies(receiver)[0])["chatMessage"]["text"]["body"]
+        assert "Adieu" == json.loads(received_bodies(receiver)[0])["chatMessage"]["text"]["body"]
         assert "Hello" == fake.events[0].json()["chatMessage"]["text"]["body"]
 
 
 def test_another_signer_signs_in_place_of_the_configured_one() -> None:
-    with listening(signer=lambda request: {"X-Signature": "right"}) as (fake, receiver):
+    with fake_with_receiver(signer=lambda request: {"X-Signature": "right"}) as (fake, receiver):
         fake.webhooks.sign(lambda request: {"X-Signature": "wrong"})
         fake.webhooks.sign(lambda request: {}, start=2)
         fake.send_text().deliver().read()
@@ -162,25 +162,25 @@ def test_another_signer_signs_in_place_of_the_configured_one() -> None:
         ]
 
 
-def test_faults_work_together_in_the_order_in_which_they_were_set_up() -> None:
-    with listening() as (fake, receiver):
+def test_faults_work_together_in_the_order_in_which_they_were_set_up_fault() -> None:
+    with fake_with_receiver() as (fake, receiver):
         fake.webhooks.duplicate()
         fake.webhooks.delay(60)
         fake.send_text()
 
-        assert [] == statuses(receiver)
+        assert [] == received_statuses(receiver)
         fake.clock.advance(60)
-        assert ["sent", "sent"] == statuses(receiver)
+        assert ["sent", "sent"] == received_statuses(receiver)
 
 
 def test_what_is_dropped_is_not_duplicated() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.webhooks.drop()
         fake.webhooks.duplicate()
         fake.send_text()
 
-        assert [] == statuses(receiver)
-        assert [("sent", 1, "drop", None)] == tried(fake)
+        assert [] == received_statuses(receiver)
+        assert [("sent", 1, "drop", None)] == attempt_rows(fake)
 
 
 # -- which events ----------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def hit(fake: ChatFake) -> list[str]:
     ],
 )
 def test_times_and_start_count_the_events_that_match(options: Any, expected: list[int]) -> None:
-    with listening() as (fake, _):
+    with fake_with_receiver() as (fake, _):
         fault = fake.webhooks.drop(**options, status="delivered")
         for number in range(1, 6):
             fake.send_text(to=f"+{number}").deliver()
@@ -212,21 +212,21 @@ def test_times_and_start_count_the_events_that_match(options: Any, expected: lis
         assert len(expected) == fault.fired
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_a_fault_can_be_for_one_status(kind: str) -> None:
-    with listening() as (fake, _):
-        set_up(fake, kind, status="read", times=None)
+    with fake_with_receiver() as (fake, _):
+        set_up_fault(fake, kind, status="read", times=None)
         fake.send_text().deliver().read()
         fake.clock.advance(hours=1)
 
         assert ["read"] == hit(fake)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_a_fault_can_be_for_one_message(kind: str) -> None:
-    with listening() as (fake, _):
+    with fake_with_receiver() as (fake, _):
         one, other = fake.send_text(), fake.send_text()
-        set_up(fake, kind, message=other, times=None)
+        set_up_fault(fake, kind, message=other, times=None)
         one.deliver()
         other.deliver()
         fake.clock.advance(hours=1)
@@ -234,76 +234,107 @@ def test_a_fault_can_be_for_one_message(kind: str) -> None:
         assert [other.id] == [a.event.message_id for a in fake.webhooks.attempts if a.fault]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_a_fault_can_be_for_one_endpoint(kind: str) -> None:
-    with listening() as (fake, first):
+    with fake_with_receiver() as (fake, first):
         second = fake.webhooks.receiver()
-        set_up(fake, kind, endpoint=second.endpoint, times=None)
+        set_up_fault(fake, kind, endpoint=second.endpoint, times=None)
         fake.send_text()
         fake.clock.advance(hours=1)
 
-        assert ["sent"] == statuses(first)
+        assert ["sent"] == received_statuses(first)
         assert [second.endpoint] == [a.endpoint for a in fake.webhooks.attempts if a.fault]
 
 
 def test_a_fault_for_all_endpoints_counts_an_event_once() -> None:
-    with listening() as (fake, first):
+    with fake_with_receiver() as (fake, first):
         second = fake.webhooks.receiver()
         fault = fake.webhooks.drop()
         fake.send_text().deliver()
 
-        assert [["delivered"], ["delivered"]] == [statuses(first), statuses(second)]
+        assert [["delivered"], ["delivered"]] == [
+            received_statuses(first),
+            received_statuses(second),
+        ]
         assert 1 == fault.fired
 
 
+def test_of_an_event_that_one_endpoint_lost_the_other_still_gets_its_duplicate() -> None:
+    with fake_with_receiver() as (fake, first):
+        second = fake.webhooks.receiver()
+        fake.webhooks.drop(endpoint=first.endpoint)
+        fake.webhooks.duplicate(endpoint=second.endpoint)
+        fake.webhooks.delay(60, endpoint=first.endpoint, status="delivered")
+        fake.send_text().deliver()
+
+        assert [[], ["sent", "sent", "delivered"]] == [
+            received_statuses(first),
+            received_statuses(second),
+        ]
+        fake.clock.advance(60)
+        assert ["delivered"] == received_statuses(first)
+
+
+def test_two_faults_for_one_endpoint_leave_the_other_alone() -> None:
+    with fake_with_receiver() as (fake, first):
+        second = fake.webhooks.receiver()
+        fake.webhooks.delay(60, endpoint=first.endpoint)
+        fake.webhooks.duplicate(endpoint=first.endpoint)
+        fake.send_text()
+
+        assert [[], ["sent"]] == [received_statuses(first), received_statuses(second)]
+        fake.clock.advance(60)
+        assert [["sent", "sent"], ["sent"]] == [received_statuses(first), received_statuses(second)]
+
+
 def test_a_retry_is_not_concerned() -> None:
-    with listening(retry_after=[1]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         receiver.respond(500)
         fake.send_text()
         fake.webhooks.drop(times=1, status="sent")
         fake.clock.advance(1)
 
-        assert ["sent", "sent"] == statuses(receiver)
+        assert ["sent", "sent"] == received_statuses(receiver)
         fake.send_text()
-        assert ["sent", "sent"] == statuses(receiver)
+        assert ["sent", "sent"] == received_statuses(receiver)
 
 
 # -- how it ends -----------------------------------------------------------------------------------
 
 
 def test_a_fault_is_over_when_it_is_removed() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fault = fake.webhooks.drop(times=None)
         fake.send_text()
         fault.remove()
         fault.remove()
         fake.send_text()
 
-        assert 1 == len(statuses(receiver))
+        assert 1 == len(received_statuses(receiver))
         assert 1 == fault.fired
 
 
 def test_a_fault_is_over_with_its_block() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with fake.webhooks.drop(times=None) as fault:
             fake.send_text().deliver()
         fake.send_text()
 
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
         assert 2 == fault.fired
 
 
 def test_a_delay_that_began_goes_on_after_its_fault_is_removed() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with fake.webhooks.delay(60):
             fake.send_text()
         fake.clock.advance(60)
 
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
 
 
 def test_a_fault_names_itself() -> None:
-    with listening() as (fake, _):
+    with fake_with_receiver() as (fake, _):
         fault = fake.webhooks.drop(status="read", start=2)
 
         assert "drop(status='read', start=2)" == fault.description
@@ -325,7 +356,7 @@ def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> Non
         fake.webhooks.drop(message=message, status="read")
         fake.api.fail()
 
-    (text,) = warned(scenario)
+    (text,) = warnings_at_the_end(scenario)
     here = f"test_faults.py:{scenario.__code__.co_firstlineno}"
     no_status = " ('played' is no status of the service: sent, delivered, read, failed)"
     assert [
@@ -347,7 +378,7 @@ def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt() -> No
         fake.webhooks.drop()
         fake.send_text()
 
-    assert [] == warned(scenario)
+    assert [] == warnings_at_the_end(scenario)
 
 
 def test_a_reset_forgets_faults_and_warns_of_none() -> None:
@@ -360,6 +391,6 @@ def test_a_reset_forgets_faults_and_warns_of_none() -> None:
         fake.reset()
         fake.send_text()
 
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
 
-    assert [] == warned(scenario)
+    assert [] == warnings_at_the_end(scenario)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,8 +13,7 @@ from pytest_chatfake import ChatFake, ChatMessageUpdated, Naming, PlatformError
 from pytest_chatfake.domain.schedule import Schedule
 from pytest_chatfake.wire.models import event_model
 
-from .listening import listening, statuses
-from .table import START, frozen_fake
+from .fakes import START, frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -84,13 +81,6 @@ def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset() -> N
         assert fake.events[0] != sent
         assert fake.webhooks.attempts[0] != first
         assert ("sent", body, sent) == (sent.status, sent.body, first.event)
-
-
-def test_a_rejected_message_has_no_conversation_and_no_origin_type() -> None:
-    with frozen_fake() as fake:
-        message = fake.submit_text().reject()
-
-        assert (None, None, "failed") == (message.conversation, message.origin_type, message.status)
 
 
 def test_handles_show_themselves_in_a_word() -> None:
@@ -236,46 +226,6 @@ def test_work_that_is_cancelled_does_not_pile_up() -> None:
     assert 1_999 == schedule.next_due()
     assert (1_999, "drop", 999) == schedule.pop_due(2_000)
     assert None is schedule.pop_due(2_000)
-
-
-def test_of_an_event_that_one_endpoint_lost_the_other_still_gets_its_duplicate() -> None:
-    with listening() as (fake, first):
-        second = fake.webhooks.receiver()
-        fake.webhooks.drop(endpoint=first.endpoint)
-        fake.webhooks.duplicate(endpoint=second.endpoint)
-        fake.webhooks.delay(60, endpoint=first.endpoint, status="delivered")
-        fake.send_text().deliver()
-
-        assert [[], ["sent", "sent", "delivered"]] == [statuses(first), statuses(second)]
-        fake.clock.advance(60)
-        assert ["delivered"] == statuses(first)
-
-
-def test_two_faults_for_one_endpoint_leave_the_other_alone() -> None:
-    with listening() as (fake, first):
-        second = fake.webhooks.receiver()
-        fake.webhooks.delay(60, endpoint=first.endpoint)
-        fake.webhooks.duplicate(endpoint=first.endpoint)
-        fake.send_text()
-
-        assert [[], ["sent"]] == [statuses(first), statuses(second)]
-        fake.clock.advance(60)
-        assert [["sent", "sent"], ["sent"]] == [statuses(first), statuses(second)]
-
-
-@pytest.mark.parametrize("zone", ["No/Such/Zone", "EST5EDT,M3.2.0,M11.1.0", "../etc/passwd"])
-def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(
-    zone: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TZ", zone)
-    try:
-        with time_machine.travel(START), ChatFake() as fake:
-            fake.clock.advance(days=1)
-            assert zone == os.environ["TZ"]
-            assert 86_400 <= time.time() - START < 86_460
-    finally:
-        monkeypatch.undo()
-        time.tzset()
 
 
 def test_a_fake_that_is_closed_twice_is_closed() -> None:

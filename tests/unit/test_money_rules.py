@@ -11,8 +11,8 @@ import pytest
 
 from pytest_chatfake import ChatFake, IllegalTransition
 
-from .books import balance, dec, entries
-from .table import frozen_fake
+from .fakes import frozen_fake
+from .money_helpers import balances, decimals, ledger_entries
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -33,24 +33,24 @@ def test_the_ledger_opens_with_the_opening_balance_whatever_it_is(opening: Any) 
 
         assert ("opening", Decimal(opening), NOON) == (entry.kind, entry.amount, entry.at)
         assert (None, None) == (entry.message_id, entry.conversation_id)
-        assert (Decimal(opening), 0, 0) == balance(fake)
+        assert (Decimal(opening), 0, 0) == balances(fake)
 
 
 def test_a_sent_message_holds_its_estimate(fake: ChatFake) -> None:
     message = fake.send_text()
 
-    assert [("hold", Decimal("0.05"))] == entries(fake)
-    assert dec("99.95", "0.05", "0") == balance(fake)
-    assert dec("0.05", "0") == (message.held, message.charged)
+    assert [("hold", Decimal("0.05"))] == ledger_entries(fake)
+    assert decimals("99.95", "0.05", "0") == balances(fake)
+    assert decimals("0.05", "0") == (message.held, message.charged)
 
 
 def test_a_submission_holds_nothing_until_it_is_accepted(fake: ChatFake) -> None:
     submission = fake.submit_text()
-    assert [] == entries(fake)
+    assert [] == ledger_entries(fake)
 
     submission.accept()
 
-    assert [("hold", Decimal("0.05"))] == entries(fake)
+    assert [("hold", Decimal("0.05"))] == ledger_entries(fake)
 
 
 def test_the_first_delivery_releases_the_hold_and_then_charges(fake: ChatFake) -> None:
@@ -59,10 +59,10 @@ def test_the_first_delivery_releases_the_hold_and_then_charges(fake: ChatFake) -
 
     message.deliver()
 
-    assert [(k, Decimal("0.05")) for k in ("hold", "release", "charge")] == entries(fake)
+    assert [(k, Decimal("0.05")) for k in ("hold", "release", "charge")] == ledger_entries(fake)
     assert [NOON + timedelta(minutes=5)] * 2 == [entry.at for entry in fake.ledger[2:]]
-    assert dec("99.95", "0", "0.05") == balance(fake)
-    assert dec("0", "0.05") == (message.held, message.charged)
+    assert decimals("99.95", "0", "0.05") == balances(fake)
+    assert decimals("0", "0.05") == (message.held, message.charged)
 
 
 def test_every_entry_of_a_message_names_it_and_its_conversation(fake: ChatFake) -> None:
@@ -75,15 +75,15 @@ def test_every_entry_of_a_message_names_it_and_its_conversation(fake: ChatFake) 
 def test_reading_at_once_charges_as_a_delivery_does(fake: ChatFake) -> None:
     message = fake.send_text().read()
 
-    assert ["hold", "release", "charge"] == [kind for kind, _ in entries(fake)]
+    assert ["hold", "release", "charge"] == [kind for kind, _ in ledger_entries(fake)]
     assert Decimal("0.05") == message.charged
 
 
 def test_a_second_device_is_not_charged_again(fake: ChatFake) -> None:
     message = fake.send_text().deliver(devices=3).deliver()
 
-    assert dec("99.95", "0", "0.05") == balance(fake)
-    assert list(dec("0.05", "0.05", "0.05", "0.05", "0.05")) == prices(message)
+    assert decimals("99.95", "0", "0.05") == balances(fake)
+    assert list(decimals("0.05", "0.05", "0.05", "0.05", "0.05")) == prices(message)
 
 
 def test_reading_a_delivered_message_costs_nothing_more(fake: ChatFake) -> None:
@@ -92,7 +92,7 @@ def test_reading_a_delivered_message_costs_nothing_more(fake: ChatFake) -> None:
 
     message.read()
 
-    assert [] == entries(fake, before)
+    assert [] == ledger_entries(fake, before)
 
 
 def test_a_failed_message_gives_its_hold_back_and_costs_nothing(fake: ChatFake) -> None:
@@ -101,17 +101,17 @@ def test_a_failed_message_gives_its_hold_back_and_costs_nothing(fake: ChatFake) 
 
     message.fail()
 
-    assert [("hold", Decimal("0.05")), ("release", Decimal("0.05"))] == entries(fake)
+    assert [("hold", Decimal("0.05")), ("release", Decimal("0.05"))] == ledger_entries(fake)
     assert NOON + timedelta(minutes=5) == fake.ledger[-1].at
-    assert dec("100", "0", "0") == balance(fake)
-    assert list(dec("0.05", "0")) == prices(message)
+    assert decimals("100", "0", "0") == balances(fake)
+    assert list(decimals("0.05", "0")) == prices(message)
     assert 0 == message.total_price
 
 
 def test_a_rejected_submission_never_touches_the_ledger(fake: ChatFake) -> None:
     message = fake.submit_text().reject()
 
-    assert [] == entries(fake)
+    assert [] == ledger_entries(fake)
     assert [0] == prices(message)
 
 
@@ -120,11 +120,11 @@ def test_a_message_left_sent_gives_its_hold_back_after_30_days_in_silence(fake: 
 
     fake.clock.advance(days=31)
 
-    assert [("hold", Decimal("0.05")), ("release", Decimal("0.05"))] == entries(fake)
+    assert [("hold", Decimal("0.05")), ("release", Decimal("0.05"))] == ledger_entries(fake)
     assert NOON + timedelta(days=30) == fake.ledger[-1].at
     assert ["sent"] == [event.status for event in message.events]
     assert ("sent", True) == (message.status, message.dropped)
-    assert dec("100", "0", "0") == balance(fake)
+    assert decimals("100", "0", "0") == balances(fake)
 
 
 def test_the_hold_stays_until_the_very_instant_of_the_drop(fake: ChatFake) -> None:
@@ -147,7 +147,7 @@ def test_a_delivery_just_before_the_drop_is_charged_and_nothing_is_dropped_after
     fake.clock.advance(days=1)
 
     assert not message.dropped
-    assert ["hold", "release", "charge"] == [kind for kind, _ in entries(fake)]
+    assert ["hold", "release", "charge"] == [kind for kind, _ in ledger_entries(fake)]
 
 
 def test_a_delivery_at_the_instant_of_the_drop_comes_too_late(fake: ChatFake) -> None:
@@ -157,7 +157,7 @@ def test_a_delivery_at_the_instant_of_the_drop_comes_too_late(fake: ChatFake) ->
     with pytest.raises(IllegalTransition):
         message.deliver()
 
-    assert dec("100", "0", "0") == balance(fake)
+    assert decimals("100", "0", "0") == balances(fake)
 
 
 @pytest.mark.parametrize("drop_after", [timedelta(hours=1), 3600])
@@ -191,7 +191,7 @@ def test_each_message_is_dropped_at_its_own_time_in_order(fake: ChatFake) -> Non
 def test_a_price_on_the_call_replaces_the_configured_one(fake: ChatFake, price: Any) -> None:
     message = fake.send_text(price=price).deliver()
 
-    assert list(dec("0.07", "0.07")) == prices(message)
+    assert list(decimals("0.07", "0.07")) == prices(message)
     assert Decimal("0.07") == message.charged
 
 
@@ -199,78 +199,36 @@ def test_the_final_price_may_differ_from_the_estimate(fake: ChatFake) -> None:
     message = fake.send_text().deliver(price="0.0725")
 
     expected = [("hold", "0.05"), ("release", "0.05"), ("charge", "0.0725")]
-    assert [(kind, Decimal(amount)) for kind, amount in expected] == entries(fake)
-    assert list(dec("0.05", "0.0725")) == prices(message)
+    assert [(kind, Decimal(amount)) for kind, amount in expected] == ledger_entries(fake)
+    assert list(decimals("0.05", "0.0725")) == prices(message)
     assert Decimal("0.0725") == message.total_price
 
 
 def test_the_final_price_stays_final(fake: ChatFake) -> None:
     message = fake.send_text().deliver(price="0.06").deliver(price="0.99").read()
 
-    assert list(dec("0.05", "0.06", "0.06", "0.06")) == prices(message)
+    assert list(decimals("0.05", "0.06", "0.06", "0.06")) == prices(message)
     assert Decimal("0.06") == fake.balance.charged
-
-
-def test_the_price_callable_is_asked_when_the_message_is_sent() -> None:
-    going_rate = ["0.01"]
-    with frozen_fake(price=lambda message: going_rate[0]) as fake:
-        submission = fake.submit_text()
-        going_rate[0] = "0.02"
-        message = submission.accept()
-        going_rate[0] = "0.03"
-
-        message.deliver()
-
-        assert list(dec("0.02", "0.02")) == prices(message)
-
-
-def test_a_price_callable_knows_which_message_it_prices() -> None:
-    asked = []
-    with frozen_fake(price=lambda message: asked.append(message.id) or "0.05") as fake:
-        message = fake.send_text()
-
-    assert [message.id] == asked
-
-
-@pytest.mark.parametrize("answer", [0.05, "-1", "NaN", None])
-def test_a_price_callable_that_answers_nonsense_changes_nothing(answer: Any) -> None:
-    with frozen_fake(price=lambda message: answer) as fake:
-        with pytest.raises((TypeError, ValueError)):
-            fake.send_text()
-
-        assert (1, 0, 0) == (len(fake.ledger), len(fake.events), len(fake.conversations))
-
-
-def test_a_submission_that_could_not_be_priced_can_still_be_rejected() -> None:
-    with frozen_fake(price=lambda message: "nonsense") as fake:
-        submission = fake.submit_text()
-        with pytest.raises(ValueError):
-            submission.accept()
-
-        message = submission.reject()
-
-        assert ("failed", None) == (message.status, message.conversation)
-        assert "conversation" not in json.loads(fake.events[-1].body)["chatMessage"]
 
 
 def test_a_message_for_nothing_posts_nothing(fake: ChatFake) -> None:
     message = fake.send_text(price="0").deliver()
 
-    assert [] == entries(fake)
+    assert [] == ledger_entries(fake)
     assert [0, 0] == prices(message)
 
 
 def test_a_message_sent_for_nothing_can_still_turn_out_to_cost(fake: ChatFake) -> None:
     fake.send_text(price="0").deliver(price="0.05")
 
-    assert [("charge", Decimal("0.05"))] == entries(fake)
+    assert [("charge", Decimal("0.05"))] == ledger_entries(fake)
 
 
 def test_a_message_that_turns_out_to_cost_nothing_only_releases_its_hold(fake: ChatFake) -> None:
     fake.send_text().deliver(price="0")
 
-    assert ["hold", "release"] == [kind for kind, _ in entries(fake)]
-    assert dec("100", "0", "0") == balance(fake)
+    assert ["hold", "release"] == [kind for kind, _ in ledger_entries(fake)]
+    assert decimals("100", "0", "0") == balances(fake)
 
 
 def test_every_digit_of_an_amount_is_kept() -> None:
@@ -302,7 +260,7 @@ def test_a_low_balance_can_fail_the_message_before_it_is_sent() -> None:
         assert ["failed"] == [event.status for event in fake.events]
         assert "BALANCE_INSUFFICIENT" == resource["errorCode"]
         assert not {"conversation", "createTime", "sendTime"} & resource.keys()
-        assert [] == entries(fake)
+        assert [] == ledger_entries(fake)
         assert () == tuple(fake.conversations)
         assert message.conversation is None
 

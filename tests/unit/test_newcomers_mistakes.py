@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from flask import Flask
 from werkzeug.test import Client
 
+from pytest_chatfake import ChatFake
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pytest_chatfake import ChatFake
 
 
 async def asgi_app(scope: Any, receive: Any, send: Any) -> None:
@@ -38,7 +39,8 @@ def test_an_app_that_is_connected_as_something_else_is_told_apart(
     with pytest.raises(TypeError, match=advice):
         connect(fake)
 
-    assert () == tuple(fake.webhooks.attempts)
+    fake.send_text()
+    assert () == fake.webhooks.attempts  # nothing was connected
 
 
 def test_statuses_are_written_one_by_one(fake: ChatFake) -> None:
@@ -91,3 +93,21 @@ def test_a_route_is_no_coroutine_function(fake: ChatFake) -> None:
 def test_a_length_that_timedelta_does_not_know_lists_what_it_knows(fake: ChatFake) -> None:
     with pytest.raises(TypeError, match=r"takes days=, hours=.*not months="):
         fake.clock.advance(months=1)
+
+
+def test_a_lifespan_is_refused_in_the_other_mode_s_words() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise LookupError("never called")
+
+    async def wrong(fake: ChatFake) -> None:
+        async with fake.webhooks.lifespan(app):
+            pass
+
+    with ChatFake() as fake, pytest.raises(TypeError, match="in sync mode: write `with`, not"):
+        asyncio.run(wrong(fake))
+    with (
+        ChatFake(mode="async") as fake,
+        pytest.raises(TypeError, match="in async mode: write `async with`, not"),
+        fake.webhooks.lifespan(app),
+    ):
+        pass

@@ -15,7 +15,7 @@ from freezegun import freeze_time
 
 from pytest_chatfake import ChatFake, ClockError
 
-from .table import START, frozen_fake
+from .fakes import START, frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -234,3 +234,27 @@ def test_real_waits_go_on_while_time_stands_still() -> None:
 
         assert not threading.Event().wait(0.01)
         assert time.monotonic() - before >= 0.009
+
+
+@pytest.mark.parametrize("zone", ["No/Such/Zone", "EST5EDT,M3.2.0,M11.1.0", "../etc/passwd"])
+def test_a_zone_that_only_the_system_knows_does_not_stop_the_clock(
+    zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    try:
+        with time_machine.travel(START), ChatFake() as fake:
+            fake.clock.advance(days=1)
+            assert zone == os.environ["TZ"]
+            assert 86_400 <= time.time() - START < 86_460
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_zone_that_is_none_does_not_stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe")  # a directory among the zones
+    with ChatFake() as fake:
+        before = fake.clock.now
+        fake.clock.advance(60)
+
+        assert fake.clock.now - before >= timedelta(seconds=60)

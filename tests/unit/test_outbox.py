@@ -14,8 +14,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, Naming, UndeliveredWebhooks
 
-from .listening import listening, statuses, warned
-from .table import frozen_fake
+from .fakes import fake_with_receiver, frozen_fake, received_statuses, warnings_at_the_end
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -37,7 +36,7 @@ def test_an_endpoint_gets_what_is_emitted_from_its_connection_on() -> None:
         receiver = fake.webhooks.receiver()
         message.deliver()
 
-        assert ["delivered"] == statuses(receiver)
+        assert ["delivered"] == received_statuses(receiver)
 
 
 def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection() -> None:
@@ -73,24 +72,24 @@ def test_an_endpoint_gets_only_the_types_it_is_configured_for() -> None:
 
 
 def test_a_disconnected_endpoint_gets_nothing_more() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         message = fake.send_text()
         receiver.endpoint.disconnect()
         receiver.endpoint.disconnect()
         message.deliver()
 
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
         assert not receiver.endpoint.connected
         assert repr(receiver.endpoint).endswith("(disconnected)>")
 
 
 def test_all_endpoints_can_be_disconnected_at_once() -> None:
-    with listening() as (fake, first):
+    with fake_with_receiver() as (fake, first):
         second = fake.webhooks.receiver()
         fake.webhooks.disconnect()
         fake.send_text()
 
-        assert [] == statuses(first) + statuses(second)
+        assert [] == received_statuses(first) + received_statuses(second)
 
 
 def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more() -> None:
@@ -99,7 +98,7 @@ def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more() -> N
         second = fake.webhooks.receiver()
         fake.send_text()
 
-        assert [] == statuses(second)
+        assert [] == received_statuses(second)
 
 
 def test_what_is_queued_for_a_disconnected_endpoint_is_not_attempted_nor_warned_about() -> None:
@@ -112,9 +111,9 @@ def test_what_is_queued_for_a_disconnected_endpoint_is_not_attempted_nor_warned_
 
         Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
         receiver.endpoint.disconnect()
-        assert [] == statuses(receiver)
+        assert [] == received_statuses(receiver)
 
-    assert [] == warned(scenario)
+    assert [] == warnings_at_the_end(scenario)
 
 
 # -- what an attempt looks like --------------------------------------------------------------------
@@ -179,7 +178,7 @@ def test_an_attempt_records_all_there_is_to_know() -> None:
 
 
 def test_events_are_written_once_and_recorded_as_they_were_sent() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.send_text("Grüße").deliver().read()
 
         assert [event.body for event in fake.events] == [one.body for one in receiver.requests]
@@ -253,18 +252,31 @@ def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line()
         fake.webhooks.disconnect()
         receiver = fake.webhooks.receiver()
         fake.send_text()
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
+
+
+def test_a_long_chain_of_replies_that_ends_is_not_endless() -> None:
+    with ChatFake() as fake:
+
+        def reply(_: Any) -> None:
+            if len(fake.messages) < 1_500:
+                fake.send_text("Reply")
+
+        fake.webhooks.connect(handler=reply)
+        fake.send_text("First")
+
+        assert 1_500 == len(fake.webhooks.attempts)
 
 
 def test_many_events_of_one_verb_are_no_chain() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.send_text().deliver(devices=2_000)
 
         assert 2_001 == len(receiver.requests)
 
 
 def test_threads_that_send_at_once_lose_no_event() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         threads = [
             threading.Thread(target=lambda: [fake.send_text() for _ in range(50)]) for _ in range(4)
         ]
@@ -329,7 +341,7 @@ def test_a_duplicate_that_made_it_good_needs_no_warning() -> None:
         fake.webhooks.duplicate()
         fake.send_text()
 
-    assert [] == warned(scenario)
+    assert [] == warnings_at_the_end(scenario)
 
 
 def test_a_handler_without_a_parameter_is_refused_when_it_is_connected() -> None:

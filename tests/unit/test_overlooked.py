@@ -11,8 +11,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
-from .listening import warned
-from .table import frozen_fake
+from .fakes import frozen_fake, warnings_at_the_end
 
 HERE = Path(__file__).name
 
@@ -31,7 +30,7 @@ def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines(
         ids.append(message.id)
         message.deliver()
 
-    (text,) = warned(scenario)
+    (text,) = warnings_at_the_end(scenario)
     file, line = HERE, scenario.__code__.co_firstlineno
     app = "failing_app (WSGI) /hooks: answered 500 (did it raise? its log has the error)"
     assert [
@@ -47,7 +46,7 @@ def test_whoever_looks_at_the_attempts_needs_no_warning() -> None:
         fake.send_text()
         assert not fake.webhooks.attempts[0].ok
 
-    assert [] == warned(scenario)
+    assert [] == warnings_at_the_end(scenario)
 
 
 def test_a_look_covers_what_was_there_and_nothing_later() -> None:
@@ -57,7 +56,7 @@ def test_a_look_covers_what_was_there_and_nothing_later() -> None:
         assert not fake.webhooks.attempts[0].ok
         message.deliver()
 
-    (text,) = warned(scenario)
+    (text,) = warnings_at_the_end(scenario)
     assert text.startswith("1 attempt failed")
     assert "delivered of message" in text
 
@@ -70,7 +69,7 @@ def test_a_reset_makes_later_failures_news_again() -> None:
         fake.reset()
         fake.send_text()
 
-    (text,) = warned(scenario)
+    (text,) = warnings_at_the_end(scenario)
     assert text.startswith("1 attempt failed")
 
 
@@ -80,7 +79,7 @@ def test_an_answer_that_the_test_wrote_itself_is_no_news() -> None:
         fake.webhooks.connect(handler=lambda _: 500)
         fake.send_text()
 
-    assert [] == warned(scenario)
+    assert [] == warnings_at_the_end(scenario)
 
 
 def test_a_long_list_of_failures_is_cut() -> None:
@@ -88,7 +87,7 @@ def test_a_long_list_of_failures_is_cut() -> None:
         fake.webhooks.connect(wsgi=failing_app)
         fake.send_text().deliver(devices=24)
 
-    (text,) = warned(scenario)
+    (text,) = warnings_at_the_end(scenario)
     assert text.startswith("25 attempts failed")
     assert text.endswith("\n  ... and 15 more")
     assert 12 == len(text.splitlines())
@@ -107,7 +106,7 @@ def test_events_that_are_still_queued_are_warned_about_with_their_line() -> None
 
         Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
 
-    (text,) = warned(scenario)
+    (text,) = warnings_at_the_end(scenario)
     head, line = text.splitlines()
     assert head.startswith("1 event still queued, and not attempted: end the test with a verb, ")
     number = scenario.__code__.co_firstlineno + 5

@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ClosedError
+from pytest_chatfake import ChatFake, IllegalTransition
 
-from .listening import bodies, listening, statuses
-from .table import frozen_fake
+from .fakes import fake_with_receiver, frozen_fake, received_bodies, received_statuses
 
 
 def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
-    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
         message = fake.send_text().deliver(devices=2).read()
 
-        assert [] == statuses(receiver)
+        assert [] == received_statuses(receiver)
         assert 4 == len(queue)
         assert list(message.events) == list(queue)
         assert message.events[0] == queue[0]
@@ -27,13 +26,13 @@ def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
 
 
 def test_leaving_the_block_releases_what_is_left_as_it_was_emitted() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with fake.webhooks.paused() as queue:
             fake.send_text().deliver().read()
             queue.release([1])
-            assert ["delivered"] == statuses(receiver)
+            assert ["delivered"] == received_statuses(receiver)
 
-        assert ["delivered", "sent", "read"] == statuses(receiver)
+        assert ["delivered", "sent", "read"] == received_statuses(receiver)
         assert 0 == len(queue)
 
 
@@ -50,23 +49,23 @@ def test_leaving_the_block_releases_what_is_left_as_it_was_emitted() -> None:
     ],
 )
 def test_a_release_has_the_order_that_is_asked_for(order: Any, expected: list[str]) -> None:
-    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
         fake.send_text().deliver().read()
         queue.release(order)
 
-        assert expected == statuses(receiver)
+        assert expected == received_statuses(receiver)
         assert 3 - len(expected) == len(queue)
 
 
 def shuffled(by: Any, seed: str = "unit") -> list[bytes]:
-    with listening(seed=seed) as (fake, receiver):
+    with fake_with_receiver(seed=seed) as (fake, receiver):
         with fake.webhooks.paused() as queue:
             for number in range(12):
                 fake.send_text(to=f"+{number}")
             before = [event.body for event in queue]
             queue.release("shuffled", by)
-        assert sorted(before) == sorted(bodies(receiver))
-        return bodies(receiver)
+        assert sorted(before) == sorted(received_bodies(receiver))
+        return received_bodies(receiver)
 
 
 def test_the_same_seed_shuffles_alike_and_another_otherwise() -> None:
@@ -81,58 +80,58 @@ def test_without_a_seed_the_fakes_own_decides() -> None:
 
 
 def test_what_follows_a_release_is_held_back_again() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with fake.webhooks.paused() as queue:
             message = fake.send_text()
             queue.release()
             message.deliver()
 
-            assert ["sent"] == statuses(receiver)
+            assert ["sent"] == received_statuses(receiver)
             assert ["delivered"] == [event.status for event in queue]
         message.read()
 
-        assert ["sent", "delivered", "read"] == statuses(receiver)
+        assert ["sent", "delivered", "read"] == received_statuses(receiver)
 
 
 def test_what_was_queued_before_is_attempted_before() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
 
         @fake.route("/send")
         def send(_: Any) -> dict[str, str]:
             return {"id": fake.send_text().id}
 
         Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
-        assert [] == statuses(receiver)
+        assert [] == received_statuses(receiver)
         with fake.webhooks.paused() as queue:
-            assert ["sent"] == statuses(receiver)
+            assert ["sent"] == received_statuses(receiver)
             assert [] == list(queue)
 
 
 def test_a_duplicated_event_is_there_twice() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.webhooks.duplicate()
         with fake.webhooks.paused() as queue:
             fake.send_text()
             assert 2 == len(queue)
             assert queue[0] is queue[1]
 
-        assert ["sent", "sent"] == statuses(receiver)
+        assert ["sent", "sent"] == received_statuses(receiver)
 
 
 def test_a_retry_that_falls_due_is_held_back_too() -> None:
-    with listening(retry_after=[10]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[10]) as (fake, receiver):
         receiver.respond(500)
         fake.send_text()
         with fake.webhooks.paused() as queue:
             fake.clock.advance(10)
 
-            assert ["sent"] == statuses(receiver)
+            assert ["sent"] == received_statuses(receiver)
             assert 1 == len(queue)
-        assert ["sent", "sent"] == statuses(receiver)
+        assert ["sent", "sent"] == received_statuses(receiver)
 
 
 def test_money_and_statuses_go_on_as_always() -> None:
-    with listening() as (fake, _), fake.webhooks.paused():
+    with fake_with_receiver() as (fake, _), fake.webhooks.paused():
         message = fake.send_text().deliver()
 
         assert "delivered" == message.status
@@ -140,36 +139,36 @@ def test_money_and_statuses_go_on_as_always() -> None:
 
 
 def test_a_reset_inside_forgets_what_was_held_back() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with fake.webhooks.paused() as queue:
             fake.send_text()
             fake.reset()
             assert 0 == len(queue)
             fake.send_text()
             assert 1 == len(queue)
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
 
 
 def test_the_blocks_own_error_comes_out() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with pytest.raises(KeyError, match="mine"), fake.webhooks.paused():
             fake.send_text()
             raise KeyError("mine")
 
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
 
 
 def test_a_disconnected_endpoint_gets_nothing_of_what_was_held_back() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         with fake.webhooks.paused():
             fake.send_text()
             receiver.endpoint.disconnect()
 
-        assert [] == statuses(receiver)
+        assert [] == received_statuses(receiver)
 
 
 def test_a_big_queue_is_released_in_proportion() -> None:
-    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
         for _ in range(20_000):
             fake.send_text()
         queue.release("reversed")  # minutes, if every index were looked for in a list
@@ -197,18 +196,18 @@ def test_a_big_queue_is_released_in_proportion() -> None:
 def test_an_order_that_is_none_is_refused_and_releases_nothing(
     order: Any, error: Any, words: str
 ) -> None:
-    with listening() as (fake, receiver), fake.webhooks.paused() as queue:
+    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
         fake.send_text().deliver()
 
         with pytest.raises(error, match=words):
             queue.release(order)
 
         assert 2 == len(queue)
-        assert [] == statuses(receiver)
+        assert [] == received_statuses(receiver)
 
 
 def test_two_blocks_at_once_are_refused() -> None:
-    with listening() as (fake, _), fake.webhooks.paused() as queue:
+    with fake_with_receiver() as (fake, _), fake.webhooks.paused() as queue:
         fake.send_text()
         with pytest.raises(RuntimeError, match="paused already: release that queue first"):
             with fake.webhooks.paused():
@@ -232,17 +231,9 @@ async def enter(fake: ChatFake) -> None:
         pass
 
 
-def test_after_the_end_there_is_nothing_to_pause() -> None:
-    with frozen_fake() as fake:
-        pass
-
-    with pytest.raises(ClosedError):
-        fake.webhooks.paused()
-
-
 def test_in_async_mode_the_queue_is_released_with_await() -> None:
     async def scenario() -> None:
-        with listening(mode="async") as (fake, receiver):
+        with fake_with_receiver(mode="async") as (fake, receiver):
             async with fake.webhooks.paused() as queue:
                 message = await fake.send_text().deliver().read()
                 assert 3 == len(queue)
@@ -251,3 +242,16 @@ def test_in_async_mode_the_queue_is_released_with_await() -> None:
             assert ["read", "sent", "delivered"] == receiver.statuses(message)
 
     asyncio.run(asyncio.wait_for(scenario(), 10))
+
+
+def test_webhooks_go_on_after_a_paused_block_that_was_refused() -> None:
+    async def scenario() -> list[str]:
+        with ChatFake(mode="async") as fake:
+            receiver = fake.webhooks.receiver()
+            with pytest.raises(IllegalTransition):
+                async with fake.webhooks.paused():
+                    fake.send_text().fail().read()
+            await fake.send_text()
+            return [event.status for event in receiver.events]
+
+    assert ["sent", "failed", "sent"] == asyncio.run(scenario())

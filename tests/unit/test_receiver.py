@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .listening import listening, statuses
+from .fakes import fake_with_receiver, received_statuses
 
 if TYPE_CHECKING:
     from pytest_chatfake import ChatFake
@@ -15,16 +15,16 @@ def answers(fake: ChatFake) -> list[int | None]:
 
 
 def test_it_takes_everything_with_200() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.send_text().deliver().read()
 
         assert [200, 200, 200] == answers(fake)
-        assert ["sent", "delivered", "read"] == statuses(receiver)
+        assert ["sent", "delivered", "read"] == received_statuses(receiver)
         assert "<Receiver of 3 webhooks>" == repr(receiver)
 
 
 def test_answers_that_were_laid_down_follow_each_other() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         receiver.respond(503, times=2)
         receiver.respond(404)
         fake.send_text().deliver(devices=4)
@@ -33,7 +33,7 @@ def test_answers_that_were_laid_down_follow_each_other() -> None:
 
 
 def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
-    with listening(retry_after=[1]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         receiver.respond(500)
         first, second = fake.send_text(), fake.send_text().deliver()
         fake.clock.advance(1)
@@ -45,7 +45,7 @@ def test_it_records_attempt_by_attempt_and_tells_messages_apart() -> None:
 
 
 def test_what_it_gives_is_read_only() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         before = receiver.requests
         fake.send_text()
 

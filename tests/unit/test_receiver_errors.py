@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from .listening import statuses, tried, warned
-from .table import frozen_fake
+from pytest_chatfake import ChatFake
+
+from .fakes import attempt_rows, frozen_fake, received_statuses, warnings_at_the_end
 
 
 def raising(error: BaseException) -> Any:
@@ -52,7 +54,7 @@ def test_the_events_other_endpoints_had_it_before_the_exception_surfaces() -> No
         with pytest.raises(KeyError):
             fake.send_text()
 
-        assert [["sent"], ["sent"]] == [statuses(first), statuses(last)]
+        assert [["sent"], ["sent"]] == [received_statuses(first), received_statuses(last)]
 
 
 def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle() -> None:
@@ -70,10 +72,10 @@ def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle() -> None:
         with pytest.raises(KeyError, match="first device"):
             fake.messages[0].deliver(devices=3)
 
-        assert ["sent", "delivered"] == statuses(receiver)
+        assert ["sent", "delivered"] == received_statuses(receiver)
         assert "delivered" == fake.messages[0].status
         fake.settle()
-        assert ["sent", "delivered", "delivered", "delivered"] == statuses(receiver)
+        assert ["sent", "delivered", "delivered", "delivered"] == received_statuses(receiver)
 
 
 def test_an_exception_may_be_only_recorded() -> None:
@@ -81,7 +83,7 @@ def test_an_exception_may_be_only_recorded() -> None:
         fake.webhooks.connect(handler=raising(KeyError("a")), raise_exceptions=False)
         fake.send_text().deliver()
 
-        assert [("sent", 1, None, None), ("delivered", 1, None, None)] == tried(fake)
+        assert [("sent", 1, None, None), ("delivered", 1, None, None)] == attempt_rows(fake)
         assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
 
 
@@ -103,7 +105,7 @@ def test_after_an_exception_the_fake_can_be_used_as_before() -> None:
         receiver = fake.webhooks.receiver()
         fake.messages[0].deliver()
 
-        assert ["delivered"] == statuses(receiver)
+        assert ["delivered"] == received_statuses(receiver)
 
 
 def test_an_error_that_can_not_say_itself_does_not_spoil_the_report() -> None:
@@ -148,4 +150,59 @@ def test_an_error_of_an_app_that_the_test_has_met_is_no_news() -> None:
         with pytest.raises(LookupError):
             fake.send_text()
 
-    assert [] == warned(scenario)
+    assert [] == warnings_at_the_end(scenario)
+
+
+def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs() -> None:
+    async def scenario() -> list[str]:
+        got: list[str] = []
+
+        async def endless(_: Any) -> None:
+            await asyncio.sleep(60)
+
+        with ChatFake(mode="async") as fake:
+            slow = fake.webhooks.connect(handler=endless)
+            fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.01):
+                    await fake.send_text()
+            slow.disconnect()
+            await fake.settle()
+        return got
+
+    assert ["sent"] == asyncio.run(scenario())
+
+
+def test_an_outcome_of_pytest_leaves_the_other_endpoints_theirs() -> None:
+    got: list[str] = []
+    with ChatFake() as fake:
+        failing = fake.webhooks.connect(handler=lambda _: pytest.fail("the app is wrong"))
+        fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+        with pytest.raises(pytest.fail.Exception, match="the app is wrong"):
+            fake.send_text()
+        failing.disconnect()
+        fake.settle()
+
+    assert ["sent"] == got
+
+
+def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint() -> None:
+    async def story() -> None:
+        with ChatFake(mode="async") as fake:
+
+            async def bad(scope: Any, receive: Any, send: Any) -> None:
+                raise ValueError("not lost")
+
+            async def slow(scope: Any, receive: Any, send: Any) -> None:
+                await asyncio.sleep(5)
+
+            fake.webhooks.connect(asgi=bad)
+            slow_one = fake.webhooks.connect(asgi=slow)
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await fake.send_text()
+            slow_one.disconnect()
+            with pytest.raises(ValueError, match="not lost"):
+                await fake.settle()
+
+    asyncio.run(story())

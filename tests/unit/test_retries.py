@@ -10,8 +10,15 @@ import pytest
 
 from pytest_chatfake import ChatFake
 
-from .listening import bodies, listening, snapshot, statuses, tried, warned
-from .table import frozen_fake
+from .fakes import (
+    attempt_rows,
+    fake_with_receiver,
+    frozen_fake,
+    received_bodies,
+    received_statuses,
+    visible_state,
+    warnings_at_the_end,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -27,16 +34,16 @@ def closed_port() -> str:
 
 
 def test_without_the_knob_an_attempt_is_made_once() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         receiver.respond(500)
         fake.send_text()
         fake.clock.advance(days=1)
 
-        assert [("sent", 1, None, 500)] == tried(fake)
+        assert [("sent", 1, None, 500)] == attempt_rows(fake)
 
 
 def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_it() -> None:
-    with listening(retry_after=[10, 30.5, timedelta(minutes=5)]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[10, 30.5, timedelta(minutes=5)]) as (fake, receiver):
         receiver.respond(503, times=100)
         fake.send_text()
         fake.clock.advance(hours=1)
@@ -47,7 +54,7 @@ def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_i
 
 
 def test_it_stops_at_the_first_success() -> None:
-    with listening(retry_after=[10, 30, 300]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[10, 30, 300]) as (fake, receiver):
         receiver.respond(500, times=2)
         fake.send_text().deliver()
         fake.clock.advance(hours=1)
@@ -57,24 +64,26 @@ def test_it_stops_at_the_first_success() -> None:
             ("delivered", 1, None, 500),
             ("sent", 2, None, 200),
             ("delivered", 2, None, 200),
-        ] == tried(fake)
+        ] == attempt_rows(fake)
         assert None is fake.clock.next_due
 
 
 def test_a_retry_has_the_same_id_and_the_same_bytes() -> None:
-    with listening(retry_after=[10, 30]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
         receiver.respond(500, times=2)
         fake.send_text()
         fake.clock.advance(hours=1)
 
         assert 3 == len(receiver.requests)
-        assert 1 == len(set(bodies(receiver)))
+        assert 1 == len(set(received_bodies(receiver)))
         assert [fake.events[0].id] * 3 == [request.id for request in receiver.requests]
         assert [1, 2, 3] == [request.number for request in receiver.requests]
 
 
 def test_a_retry_is_signed_anew_at_its_own_time() -> None:
-    with listening(retry_after=[10], signer=lambda request: {"X-Time": str(request.timestamp)}) as (
+    with fake_with_receiver(
+        retry_after=[10], signer=lambda request: {"X-Time": str(request.timestamp)}
+    ) as (
         fake,
         receiver,
     ):
@@ -142,28 +151,28 @@ def test_with_retries_an_exception_is_an_attempt_that_failed() -> None:
         fake.send_text()
         fake.clock.advance(10)
 
-        assert [("sent", 1, None, None), ("sent", 2, None, 200)] == tried(fake)
+        assert [("sent", 1, None, None), ("sent", 2, None, 200)] == attempt_rows(fake)
         assert isinstance(fake.webhooks.attempts[0].error, KeyError)
 
 
 def test_other_events_go_on_meanwhile_so_order_breaks_as_in_production() -> None:
-    with listening(retry_after=[60]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
         receiver.respond(500)
         fake.send_text().deliver().read()
         fake.clock.advance(60)
 
-        assert ["sent", "delivered", "read", "sent"] == statuses(receiver)
+        assert ["sent", "delivered", "read", "sent"] == received_statuses(receiver)
 
 
 def test_only_the_endpoint_that_failed_is_tried_again() -> None:
-    with listening(retry_after=[1]) as (fake, first):
+    with fake_with_receiver(retry_after=[1]) as (fake, first):
         second = fake.webhooks.receiver()
         second.respond(500)
         fake.send_text()
         fake.clock.advance(1)
 
-        assert ["sent"] == statuses(first)
-        assert ["sent", "sent"] == statuses(second)
+        assert ["sent"] == received_statuses(first)
+        assert ["sent", "sent"] == received_statuses(second)
 
 
 def test_an_endpoint_may_have_retries_of_its_own_or_none() -> None:
@@ -187,17 +196,17 @@ def test_an_endpoint_may_have_retries_of_its_own_or_none() -> None:
 
 
 def test_a_disconnected_endpoint_gets_no_retry() -> None:
-    with listening(retry_after=[1]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[1]) as (fake, receiver):
         receiver.respond(500)
         fake.send_text()
         receiver.endpoint.disconnect()
         fake.clock.advance(1)
 
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
 
 
 def test_a_delay_of_nothing_is_a_retry_at_the_same_moment() -> None:
-    with listening(retry_after=[0, 0]) as (fake, receiver):
+    with fake_with_receiver(retry_after=[0, 0]) as (fake, receiver):
         receiver.respond(500, times=2)
         fake.send_text()
         fake.settle()
@@ -222,7 +231,7 @@ def test_a_retry_that_made_it_good_needs_no_warning() -> None:
         fake.send_text()
         fake.clock.advance(1)
 
-    assert [] == warned(scenario, retry_after=[1])
+    assert [] == warnings_at_the_end(scenario, retry_after=[1])
 
 
 def test_a_failure_whose_retry_is_still_to_come_is_warned_about() -> None:
@@ -230,7 +239,7 @@ def test_a_failure_whose_retry_is_still_to_come_is_warned_about() -> None:
         fake.webhooks.connect(wsgi=app_that_answers(500))
         fake.send_text()
 
-    (text,) = warned(scenario, retry_after=[1])
+    (text,) = warnings_at_the_end(scenario, retry_after=[1])
     assert "1 attempt failed" in text
 
 
@@ -240,7 +249,7 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
         fake.send_text()
         fake.clock.advance(10)
 
-    (text,) = warned(scenario, retry_after=[1, 1])
+    (text,) = warnings_at_the_end(scenario, retry_after=[1, 1])
     head, line = text.splitlines()
     assert "1 attempt failed, and the test did not look at fake.webhooks.attempts:" == head
     assert line.startswith("  sent of message ")
@@ -267,10 +276,10 @@ def test_bad_delays_are_refused_in_the_configuration_and_on_connect(
     with pytest.raises(error, match=words):
         ChatFake(retry_after=value)
     with frozen_fake() as fake:
-        before = snapshot(fake)
+        before = visible_state(fake)
         with pytest.raises(error, match=words):
             fake.webhooks.connect(handler=print, retry_after=value)
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
 
 def test_a_held_back_retry_is_made_when_it_is_released_and_the_next_one_waits_from_there() -> None:
@@ -308,7 +317,7 @@ def test_a_retry_that_falls_due_while_the_receiver_moves_time_is_made_after_it()
 
         assert [1, 2, 3] == [one.number for one in fake.webhooks.attempts]
         recorded = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
-        assert [0, 60, 90] == recorded or [0, 10, 40] == recorded
+        assert [0, 10, 40] == recorded  # when it was due
 
 
 def test_with_retries_an_assertion_of_a_handler_is_a_failure_all_the_same() -> None:
@@ -333,5 +342,5 @@ def test_what_a_handler_raised_to_the_last_is_warned_about() -> None:
         fake.send_text()
         fake.clock.advance(10)
 
-    (text,) = warned(scenario, retry_after=[10])
+    (text,) = warnings_at_the_end(scenario, retry_after=[10])
     assert "handler(): KeyError: 'typo'" in text

@@ -15,8 +15,14 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from pytest_chatfake import ChatFake, HmacSigner, StandardWebhooksSigner
 
-from .listening import bodies, listening, snapshot, statuses
-from .table import START, frozen_fake
+from .fakes import (
+    START,
+    fake_with_receiver,
+    frozen_fake,
+    received_bodies,
+    received_statuses,
+    visible_state,
+)
 
 SECRET = "whsec_" + base64.b64encode(b"thirty-two bytes of a test secret").decode()
 REQUEST: Any = SimpleNamespace(id="evt_1", body=b'{"a":1}', timestamp=1_767_268_800)
@@ -82,7 +88,10 @@ def test_a_standard_secret_may_be_its_own_bytes() -> None:
 
 
 def test_the_standardwebhooks_package_accepts_every_attempt_retries_too() -> None:
-    with listening(signer=StandardWebhooksSigner(SECRET), retry_after=[60]) as (fake, receiver):
+    with fake_with_receiver(signer=StandardWebhooksSigner(SECRET), retry_after=[60]) as (
+        fake,
+        receiver,
+    ):
         receiver.respond(500)
         fake.send_text("Grüße, 你好").deliver().read()
         fake.clock.advance(60)
@@ -108,7 +117,7 @@ def test_the_standardwebhooks_package_accepts_every_attempt_retries_too() -> Non
 def test_a_stale_or_future_timestamp_is_signed_rightly_and_refused_by_the_package(
     offset: Any,
 ) -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.webhooks.sign(StandardWebhooksSigner(SECRET, offset=offset))
         fake.send_text()
 
@@ -119,7 +128,7 @@ def test_a_stale_or_future_timestamp_is_signed_rightly_and_refused_by_the_packag
 
 def test_a_wrong_secret_a_changed_body_and_a_missing_header_are_refused_by_the_package() -> None:
     wrong = "whsec_" + base64.b64encode(b"another").decode()
-    with listening(signer=StandardWebhooksSigner(SECRET)) as (fake, receiver):
+    with fake_with_receiver(signer=StandardWebhooksSigner(SECRET)) as (fake, receiver):
         fake.webhooks.sign(StandardWebhooksSigner(wrong))
         fake.webhooks.tamper(start=2)
         fake.webhooks.sign(lambda request: {}, start=3)
@@ -133,7 +142,7 @@ def test_a_wrong_secret_a_changed_body_and_a_missing_header_are_refused_by_the_p
 
 
 def test_an_hmac_signature_verifies_over_the_exact_bytes_at_the_apps_time() -> None:
-    with listening(signer=HmacSigner("secret")) as (fake, receiver):
+    with fake_with_receiver(signer=HmacSigner("secret")) as (fake, receiver):
         fake.clock.advance(microseconds=999_999)  # Unix seconds are whole
         fake.send_text()
 
@@ -146,14 +155,14 @@ def test_an_hmac_signature_verifies_over_the_exact_bytes_at_the_apps_time() -> N
 
 @pytest.mark.parametrize(("offset", "timestamp"), [(-600, START - 600), (600.9, START + 600)])
 def test_an_hmac_timestamp_can_be_stale_or_from_the_future(offset: Any, timestamp: int) -> None:
-    with listening(signer=HmacSigner("s", offset=offset)) as (fake, receiver):
+    with fake_with_receiver(signer=HmacSigner("s", offset=offset)) as (fake, receiver):
         fake.send_text()
 
         assert receiver.requests[0].headers["X-Signature"].startswith(f"t={timestamp},s=")
 
 
 def test_an_endpoint_may_have_a_signer_of_its_own() -> None:
-    with listening(signer=lambda request: {"X-Signature": "config"}) as (fake, receiver):
+    with fake_with_receiver(signer=lambda request: {"X-Signature": "config"}) as (fake, receiver):
         seen: list[str] = []
         fake.webhooks.connect(
             handler=lambda request: seen.append(request.headers["X-Signature"]),
@@ -175,7 +184,7 @@ def test_a_signer_sees_the_whole_request() -> None:
         )  # fmt: skip
         return {}
 
-    with listening(signer=signer) as (fake, receiver):
+    with fake_with_receiver(signer=signer) as (fake, receiver):
         fake.send_text()
         event = fake.events[0]
 
@@ -185,7 +194,7 @@ def test_a_signer_sees_the_whole_request() -> None:
 
 
 def test_without_a_signer_nothing_is_signed() -> None:
-    with listening() as (fake, receiver):
+    with fake_with_receiver() as (fake, receiver):
         fake.send_text()
 
         assert {"Content-Type": "application/json"} == receiver.requests[0].headers
@@ -219,7 +228,7 @@ def test_a_signer_that_raises_is_never_let_pass_and_keeps_nothing_from_the_other
         with pytest.raises(KeyError, match="no secret"):
             fake.send_text()
 
-        assert ["sent"] == statuses(other)
+        assert ["sent"] == received_statuses(other)
         assert [KeyError, type(None)] == [type(one.error) for one in fake.webhooks.attempts]
 
 
@@ -257,10 +266,10 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
     with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):
         ChatFake(signer=signer)
     with frozen_fake() as fake:
-        before = snapshot(fake)
+        before = visible_state(fake)
         with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):
             fake.webhooks.connect(handler=print, signer=signer)
-        assert before == snapshot(fake)
+        assert before == visible_state(fake)
 
 
 @pytest.mark.parametrize(
@@ -303,9 +312,9 @@ def test_secrets_are_not_shown() -> None:
 
 
 def test_signing_changes_no_byte_of_the_body() -> None:
-    with listening() as (plain, receiver):
+    with fake_with_receiver() as (plain, receiver):
         plain.send_text("é")
-        unsigned = bodies(receiver)
-    with listening(signer=HmacSigner("s")) as (signed, receiver):
+        unsigned = received_bodies(receiver)
+    with fake_with_receiver(signer=HmacSigner("s")) as (signed, receiver):
         signed.send_text("é")
-        assert unsigned == bodies(receiver)
+        assert unsigned == received_bodies(receiver)

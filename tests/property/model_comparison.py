@@ -14,9 +14,9 @@ from pytest_chatfake import ChatFake, IllegalTransition
 from pytest_chatfake.base import errors
 
 from .calls import Call, Resolver, model_call
-from .hands import Hands, moment
+from .fake_driver import FakeDriver, moment
 from .model import Model
-from .records import Label
+from .model_types import Label
 from .scripts import START
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Names:
         return known == real and owner == label
 
 
-class Play:
+class ModelComparison:
     """One script, the model and the sync fake side by side."""
 
     def __init__(self, script: Script) -> None:
@@ -83,7 +83,7 @@ class Play:
             ChatFake(**self.script.config.fields(rate)) as self.fake,
         ):
             shift = traveller.shift if self.script.by_traveller else None
-            self.hands = Hands(self.fake, rate, shift)
+            self.driver = FakeDriver(self.fake, rate, shift)
             self.compare()
             for step in self.script.steps:
                 call = self.resolver.resolve(step)
@@ -100,7 +100,7 @@ class Play:
         self.calls.append((call, expected))
         found: Exception | None = None
         try:
-            self.hands.call(call, number, self.conversation(call))
+            self.driver.call(call, number, self.conversation(call))
         except (errors.ChatFakeError, TypeError, ValueError) as error:
             found = error
         self.check_error(call, state, expected, found)
@@ -156,7 +156,7 @@ class Play:
                 kinds = (*kinds, IllegalTransition)  # which of two reasons is named is open
             if not isinstance(found, kinds):
                 self.differ(f"a bad {call.verb} is refused", kinds, found)
-            self.model.met[f"refused: bad argument of {call.verb}"] += 1
+            self.model.paths[f"refused: bad argument of {call.verb}"] += 1
         elif expected == "ValueError":
             if not isinstance(found, ValueError):
                 self.differ(f"{call.verb} is refused", expected, found)
@@ -237,7 +237,7 @@ class Play:
         expected = self.model.messages[number]
         if expected.status == "submitted":
             return
-        found = self.hands.handles[number]
+        found = self.driver.handles[number]
         what = f"message {number}"
         self.equal(f"{what}.id", expected.label, found.id)
         self.equal(f"{what}.chat_message_id", Label("wamid.", number), found.chat_message_id)

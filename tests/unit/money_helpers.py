@@ -1,4 +1,4 @@
-"""The books of a fake in short words, for tests that compare them."""
+"""The ledger and the balance of a fake as plain values, for tests that compare them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ if TYPE_CHECKING:
     from pytest_chatfake import ChatFake
 
 
-def entries(fake: ChatFake, since: int = 1) -> list[tuple[str, Decimal]]:
+def ledger_entries(fake: ChatFake, since: int = 1) -> list[tuple[str, Decimal]]:
     """The ledger after the opening entry: kind and amount."""
     return [(entry.kind, entry.amount) for entry in fake.ledger[since:]]
 
 
-def balance(fake: ChatFake) -> tuple[Decimal, Decimal, Decimal]:
+def balances(fake: ChatFake) -> tuple[Decimal, Decimal, Decimal]:
+    """Available, held and charged."""
     return fake.balance.available, fake.balance.held, fake.balance.charged
 
 
-def dec(*texts: str) -> tuple[Decimal, ...]:
+def decimals(*texts: str) -> tuple[Decimal, ...]:
     return tuple(map(Decimal, texts))

@@ -1,4 +1,4 @@
-"""A fake with a receiver, and short words for what the receiver met."""
+"""Fakes at a fixed moment, and what can be seen of them in a form that tests compare."""
 
 from __future__ import annotations
 
@@ -6,23 +6,33 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pytest_chatfake import WebhookWarning
+import time_machine
 
-from .table import frozen_fake
+from pytest_chatfake import ChatFake, WebhookWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_chatfake import ChatFake, Receiver
+    from pytest_chatfake import Receiver
+
+START = 1_767_268_800  # 2026-01-01T12:00:00Z
 
 
 @contextmanager
-def listening(**config: Any) -> Iterator[tuple[ChatFake, Receiver]]:
+def frozen_fake(**config: Any) -> Iterator[ChatFake]:
+    """A fake whose time stands at START."""
+    with time_machine.travel(START, tick=False), ChatFake(**{"seed": "unit"} | config) as fake:
+        yield fake
+
+
+@contextmanager
+def fake_with_receiver(**config: Any) -> Iterator[tuple[ChatFake, Receiver]]:
+    """A frozen fake, and a receiver that gets its webhooks."""
     with frozen_fake(**config) as fake:
         yield fake, fake.webhooks.receiver()
 
 
-def warned(scenario: Callable[[ChatFake], object], **config: Any) -> list[str]:
+def warnings_at_the_end(scenario: Callable[[ChatFake], object], **config: Any) -> list[str]:
     """The texts of the warnings with which a fake ends after a scenario."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -32,23 +42,23 @@ def warned(scenario: Callable[[ChatFake], object], **config: Any) -> list[str]:
     return [str(one.message) for one in caught]
 
 
-def statuses(receiver: Receiver) -> list[str]:
-    """What the receiver was told, in order."""
+def received_statuses(receiver: Receiver) -> list[str]:
+    """The statuses of the events that the receiver got, in order."""
     return [event.status for event in receiver.events]
 
 
-def bodies(receiver: Receiver) -> list[bytes]:
+def received_bodies(receiver: Receiver) -> list[bytes]:
     return [request.body for request in receiver.requests]
 
 
-def tried(fake: ChatFake) -> list[tuple[str, int, str | None, int | None]]:
+def attempt_rows(fake: ChatFake) -> list[tuple[str, int, str | None, int | None]]:
     """The attempts: status of the event, number, fault, status of the answer."""
     return [
         (one.event.status, one.number, one.fault, one.status_code) for one in fake.webhooks.attempts
     ]
 
 
-def snapshot(fake: ChatFake) -> list[object]:
+def visible_state(fake: ChatFake) -> list[object]:
     """All that a refused call must leave as it was."""
     return [
         fake.balance,
@@ -64,3 +74,12 @@ def snapshot(fake: ChatFake) -> list[object]:
         fake.clock.next_due,
         fake.api_key,
     ]
+
+
+FAULT_KINDS = ["duplicate", "drop", "delay", "tamper", "sign"]
+
+
+def set_up_fault(fake: ChatFake, kind: str, **options: Any) -> Any:
+    """A fault of any kind, with the argument that it needs."""
+    needed = {"delay": [30], "sign": [lambda request: {"X-Forged": "yes"}]}.get(kind, [])
+    return getattr(fake.webhooks, kind)(*needed, **options)

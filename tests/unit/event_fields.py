@@ -98,7 +98,7 @@ TEXT = {"type": "string", "minLength": 1}
 MOMENT = {"type": "string", "pattern": TIME}
 
 
-def closed(**properties: Any) -> dict[str, Any]:
+def object_schema(**properties: Any) -> dict[str, Any]:
     """A schema of an object with exactly these fields."""
     return {
         "type": "object",
@@ -115,37 +115,37 @@ COMMON = {
     "currency": {"type": "string", "pattern": "^[A-Z]{3}$"},
     "bizType": {"const": "chat"},
     "type": {"const": "text"},
-    "text": closed(body={"type": "string"}),
+    "text": object_schema(body={"type": "string"}),
 }
 SENT_CONVERSATION = {
     "id": {"type": "string", "pattern": "^[0-9a-f]+$"},
     "originType": TEXT,
     "expireTime": MOMENT,
 }
-RUNNING = closed(**SENT_CONVERSATION, type={"const": "REGULAR"})
+RUNNING = object_schema(**SENT_CONVERSATION, type={"const": "REGULAR"})
 TIMES = {"createTime": MOMENT, "sendTime": MOMENT}
 FAILURE = {"status": {"const": "failed"}, "errorCode": TEXT, "errorMessage": TEXT}
-SCHEMA = closed(
+SCHEMA = object_schema(
     id={"type": "string", "pattern": "^evt_.+"},
     type={"const": "chat.message.updated"},
     apiVersion={"const": "v2"},
     createTime=MOMENT,
     chatMessage={
         "oneOf": [
-            closed(
+            object_schema(
                 **COMMON,
                 **TIMES,
                 status={"const": "sent"},
-                conversation=closed(**SENT_CONVERSATION),
+                conversation=object_schema(**SENT_CONVERSATION),
             ),
-            closed(
+            object_schema(
                 **COMMON,
                 **TIMES,
                 status={"const": "delivered"},
                 conversation=RUNNING,
                 deliverTime=MOMENT,
             ),
-            closed(
+            object_schema(
                 **COMMON,
                 **TIMES,
                 status={"const": "read"},
@@ -153,16 +153,16 @@ SCHEMA = closed(
                 deliverTime=MOMENT,
                 readTime=MOMENT,
             ),
-            closed(**COMMON, **FAILURE),
-            closed(
+            object_schema(**COMMON, **FAILURE),
+            object_schema(
                 **COMMON,
                 **FAILURE,
-                chatApiError=closed(
+                chatApiError=object_schema(
                     message=TEXT,
                     type=TEXT,
                     code=TEXT,
                     trace_id=TEXT,
-                    error_data=closed(messaging_product={"const": "chat"}, details=TEXT),
+                    error_data=object_schema(messaging_product={"const": "chat"}, details=TEXT),
                 ),
             ),
         ]

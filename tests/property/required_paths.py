@@ -1,4 +1,4 @@
-"""How often each thing was met: what must never be missing from a run, and how it is shown."""
+"""The paths that every run of the random scripts must take, and how their counts are shown."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEGAL = {
 }
 VERBS = ["accept", "reject", "deliver", "read", "fail"]
 
-MUST_MEET = {
+REQUIRED_PATHS = {
     # every transition of §3, and those that the recipient's settings turn into others
     "submitted -accept-> sent",
     "submitted -reject-> failed",
@@ -91,6 +91,6 @@ MUST_MEET = {
 }  # fmt: skip
 
 
-def table(met: Counter[str]) -> list[str]:
+def table(paths: Counter[str]) -> list[str]:
     """The counts as aligned lines."""
-    return [f"{count:7}  {what}" for what, count in sorted(met.items())]
+    return [f"{count:7}  {what}" for what, count in sorted(paths.items())]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
-from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
@@ -91,37 +90,25 @@ def test_a_route_that_a_receiver_calls_does_not_wait_for_the_attempt(call: str) 
         assert time.monotonic() - before < LONG / 2
 
 
-def test_what_a_route_sent_is_attempted_before_time_moves() -> None:
-    with ChatFake() as fake:
-        receiver = fake.webhooks.receiver()
-
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, Any]:
-            return {"id": fake.send_text().id}
-
-        fake.clock.advance(1)
-        sent_at = fake.clock.now
-        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
-        fake.clock.advance(hours=25)
-
-        assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
-        assert ["sent"] == [event.status for event in receiver.events]
-
-
-def test_what_a_route_sent_is_attempted_before_time_moves_in_async_mode() -> None:
-    async def scenario() -> None:
+def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards() -> None:
+    async def story() -> list[str]:
         with ChatFake(mode="async") as fake:
-            fake.webhooks.receiver()
+            tasks: list[asyncio.Task[None]] = []
+            over = asyncio.Event()
 
-            @fake.route("/send")
-            def send(_: Any) -> dict[str, Any]:
-                return {"id": fake.send_text().id}
+            async def reply() -> None:
+                await over.wait()
+                message = await fake.send_text("reply", to="b").deliver()
+                assert "delivered" == message.status
 
-            await fake.clock.advance(1)
-            sent_at = fake.clock.now
-            Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
-            await fake.clock.advance(hours=25)
+            async def receiver(_: Any) -> None:
+                if not tasks:
+                    tasks.append(asyncio.create_task(reply()))
 
-            assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
+            fake.webhooks.connect(handler=receiver)
+            await fake.send_text()
+            over.set()
+            await asyncio.gather(*tasks)
+            return [attempt.event.status for attempt in fake.webhooks.attempts]
 
-    asyncio.run(scenario())
+    assert ["sent", "sent", "delivered"] == asyncio.run(story())

@@ -6,11 +6,11 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ChatFakeError, ClosedError
+from pytest_chatfake import ChatFake, ClosedError
 
-from .listening import statuses
-from .table import frozen_fake
+from .fakes import frozen_fake, received_statuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +23,13 @@ def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint() -> None:
         receiver = fake.webhooks.receiver()
         fake.send_text("before")
 
-        assert [[], [], []] == [statuses(receiver), list(fake.messages), [*fake.webhooks.attempts]]
+        assert [[], [], []] == [
+            received_statuses(receiver),
+            list(fake.messages),
+            [*fake.webhooks.attempts],
+        ]
         fake.send_text("after")
-        assert ["sent"] == statuses(receiver)
+        assert ["sent"] == received_statuses(receiver)
 
 
 def test_what_a_receiver_does_after_its_reset_is_recorded() -> None:
@@ -44,29 +48,28 @@ def test_what_a_receiver_does_after_its_reset_is_recorded() -> None:
         assert ["drop"] == [attempt.fault for attempt in fake.webhooks.attempts]
 
 
-def test_resets_of_another_thread_lose_nothing_and_break_nothing() -> None:
-    over = threading.Event()
-    with ChatFake() as fake:
-        fake.webhooks.receiver()
+@pytest.mark.parametrize("where", ["in the receiver", "in another thread"])
+def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(where: str) -> None:
+    with frozen_fake() as fake:
 
-        def reset() -> None:
-            while not over.wait(0.0005):
+        def receive(_: Any) -> int:
+            if where == "in the receiver":
                 fake.reset()
+            else:
+                thread = threading.Thread(target=fake.reset, daemon=True)
+                thread.start()
+                thread.join(5)
+                assert not thread.is_alive()
+            return 500
 
-        thread = threading.Thread(target=reset, daemon=True)
-        thread.start()
-        for _ in range(500):
-            try:
-                fake.send_text().read()
-            except ClosedError:  # the reset came in between
-                continue
-            assert repr(fake.webhooks.attempts)
-        over.set()
-        thread.join(10)
-        fake.reset()
-        fake.send_text()
-        fake.settle()
+        endpoint = fake.webhooks.connect(handler=receive, retry_after=[10])
+        fake.send_text("before")
 
+        assert None is fake.clock.next_due  # no retry either
+        assert (0, 0) == (len(fake.messages), len(fake.webhooks.attempts))
+        endpoint.disconnect()
+        fake.webhooks.receiver()
+        fake.send_text("after")
         assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
 
 
@@ -79,6 +82,8 @@ ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
     "drop": lambda fake, old: fake.webhooks.drop(message=old),
     "statuses": lambda fake, old: fake.webhooks.receiver().statuses(old),
     "deliver": lambda fake, old: old.deliver(),
+    "read": lambda fake, old: old.read(),
+    "fail": lambda fake, old: old.fail(),
 }
 
 
@@ -93,27 +98,31 @@ def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(what: str)
         with pytest.raises(ClosedError, match="is gone: it was sent before the fake was reset"):
             ABOUT[what](fake, old)
         assert ["old", "sent"] == [old.body, old.status]
+        assert ["sent"] == [event.status for event in new.events]
 
 
-def test_a_reset_while_a_price_function_is_asked_is_refused() -> None:
+def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it() -> None:
     with frozen_fake() as fake:
-        refusals: list[BaseException] = []
 
-        def reset() -> None:
-            try:
-                fake.reset()
-            except ChatFakeError as error:
-                refusals.append(error)
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, Any]:
+            raise LookupError("of before")
 
-        def price(_: Any) -> str:
-            thread = threading.Thread(target=reset)
-            thread.start()
-            thread.join(5)
-            return "2"
+        answer = Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        assert 500 == answer.status_code
+        fake.reset()  # raises nothing, and neither does what follows
 
-        fake.send_text(price=price)
+        fake.settle()
+        assert "sent" == fake.send_text("after").status
 
-        assert ["reset() is not possible while a price function is asked"] == [
-            str(error) for error in refusals
-        ]
-        assert 1 == len(fake.messages) == len(fake.events)
+
+def test_a_conversation_from_before_a_reset_is_gone() -> None:
+    with ChatFake() as fake:
+        conversation = fake.send_text().deliver().conversation
+        assert conversation is not None
+        fake.reset()
+
+        with pytest.raises(ClosedError, match=f"conversation {conversation.id} is gone"):
+            fake.send_text(conversation=conversation)
+        assert ([], []) == (list(fake.messages), list(fake.conversations))
+        assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)

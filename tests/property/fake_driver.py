@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_chatfake import ChatFake, PlatformError
 
-from .records import EPOCH
+from .model_types import EPOCH
 from .scripts import PEOPLE, START, decimal
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def moment(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
 
 
-class Hands:
+class FakeDriver:
     """Makes the calls on the fake; in async mode the same calls lay steps."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the reference model is made of: labels for ids, times as integers, exact amounts."""
+"""The types of the reference model: labels for ids, times as integers, exact amounts."""
 
 from __future__ import annotations
 

@@ -1,0 +1,68 @@
+"""Two clients that call the API without a socket: werkzeug's, and httpx over a WSGI transport."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+import pytest
+from werkzeug.test import Client
+
+if TYPE_CHECKING:
+    from pytest_chatfake import ChatFake
+
+INVALID_KEY_BODY = {"error": {"status": 401, "code": "UNAUTHORIZED", "message": "INVALID_API_KEY"}}
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body, parse_float=Decimal)
+
+
+CallApi = Callable[..., Answer]
+
+
+def call_with_werkzeug(
+    fake: ChatFake,
+    method: str = "GET",
+    path: str = "/v2/balance",
+    key: Any = ...,
+    body: bytes | None = None,
+) -> Answer:
+    answer = Client(fake.wsgi_app).open(path, method=method, headers=_headers(fake, key), data=body)
+    return Answer(answer.status_code, _lower(answer.headers.items()), answer.data)
+
+
+def call_with_httpx(
+    fake: ChatFake,
+    method: str = "GET",
+    path: str = "/v2/balance",
+    key: Any = ...,
+    body: bytes | None = None,
+) -> Answer:
+    transport = httpx.WSGITransport(app=fake.wsgi_app)
+    with httpx.Client(transport=transport, base_url="http://testserver") as client:
+        answer = client.request(method, path, headers=_headers(fake, key), content=body)
+    return Answer(answer.status_code, _lower(answer.headers.items()), answer.content)
+
+
+def _headers(fake: ChatFake, key: Any) -> dict[str, str]:
+    """The header with the key: the fake's own unless another one is given, none if it is None."""
+    key = fake.api_key if key is ... else key
+    return {} if key is None else {"X-API-Key": key}
+
+
+def _lower(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers}
+
+
+BOTH_CLIENTS = pytest.mark.parametrize(
+    "call_api", [call_with_werkzeug, call_with_httpx], ids=["werkzeug", "httpx"]
+)

@@ -1,0 +1,255 @@
+"""A price that is a function: when it is asked, and what it may do in the middle of a verb."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
+
+from .fakes import frozen_fake, visible_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_chatfake import Message
+
+
+# -- when it is asked, and what it answers ---------------------------------------------------------
+
+
+def test_a_price_function_is_asked_when_the_message_is_sent() -> None:
+    going_rate = ["0.01"]
+    with frozen_fake(price=lambda message: going_rate[0]) as fake:
+        submission = fake.submit_text()
+        going_rate[0] = "0.02"
+        message = submission.accept()
+        going_rate[0] = "0.03"
+
+        assert Decimal("0.02") == message.held
+        assert Decimal("0.02") == message.deliver().charged
+
+
+def test_a_price_function_knows_which_message_it_prices() -> None:
+    asked = []
+    with frozen_fake(price=lambda message: asked.append(message.id) or "0.05") as fake:
+        message = fake.send_text()
+
+    assert [message.id] == asked
+
+
+def test_a_price_function_that_answers_nothing_changes_nothing() -> None:
+    with frozen_fake(price=lambda message: None) as fake:  # type: ignore[arg-type,return-value]
+        with pytest.raises(TypeError, match="not NoneType None"):
+            fake.send_text()
+
+        assert (1, 0, 0) == (len(fake.ledger), len(fake.events), len(fake.conversations))
+
+
+def test_a_submission_that_could_not_be_priced_can_still_be_rejected() -> None:
+    with frozen_fake(price=lambda message: "nonsense") as fake:
+        submission = fake.submit_text()
+        with pytest.raises(ValueError):
+            submission.accept()
+
+        message = submission.reject()
+
+        assert ("failed", None) == (message.status, message.conversation)
+        assert "conversation" not in json.loads(fake.events[-1].body)["chatMessage"]
+
+
+def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
+    prices: list[Any] = [LookupError("no tariff"), "2"]
+
+    def price(_: Any) -> Any:
+        found = prices.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    with frozen_fake() as fake:
+        before = visible_state(fake)
+        submission = fake.submit_text(price=price)
+        with pytest.raises(LookupError, match="no tariff"):
+            submission.accept()
+        assert before == visible_state(fake)
+        message = submission.accept()
+
+        assert Decimal(2) == message.held
+        assert message.id.endswith("00000001")  # the first id was not used up
+
+
+# -- what it may do --------------------------------------------------------------------------------
+
+CHANGES: dict[str, Callable[[ChatFake], Any]] = {
+    "send_text()": lambda fake: fake.send_text("inner", price="1"),
+    "top_up()": lambda fake: fake.top_up(5),
+    "settle()": lambda fake: fake.settle(),
+    "advance()": lambda fake: fake.clock.advance(days=31),
+    "reset()": lambda fake: fake.reset(),
+}
+
+
+@pytest.mark.parametrize("verb", CHANGES)
+def test_a_price_function_can_change_nothing(verb: str) -> None:
+    with frozen_fake() as fake:
+
+        def price(_: Any) -> str:
+            CHANGES[verb](fake)
+            return "2"
+
+        before = visible_state(fake)
+        with pytest.raises(ChatFakeError, match=rf"^{verb[:-2]}\(\) is not possible in a price"):
+            fake.send_text(price=price)
+
+        assert before == visible_state(fake)
+        assert "2" == str(fake.send_text(price="2").deliver().charged)
+
+
+def test_a_price_function_may_look_at_the_fake() -> None:
+    with ChatFake() as fake:
+        message = fake.send_text(price=lambda _: fake.balance.available / 100)
+
+        assert Decimal(1) == message.held
+
+
+def test_a_price_function_may_look_while_other_steps_are_pending() -> None:
+    seen: list[tuple[str, Decimal]] = []
+
+    def price(message: Any) -> str:
+        seen.append((message.body, fake.balance.held))
+        return "2"
+
+    async def story() -> None:
+        await fake.send_text(price=price).deliver().read()
+
+    with ChatFake(mode="async") as fake:
+        asyncio.run(story())
+    assert [("Hello", Decimal(0))] == seen
+
+
+def ask_balance(fake: ChatFake) -> bytes:
+    headers = {"X-API-Key": fake.api_key}
+    request = urllib.request.Request(f"{fake.base_url}/v2/balance", headers=headers)
+    with urllib.request.urlopen(request, timeout=10) as response:
+        body: bytes = response.read()
+    return body
+
+
+def test_a_price_function_may_ask_for_the_balance_over_http() -> None:
+    with ChatFake() as fake:
+
+        def price(_: Message) -> str:
+            return "0.10" if b"100" in ask_balance(fake) else "0.20"
+
+        message = fake.send_text(price=price)
+
+        assert Decimal("0.10") == message.held
+
+
+# -- beside other threads --------------------------------------------------------------------------
+
+
+def test_a_message_that_is_sent_while_another_is_priced_keeps_its_own_id() -> None:
+    with ChatFake() as fake:
+
+        def price(message: Message) -> str:
+            if message.body == "slow":
+                other = threading.Thread(target=fake.send_text, args=("quick",))
+                other.start()
+                other.join(10)
+            return "0.05"
+
+        fake.send_text("slow", price=price)
+
+        assert ["quick", "slow"] == [message.body for message in fake.messages]
+        assert len({message.id for message in fake.messages}) == 2
+        assert fake.messages[0].conversation == fake.messages[1].conversation
+
+
+def test_two_threads_may_price_at_once() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    def price(_: Any) -> str:
+        both.wait()  # the other one is priced as well
+        with pytest.raises(ChatFakeError, match=r"^top_up\(\) is not possible in a price"):
+            fake.top_up(1)
+        both.wait()
+        return "2"
+
+    with ChatFake(opening_balance="10") as fake, ThreadPoolExecutor(2) as pool:
+        sent = [pool.submit(fake.send_text, to=to, price=price) for to in ("+1", "+2")]
+        ids = {future.result().id for future in sent}
+
+        assert ids == {message.id for message in fake.messages}
+        assert (Decimal(6), Decimal(4)) == (fake.balance.available, fake.balance.held)
+        fake.top_up(1)  # nobody prices any more
+
+
+def test_a_submission_that_two_threads_accept_is_sent_once() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    def price(_: Any) -> str:
+        both.wait()
+        return "2"
+
+    with ChatFake(opening_balance="10") as fake, ThreadPoolExecutor(2) as pool:
+        submission = fake.submit_text(price=price)
+        ends = [pool.submit(submission.accept) for _ in range(2)]
+        errors = [type(future.exception()) for future in ends]
+
+        assert {type(None), IllegalTransition} == set(errors)
+        assert ["sent"] == [event.status for event in fake.events]
+        assert ["opening", "hold"] == [entry.kind for entry in fake.ledger]
+        assert "sent" == fake.messages[0].status
+        assert fake.messages[0].id == fake.events[0].message_id
+
+
+def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced() -> None:
+    first_is_sent, both = threading.Event(), threading.Barrier(2, timeout=5)
+
+    def price(message: Any) -> str:
+        both.wait()
+        if message.to == "+2":
+            assert first_is_sent.wait(5)
+            with pytest.raises(ChatFakeError, match=r"^top_up\(\) is not possible in a price"):
+                fake.top_up(1)
+        return "2"
+
+    with ChatFake(opening_balance="10") as fake, ThreadPoolExecutor(2) as pool:
+        second = pool.submit(fake.send_text, to="+2", price=price)
+        pool.submit(fake.send_text, to="+1", price=price).result(5)
+        first_is_sent.set()
+
+        assert "sent" == second.result(5).status
+
+
+def test_a_reset_while_a_price_function_is_asked_is_refused() -> None:
+    with frozen_fake() as fake:
+        refusals: list[BaseException] = []
+
+        def reset() -> None:
+            try:
+                fake.reset()
+            except ChatFakeError as error:
+                refusals.append(error)
+
+        def price(_: Any) -> str:
+            thread = threading.Thread(target=reset)
+            thread.start()
+            thread.join(5)
+            return "2"
+
+        fake.send_text(price=price)
+
+        assert ["reset() is not possible while a price function is asked"] == [
+            str(error) for error in refusals
+        ]
+        assert 1 == len(fake.messages) == len(fake.events)
