@@ -1,4 +1,4 @@
-"""Which module may import which: the tables of the design page, held against the imports."""
+"""Which room may import which: the tables and the picture of the design page, and the imports."""
 
 # Asserts read `expected == actual`.
 
@@ -7,18 +7,18 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "pytest_chatfake"
 DESIGN = (ROOT / "docs" / "explanation" / "design.md").read_text("utf-8")
+
+#: Words that may stand before a room's name in a table of the page.
+ROOM = r"`(\w+)`"
 
 
 def module_name(path: Path) -> str:
@@ -29,27 +29,22 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in SRC.rglob("*.py")}
 
 
-def statements(node: ast.AST, *, annotations: bool) -> Iterator[ast.stmt]:
-    """Give all statements below a node, those under TYPE_CHECKING only with `annotations`."""
-    for child in ast.iter_child_nodes(node):
-        if (
-            isinstance(child, ast.If)
-            and ast.unparse(child.test) == "TYPE_CHECKING"
-            and not annotations
-        ):
-            continue
-        if isinstance(child, ast.stmt):
-            yield child
-        yield from statements(child, annotations=annotations)
+def room(name: str) -> str:
+    """The room of a module: the first folder, or the loose file."""
+    return name.partition(".")[0]
 
 
-def imports(name: str, *, annotations: bool = False) -> tuple[set[str], set[str]]:
-    """What a module imports, wherever it does so: modules of ours, and libraries."""
+@cache
+def imports(name: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What a module imports: modules of ours, and libraries.
+
+    Everywhere: at the top, inside functions, and for annotations only.
+    """
     path = MODULES[name]
     package = list(path.parent.relative_to(SRC).parts)
     ours: set[str] = set()
     others: set[str] = set()
-    for node in statements(ast.parse(path.read_text("utf-8")), annotations=annotations):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             others |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -60,74 +55,89 @@ def imports(name: str, *, annotations: bool = False) -> tuple[set[str], set[str]
             for alias in node.names:
                 inner = ".".join([*home, alias.name])
                 ours.add(inner if inner in MODULES else ".".join(home))
-    return ours, {one for one in others if one not in sys.stdlib_module_names}
+    libraries = others - sys.stdlib_module_names - {"_typeshed"}
+    return frozenset(ours - {name}), frozenset(libraries)
 
 
-def layers() -> dict[str, int]:
-    """The layer of each part, from the design page; 1 is the top."""
-    rows = re.findall(r"^\| (\d) \| ([^|]+) \|", DESIGN, re.MULTILINE)
-    return {part: int(row[0]) for row in rows for part in re.findall(r"`(\w+)`", row[1])}
-
-
-LAYERS = layers()
 PARTS = sorted(name for name in MODULES if name)
+ARROWS = {
+    (room(name), room(other))
+    for name in PARTS
+    for other in imports(name)[0]
+    if room(other) != room(name)
+}
 
 
-def part(name: str) -> str:
-    """The part of the house that a module belongs to: its package, or itself."""
-    return name.partition(".")[0]
+def arrows_of_the_table() -> set[tuple[str, str]]:
+    """The pairs that the table of rooms allows."""
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", DESIGN, re.MULTILINE)
+    return {(upper, lower) for upper, cell in rows for lower in re.findall(ROOM, cell)}
 
 
-def test_every_part_has_its_layer() -> None:
-    assert set(LAYERS) == {part(name) for name in PARTS}
+def arrows_of_the_picture() -> set[tuple[str, str]]:
+    """The pairs that the picture shows."""
+    lines = re.findall(r"^    (\w+) --> ([\w& ]+)$", DESIGN, re.MULTILINE)
+    return {(upper, lower) for upper, cell in lines for lower in cell.split(" & ")}
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_a_module_imports_from_lower_layers_and_from_its_own_package_only(name: str) -> None:
-    ours, _ = imports(name)
-    wrong = {
-        other
-        for other in ours
-        if part(other) != part(name) and LAYERS.get(part(other), 0) <= LAYERS[part(name)]
-    }
-    assert set() == wrong
+def test_every_import_is_an_arrow_of_the_table_and_every_arrow_is_imported() -> None:
+    assert arrows_of_the_table() == ARROWS
 
 
-def test_there_are_no_cycles() -> None:
-    order = list(TopologicalSorter({name: imports(name)[0] for name in PARTS}).static_order())
-    assert set(PARTS) <= {*order}
+def test_the_picture_shows_the_arrows_of_the_table() -> None:
+    assert arrows_of_the_table() == arrows_of_the_picture()
 
 
-@pytest.mark.parametrize("name", [name for name in PARTS if part(name) == "domain"])
-def test_the_domain_knows_itself_and_its_errors_even_in_annotations(name: str) -> None:
-    ours, others = imports(name, annotations=True)
-    assert {"domain", "exceptions"} >= {part(other) for other in ours}
-    assert set() == others
+def test_rooms_are_folders_and_few() -> None:
+    loose = {path.stem for path in SRC.glob("*.py")}
+    assert {"__init__", "plugin"} == loose
+    assert len({room(name) for name in PARTS}) <= 16
+    assert len(ARROWS) <= 52
 
 
-@pytest.mark.parametrize("name", ["arguments", "callsite", "exceptions", "tracebacks"])
-def test_the_leaves_import_nothing_of_ours(name: str) -> None:
-    assert set() == imports(name, annotations=True)[0]
+@pytest.mark.parametrize("of", ["rooms", "files"])
+def test_there_are_no_circles(of: str) -> None:
+    graph: dict[str, set[str]] = {}
+    for name in PARTS:
+        for other in imports(name)[0] - {""}:
+            if of == "files":
+                graph.setdefault(name, set()).add(other)
+            elif room(other) != room(name):
+                graph.setdefault(room(name), set()).add(room(other))
+    order = list(TopologicalSorter(graph).static_order())
+    assert set(graph) <= {*order}
+
+
+def test_the_domain_knows_the_standard_library_and_the_base_only() -> None:
+    inside = [name for name in PARTS if room(name) == "domain"]
+    assert {"domain", "base"} == {room(other) for name in inside for other in imports(name)[0]}
+    assert [] == [name for name in inside if imports(name)[1]]
+
+
+def test_nothing_below_the_engine_names_it() -> None:
+    below = {"webhooks", "http_api", "wire", "transport", "domain", "base"}
+    naming = [
+        name
+        for name in PARTS
+        if room(name) in below and re.search(r"\bEngine\b", MODULES[name].read_text("utf-8"))
+    ]
+    assert [] == naming
 
 
 def test_nobody_imports_the_plugin() -> None:
-    assert [] == [name for name in PARTS if "plugin" in imports(name, annotations=True)[0]]
+    assert [] == [name for name in PARTS if "plugin" in imports(name)[0]]
 
 
 def test_each_library_comes_in_where_the_design_page_says() -> None:
-    rows = re.findall(
-        r"^\| ((?:`\w+`(?:, )?)+) \| ((?:`[\w.]+`(?:, )?)+) \|$", DESIGN, re.MULTILINE
-    )
-    doors = {
-        (library, door)
-        for libraries, modules in rows
-        for library in re.findall(r"`(\w+)`", libraries)
-        for door in re.findall(r"`([\w.]+)`", modules)
-    }
-    used = {(library, name) for name in PARTS for library in imports(name)[1]}
-    assert doors == {
-        (library, part(name) if (library, part(name)) in doors else name) for library, name in used
-    }
+    rows = re.findall(r"^\| `(\w+)` \| ((?:`[\w.]+`(?:, )?)+) \|$", DESIGN, re.MULTILINE)
+    doors = {(library, door) for library, cell in rows for door in re.findall(r"`([\w.]+)`", cell)}
+
+    def door(library: str, name: str) -> str:
+        """The outermost door of the page that a module stands behind; else the module."""
+        homes = [name.rsplit(".", depth)[0] for depth in range(name.count("."), -1, -1)]
+        return next((home for home in homes if (library, home) in doors), name)
+
+    assert doors == {(one, door(one, name)) for name in PARTS for one in imports(name)[1]}
 
 
 @pytest.mark.parametrize("name", ["", "plugin"])
@@ -141,8 +151,8 @@ def test_what_every_run_loads_imports_nothing_heavy_before_it_is_used(name: str)
 
 
 def test_the_imports_are_really_read() -> None:
-    ours, others = imports("server.listener")
-    assert {"server.connection", "server.replies"} <= ours
+    ours, others = imports("transport.server.listener")
+    assert {"transport.server.connection", "transport.server.replies"} <= ours
     assert {"pytest_httpserver", "werkzeug"} == others
-    assert "engine" in imports("scenario", annotations=True)[0] - imports("scenario")[0]
-    assert "fake" in imports("plugin")[0]  # inside a function
+    assert "transport.server.listener" in imports("http_api.service")[0]  # for annotations
+    assert "fake.fake" in imports("plugin")[0]  # inside a function

@@ -1,0 +1,311 @@
+"""Each lock, tested by taking it away: what must wait with it gets in without it."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake
+from pytest_chatfake.domain.account import Account
+from pytest_chatfake.engine import engine as engine_module
+from pytest_chatfake.http_api import service as service_module
+from pytest_chatfake.http_api.service import Service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+#: How long a test waits for what must come at once, in real seconds, before it fails.
+PATIENCE = 30
+
+
+class WatchedLock:
+    """A lock that says when somebody has to wait for it; or none at all, if `inner` is None."""
+
+    def __init__(self, inner: Any, waits: Callable[[], object]) -> None:
+        self._inner = inner
+        self._waits = waits
+
+    def acquire(self) -> bool:
+        if self._inner is not None and not self._inner.acquire(blocking=False):
+            self._waits()
+            self._inner.acquire()
+        return True
+
+    def release(self) -> None:
+        if self._inner is not None:
+            self._inner.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+class Meeting:
+    """One thread stands in the middle of something while another one tries to get in.
+
+    Attributes:
+        outcome: What the other one did: "waited", or "got in".
+    """
+
+    def __init__(self) -> None:
+        self.outcome = ""
+        self._inside = threading.Event()
+        self._decided = threading.Event()
+        self._armed = threading.Lock()
+
+    def waits(self) -> None:
+        """The second thread has to wait for the lock."""
+        self._decide("waited")
+
+    def stand(self) -> None:
+        """Stand here, once, until the other thread waits or has got through."""
+        if self._armed.acquire(blocking=False):
+            self._inside.set()
+            assert self._decided.wait(PATIENCE)
+
+    def hold(self, first: Callable[[], Any], second: Callable[[], Any]) -> list[Any]:
+        """Let `second` begin when `first` stands in the middle; return what both returned."""
+        with ThreadPoolExecutor(2) as pool:
+            one = pool.submit(first)
+            assert self._inside.wait(PATIENCE)
+            other = pool.submit(second)
+            other.add_done_callback(lambda _: self._decide("got in"))
+            return [one.result(PATIENCE), other.result(PATIENCE)]
+
+    def _decide(self, outcome: str) -> None:
+        self.outcome = self.outcome or outcome
+        self._decided.set()
+
+
+@pytest.fixture(params=[True, False], ids=["with", "without"])
+def locked(request: pytest.FixtureRequest) -> bool:
+    """Whether the lock is there."""
+    return request.param
+
+
+@pytest.fixture
+def meeting() -> Meeting:
+    return Meeting()
+
+
+@pytest.fixture
+def fake(locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatFake]:
+    """A fake whose engine has a watched lock, or none."""
+
+    def make() -> WatchedLock:
+        return WatchedLock(threading.RLock() if locked else None, meeting.waits)
+
+    shim = SimpleNamespace(RLock=make, get_ident=threading.get_ident)
+    with monkeypatch.context() as patch, ExitStack() as stack:
+        patch.setattr(engine_module, "threading", shim)
+        fake = stack.enter_context(ChatFake())
+        yield fake
+        fake.settle()
+
+
+def expected(locked: bool) -> str:
+    return "waited" if locked else "got in"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        lambda fake: fake.send_text(to="+2"),
+        lambda fake: fake.balance,
+        lambda fake: fake.conversations,
+        lambda fake: fake.message(fake.messages[0].id).events,
+        lambda fake: fake.clock.next_due,
+        lambda fake: fake.reset(),
+        lambda fake: Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": fake.api_key}),
+    ],
+    ids=["verb", "balance", "conversations", "events", "next_due", "reset", "query"],
+)
+def test_nobody_gets_into_the_middle_of_a_verb(
+    fake: ChatFake,
+    locked: bool,
+    meeting: Meeting,
+    second: Callable[[ChatFake], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake.send_text(to="+1")
+    apply = Account.apply
+
+    def standing(self: Account, fact: Any) -> None:
+        apply(self, fact)
+        meeting.stand()
+
+    monkeypatch.setattr(Account, "apply", standing)
+    meeting.hold(lambda: fake.send_text(to="+3"), lambda: second(fake))
+
+    assert expected(locked) == meeting.outcome
+
+
+def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(
+    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.webhooks.connect(handler=lambda _: None)
+    with fake.webhooks.paused() as queue:
+        fake.send_text(to="+1")
+        apply = Account.apply
+
+        def standing(self: Account, fact: Any) -> None:
+            apply(self, fact)
+            meeting.stand()
+
+        monkeypatch.setattr(Account, "apply", standing)
+        outbox = fake._engine.outbox
+        outbox.queue.append(queue._held.pop())
+        meeting.hold(lambda: fake.send_text(to="+2"), outbox.attempt)
+
+    assert expected(locked) == meeting.outcome
+
+
+def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
+    fake: ChatFake, locked: bool, meeting: Meeting
+) -> None:
+    fault = fake.api.fail(times=None)
+    damage = fault._damage
+
+    def standing(*arguments: Any) -> Any:
+        meeting.stand()
+        return damage(*arguments)
+
+    fault._damage = standing
+    client = Client(fake.wsgi_app)
+
+    def query() -> int:
+        return client.get("/v2/balance", headers={"X-API-Key": fake.api_key}).status_code
+
+    assert [503, 503] == meeting.hold(query, query)
+    assert expected(locked) == meeting.outcome
+
+
+def test_one_drainer_at_a_time(locked: bool) -> None:
+    """A thread that emits while another one attempts leaves its event to that one."""
+    seen: list[str] = []
+    with ChatFake() as fake, suppress(AssertionError):  # without the lock, two drainers collide
+        if not locked:
+            no_lock: Any = SimpleNamespace(
+                acquire=lambda **_: True, release=lambda: None, locked=lambda: False
+            )
+            fake._engine.outbox.busy = no_lock
+
+        def app(request: Any) -> None:
+            seen.append(request.event.message_id)
+            if len(seen) == 1:
+                with ThreadPoolExecutor(1) as pool:
+                    pool.submit(fake.send_text, to="+2").result(PATIENCE)
+                seen.append("the first one answers")
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text(to="+1")
+
+    assert (1 if locked else 2) == seen.index("the first one answers")
+
+
+# -- the service behind all fakes
+
+
+@pytest.fixture
+def service(locked: bool, meeting: Meeting) -> Service:
+    """A service whose lock is watched, or missing."""
+    service = Service()
+    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+    service._lock = lock
+    return service
+
+
+class StandingDict(dict[str, Any]):
+    """A dict in which whoever looks whether a key is there stands for a moment."""
+
+    def __init__(self, meeting: Meeting) -> None:
+        self._meeting = meeting
+
+    def __contains__(self, key: object) -> bool:
+        found = super().__contains__(key)
+        self._meeting.stand()
+        return found
+
+
+def test_of_two_fakes_with_one_key_that_open_at_once_one_is_refused(
+    service: Service, locked: bool, meeting: Meeting
+) -> None:
+    service._accounts = StandingDict(meeting)
+
+    def opening(name: str) -> str:
+        account: Any = SimpleNamespace(_key="the-one-key", name=name)
+        try:
+            service.open(account)
+        except ValueError:
+            return "refused"
+        return "opened"
+
+    outcomes = meeting.hold(lambda: opening("first"), lambda: opening("second"))
+
+    assert ["opened", "refused" if locked else "opened"] == outcomes
+
+
+def test_two_threads_get_one_listener(
+    service: Service, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pytest_chatfake.transport.server import listener
+
+    class StandingListener:
+        def __init__(self, _: Service) -> None:
+            meeting.stand()
+
+    monkeypatch.setattr(listener, "Listener", StandingListener)
+    one, other = meeting.hold(lambda: service.listener, lambda: service.listener)
+
+    assert locked == (one is other)
+
+
+@pytest.mark.parametrize("change", ["hold", "release"])
+def test_users_of_the_listener_are_counted_one_at_a_time(
+    change: str, locked: bool, meeting: Meeting
+) -> None:
+    class StandingService(Service):
+        """A service in which whoever reads the count stands for a moment before it writes."""
+
+        @property
+        def _users(self) -> int:
+            count = self.count
+            meeting.stand()
+            return count
+
+        @_users.setter
+        def _users(self, count: int) -> None:
+            self.count = count
+
+    service = StandingService()
+    service.count = 5
+    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+    service._lock = lock
+
+    meeting.hold(getattr(service, change), getattr(service, change))
+
+    step = 1 if change == "hold" else -1
+    assert 5 + step * (2 if locked else 1) == service.count
+
+
+def test_the_locks_of_this_file_are_all_there_are() -> None:
+    """Whoever adds a lock adds its test here."""
+    from pathlib import Path
+
+    root = Path(service_module.__file__).parents[1]
+    found = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if "threading.Lock()" in (text := path.read_text("utf-8")) or "threading.RLock()" in text
+    }
+    assert {"engine/engine.py", "webhooks/outbox.py", "http_api/service.py"} == found
