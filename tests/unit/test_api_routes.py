@@ -167,6 +167,23 @@ def test_what_a_route_sends_is_attempted_by_the_tests_next_step(call_api: CallAp
         assert ["sent", "delivered"] == received_statuses(receiver)
 
 
+def test_a_route_of_one_fake_does_not_hold_back_the_webhooks_of_another(call_api: CallApi) -> None:
+    with fake_with_receiver() as (fake, receiver), fake_with_receiver() as (other, others):
+        attempted: list[list[str]] = []
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, Any]:
+            message = fake.send_text()
+            other.send_text()
+            attempted.extend([received_statuses(receiver), received_statuses(others)])
+            return {"id": message.id}
+
+        call_api(fake, "POST", "/send")
+        fake.settle()
+
+    assert [[], ["sent"]] == attempted
+
+
 def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None:
     order: list[str] = []
     with frozen_fake() as fake:
