@@ -152,9 +152,10 @@ def anchors(text: str) -> set[str]:
 
 
 def links(text: str) -> list[str]:
-    """The targets of a page's links."""
+    """The targets of a page's links, those written at its end included."""
     plain = re.sub(r"`[^`\n]*`", "", prose(text))
-    return re.findall(r"\]\(([^)\s]+)\)", plain)
+    written_below = re.findall(r"^\[[^]]+\]: (\S+)$", plain, re.MULTILINE)
+    return re.findall(r"\]\(([^)\s]+)\)", plain) + written_below
 
 
 def broken(page: Path, target: str) -> str | None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 import time_machine
 
+from section_marks import MARK
+
 from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Webhooks
 
 from .assumptions import CHECKS
@@ -60,7 +62,7 @@ def test_every_row_has_its_check_and_every_check_its_row() -> None:
 
 def test_every_row_names_a_section() -> None:
     assert [] == [
-        name for name in ROWS if not re.fullmatch(r"\d(\.\d)?( rule \d)?", ROWS[name].section)
+        name for name in ROWS if not re.fullmatch(rf"\[{MARK.pattern}\]", ROWS[name].section)
     ]
 
 

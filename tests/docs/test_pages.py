@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import section_marks
 
 from .pages import DOCS, LINKED, PAGES, broken, defined_in, links, module_of, name, run
 
@@ -31,6 +32,21 @@ def test_the_code_of_a_page_runs_and_each_of_its_tests_passes(page: Path, tmp_pa
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     text = page.read_text("utf-8")
     assert [] == [problem for link in links(text) if (problem := broken(page, link))]
+
+
+@pytest.mark.parametrize("page", section_marks.PAGES, ids=name)
+def test_every_mark_of_a_section_leads_to_it(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert section_marks.linked(text, page) == text, "run python docs/_ext/section_marks.py"
+
+
+def test_the_services_sections_are_numbered_as_the_description_is() -> None:
+    subsections = {"2": 5, "4": 2, "7": 2}
+    rules = {"3": 6, "5": 4, "6": 4}
+    expected = {f"§{n}" for n in range(1, 10)}
+    expected |= {f"§{n}.{i + 1}" for n, count in subsections.items() for i in range(count)}
+    expected |= {f"§{n} rule {i + 1}" for n, count in rules.items() for i in range(count)}
+    assert expected == set(section_marks.anchors())
 
 
 def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None:
