@@ -22,8 +22,7 @@ from ..domain.money import amount
 from ..domain.schedule import Schedule
 from ..fake.clock import ProcessTime
 from ..fake.messages import Message
-from ..transport.client.loop_bridge import LoopBridge, bridge_to_running_loop
-from ..transport.client.loops import running_framework
+from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
 from ..webhooks.outbox import Outbox
 from .agenda import LAST, Agenda
 from .performer import Performer
@@ -206,7 +205,7 @@ class Engine:
         if self.mode == "sync":
             self.outbox.attempt()
         elif self._handover is not None and running_framework() is None:
-            self._handover(self.outbox.attempt_async)
+            self._handover.run(self.outbox.attempt_async)
 
     def _attempt(self) -> None:
         """In sync mode: attempt what is queued, and wait for what another thread attempts.

@@ -20,12 +20,7 @@ AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class AsgiDriver:
-    """Posts into one ASGI app at one path.
-
-    Args:
-        app: The application.
-        path: The path as a URL has it, quoted, with an optional query string.
-    """
+    """Posts into one ASGI app at one path, quoted as in a URL, with an optional query string."""
 
     def __init__(self, app: AsgiApp, path: str) -> None:
         self._app = app
@@ -48,10 +43,7 @@ class AsgiDriver:
     ) -> Answer:
         """Await the app with one request, to the end of its background work; return its answer.
 
-        Args:
-            body: The whole body; the app receives it in one message.
-            headers: The attempt's headers.
-            state: What the app's lifespan gave, if it runs; each request gets a shallow copy.
+        Each request gets a shallow copy of ``state``: what the app's lifespan gave, if it runs.
 
         Raises:
             BaseException: Whatever leaves the app, with its traceback.
@@ -107,7 +99,6 @@ class _Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Take the next part of the answer."""
         kind = message["type"]
         if self._complete:
             raise RuntimeError(f"the ASGI app sent {kind!r} after its answer was complete")
@@ -128,13 +119,11 @@ class _Exchange:
             self.disconnect()
 
     def disconnect(self) -> None:
-        """Let the client go, and tell all who wait for it."""
         self._gone = True
         if self._disconnected is not None:
             self._disconnected.set()
 
     def answer(self) -> Answer:
-        """Return the whole answer, once the app has returned."""
         if self._status is None:
             raise RuntimeError("the ASGI app returned without an answer")
         if not self._complete:

@@ -23,8 +23,8 @@ class Lifespan:
     Args:
         app: The ASGI app.
         portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
-        check: Called before the block is entered, with the mode that it is written for, how it is
-            written, and how it would be in the other mode; it may refuse.
+        check: May refuse a block, by the mode that it is written for, how it is written, and how
+            it would be in the other mode.
 
     Raises:
         BaseException: What left the app in its startup or shutdown, with its traceback.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextvars
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import asyncio
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     import trio
+
+LoopEvent: TypeAlias = "asyncio.Event | trio.Event"
+AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
 
 # Real seconds that something that was told to end may take, before we go on without it.
 GRACE_SECONDS = 5.0
@@ -49,22 +52,6 @@ async def checkpoint() -> None:
         await asyncio.sleep(0)
 
 
-class LoopEvent(Protocol):
-    """What asyncio's and trio's events have in common."""
-
-    def set(self) -> object:
-        """Wake all who wait, now and later."""
-        ...
-
-    def is_set(self) -> bool:
-        """Whether `set` was called."""
-        ...
-
-    async def wait(self) -> object:
-        """Wait until `set` is called."""
-        ...
-
-
 def new_event() -> LoopEvent:
     """Return an event of the framework that runs here."""
     if running_framework() == "trio":
@@ -76,17 +63,26 @@ def new_event() -> LoopEvent:
     return asyncio.Event()
 
 
+def plain_context() -> contextvars.Context:
+    """Return a copy of this context that does not say which framework runs.
+
+    anyio says it there, through sniffio, and the copy goes to another loop, or to a thread.
+    """
+    context = contextvars.copy_context()
+    sniffio = sys.modules.get("sniffio")
+    if sniffio is not None and context.get(sniffio.current_async_library_cvar) is not None:
+        context.run(sniffio.current_async_library_cvar.set, None)
+    return context
+
+
 class BackgroundTask:
     """A coroutine function that runs beside the code that started it, until it is stopped.
 
     Start and stop it in one framework, and in trio in one task, as at both ends of an
-    ``async with`` block.
-
-    Args:
-        function: What to run. An exception that leaves it is raised by `stop`.
+    ``async with`` block. An exception that leaves the function is raised by `stop`.
     """
 
-    def __init__(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, function: AsyncFunction) -> None:
         self._function = function
         self._task: asyncio.Task[None] | None = None
         self._nursery: AbstractAsyncContextManager[trio.Nursery] | None = None
@@ -124,13 +120,57 @@ class BackgroundTask:
                 task.result()
 
 
-def plain_context() -> contextvars.Context:
-    """Return a copy of this context that does not say which framework runs.
+class LoopBridge(NamedTuple):
+    """The way into a loop, from other threads.
 
-    anyio says it there, through sniffio, and the copy goes to another loop, or to a thread.
+    Attributes:
+        run: Runs a coroutine function in the loop, and waits for its end.
+        is_here: Whether no other loop than this one runs here.
     """
-    context = contextvars.copy_context()
-    sniffio = sys.modules.get("sniffio")
-    if sniffio is not None and context.get(sniffio.current_async_library_cvar) is not None:
-        context.run(sniffio.current_async_library_cvar.set, None)
-    return context
+
+    run: Callable[[AsyncFunction], None]
+    is_here: Callable[[], bool]
+
+
+def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
+    """Return the way into the loop that runs here, or None in plain code.
+
+    Args:
+        timeout: How long `LoopBridge.run` waits, in real seconds.
+    """
+    framework = running_framework()
+    if framework == "asyncio":
+        return _bridge_to_asyncio(timeout)
+    return _bridge_to_trio(timeout) if framework == "trio" else None
+
+
+def _bridge_to_asyncio(timeout: float) -> LoopBridge:
+    import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+    loop = asyncio.get_running_loop()
+
+    def run(function: AsyncFunction) -> None:
+        asyncio.run_coroutine_threadsafe(function(), loop).result(timeout)
+
+    return LoopBridge(run, lambda: asyncio._get_running_loop() in (loop, None))
+
+
+def _bridge_to_trio(timeout: float) -> LoopBridge:
+    import trio  # noqa: PLC0415 - it runs, so it is there
+
+    token = trio.lowlevel.current_trio_token()
+
+    def run(function: AsyncFunction) -> None:
+        async def bounded() -> None:
+            with trio.fail_after(timeout):
+                await function()
+
+        trio.from_thread.run(bounded, trio_token=token)
+
+    def is_here() -> bool:
+        try:
+            return trio.lowlevel.current_trio_token() is token
+        except RuntimeError:
+            return True
+
+    return LoopBridge(run, is_here)

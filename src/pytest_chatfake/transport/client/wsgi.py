@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 class WsgiDriver:
-    """Posts into one WSGI app at one path.
-
-    Args:
-        app: The application.
-        path: The path as a URL has it, quoted, with an optional query string.
-    """
+    """Posts into one WSGI app at one path, quoted as in a URL, with an optional query string."""
 
     def __init__(self, app: WSGIApplication, path: str) -> None:
         self._app = app
@@ -81,13 +76,13 @@ def _variables(headers: Headers) -> Mapping[str, str]:
         key = name.upper().replace("-", "_")
         if key != "CONTENT_TYPE":  # which has a name of its own
             key = f"HTTP_{key}"
-        # A repeated header is one with commas.
+        # A header that is there twice is one with commas.
         variables[key] = f"{variables[key]},{value}" if key in variables else value
     return variables
 
 
 class _Response:
-    """What the app said so far."""
+    """What the app said so far, through ``start_response``, ``write`` and its returned body."""
 
     __slots__ = ("_body", "_sent", "_status")
 
@@ -104,7 +99,6 @@ class _Response:
         exc_info: OptExcInfo | None = None,
         /,
     ) -> Callable[[bytes], object]:
-        """Be the ``start_response`` of PEP 3333."""
         if exc_info is not None:
             try:
                 if self._sent and exc_info[1] is not None:
@@ -117,7 +111,6 @@ class _Response:
         return self.write
 
     def write(self, part: bytes) -> None:
-        """Take one part of the body, yielded or written."""
         if not isinstance(part, bytes):
             raise TypeError(
                 f"the WSGI app's body has a {type(part).__name__} where bytes belong: {part!r:.80}"
@@ -129,7 +122,6 @@ class _Response:
             self._body.append(part)
 
     def answer(self) -> Answer:
-        """Return the whole answer, once the app has nothing more to say."""
         if self._status is None:
             raise RuntimeError("the WSGI app returned without calling start_response")
         return Answer(self._status, b"".join(self._body))

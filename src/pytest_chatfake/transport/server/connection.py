@@ -53,20 +53,12 @@ LINGER_SECONDS = 0.5
 LINGER_READS = 64
 
 
-class Site(Protocol):
-    """What a connection asks for answers, from many threads; what a handler raises is a reply."""
+class _Site(Protocol):
+    """Where answers come from, for many threads at once; what goes wrong there is a reply, too."""
 
-    def balance(self, key: str | None, target: str, /) -> Reply:
-        """Answer the balance query (§4.1), given its key and its target as they were sent."""
-        ...
-
-    def answer(self, request: Request, /) -> Response | Reply:
-        """Answer any request."""
-        ...
-
-    def record_error(self, error: BaseException, /) -> None:
-        """Keep an error that was raised while answering, for the test to raise."""
-        ...
+    def balance(self, key: str | None, target: str, /) -> Reply: ...
+    def answer(self, request: Request, /) -> Response | Reply: ...
+    def record_error(self, error: BaseException, /) -> None: ...
 
 
 class Connection(WSGIRequestHandler):
@@ -82,7 +74,7 @@ class Connection(WSGIRequestHandler):
     disable_nagle_algorithm = True
 
     def __init__(
-        self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: Site
+        self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: _Site
     ) -> None:
         # Without the base class's constructor, which serves before it returns: whoever tracks
         # connections needs to know this one first.
@@ -176,7 +168,7 @@ class Connection(WSGIRequestHandler):
             if self.path.startswith("//"):  # werkzeug takes one slash for none
                 environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         except ValueError as error:
-            raise Refusal(400, "BAD_REQUEST", f"not a request target: {error}") from None
+            raise Refusal(f"not a request target: {error}") from None
         environ["wsgi.input"] = BytesIO(body)  # all of it, however it came
         options = connection_options(self.headers)
         if self.request_version == "HTTP/1.0":
