@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import text
+from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
 from ..transport.client.lifespan import Lifespan
-from ..transport.client.targets import AsgiTarget, HandlerTarget, UrlTarget, WsgiTarget
+from ..transport.client.targets import HandlerTarget, UrlTarget
+from ..transport.client.wsgi import WsgiTarget
 from ..webhooks.endpoints import Endpoint
 from .config import check_signer, retry_delays
 from .receiver import Receiver

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
     import trio
 
@@ -75,49 +74,29 @@ def plain_context() -> contextvars.Context:
     return context
 
 
-class BackgroundTask:
-    """A coroutine function that runs beside the code that started it, until it is stopped.
+@asynccontextmanager
+async def background_task(function: AsyncFunction) -> AsyncGenerator[None]:
+    """Run a coroutine function beside a block; cancel it at the block's end, and wait for it.
 
-    Start and stop it in one framework, and in trio in one task, as at both ends of an
-    ``async with`` block. An exception that leaves the function is raised by `stop`.
+    Enter and leave it in one framework, and in trio in one task. An exception that leaves the
+    function is raised at the end.
     """
+    if running_framework() == "trio":
+        import trio  # noqa: PLC0415 - it runs, so it is there
 
-    def __init__(self, function: AsyncFunction) -> None:
-        self._function = function
-        self._task: asyncio.Task[None] | None = None
-        self._nursery: AbstractAsyncContextManager[trio.Nursery] | None = None
-        self._scope: trio.CancelScope | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(function)
+            yield
+            nursery.cancel_scope.cancel()
+    else:
+        import asyncio  # noqa: PLC0415 - it runs, so it is there
 
-    async def start(self) -> None:
-        """Start the function."""
-        if running_framework() == "trio":
-            import trio  # noqa: PLC0415 - it runs, so it is there
-
-            # A task of trio needs a nursery: one that is entered here, and left in `stop`.
-            self._nursery = trio.open_nursery()
-            nursery = await self._nursery.__aenter__()
-            self._scope = nursery.cancel_scope
-            nursery.start_soon(self._function)
-        else:
-            import asyncio  # noqa: PLC0415 - it runs, so it is there
-
-            self._task = asyncio.create_task(self._function())
-
-    async def stop(self) -> None:
-        """Cancel the function if it runs still, and wait for its end. The second time is idle."""
-        nursery, self._nursery = self._nursery, None
-        task, self._task = self._task, None
-        if nursery is not None and self._scope is not None:
-            self._scope.cancel()
-            # Not told about an exception that leaves the block: it would come out in a group.
-            await nursery.__aexit__(None, None, None)
-        elif task is not None:
-            import asyncio  # noqa: PLC0415 - it is there when a task is
-
-            task.cancel()
-            await asyncio.wait({task}, timeout=GRACE_SECONDS)
-            if task.done() and not task.cancelled():
-                task.result()
+        task = asyncio.create_task(function())
+        yield
+        task.cancel()
+        await asyncio.wait({task}, timeout=GRACE_SECONDS)
+        if task.done() and not task.cancelled():
+            task.result()
 
 
 class LoopBridge(NamedTuple):

@@ -17,18 +17,12 @@ import inspect
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from .answers import Answer, Post
-from .asgi import AsgiApp, AsgiDriver
-from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .http_client import HttpClient
 from .loops import GRACE_SECONDS
-from .url import checked_path
 from .worker import Worker
-from .wsgi import WsgiDriver
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-    from _typeshed.wsgi import WSGIApplication
 
     from .portal import Portal
 
@@ -84,62 +78,6 @@ class UrlTarget:
             self._worker.close()
         finally:
             self._client.close()
-
-
-class WsgiTarget:
-    """A WSGI app: called in the test's thread, from a coroutine in a thread of its own."""
-
-    threaded = True
-
-    def __init__(self, app: WSGIApplication, *, path: str) -> None:
-        self._driver = WsgiDriver(app, checked_path(path))
-        self._worker = Worker("chatfake-wsgi")
-
-    def attempt(self, request: Post) -> Answer:
-        """Call the app here."""
-        with connections_kept():
-            return self._post(request)
-
-    async def attempt_async(self, request: Post) -> Answer:
-        """Call the app in a thread, for it may block."""
-        return await self._worker.call_async(self._post, request)
-
-    def _post(self, request: Post) -> Answer:
-        return self._driver.post(request.body, request.headers)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
-
-
-class AsgiTarget:
-    """An ASGI app: awaited in the test's own loop, or run on the portal's.
-
-    In plain code a Django app goes through asgiref's bridge instead: its views and its ORM then
-    run in the test's thread, and see the test's transaction.
-    """
-
-    threaded = False
-
-    def __init__(self, app: AsgiApp, *, path: str, portal: Portal) -> None:
-        self._app = app
-        self._driver = AsgiDriver(app, checked_path(path))
-        self._portal = portal
-
-    def attempt(self, request: Post) -> Answer:
-        """Run the app to the end of its background work."""
-        if not is_asgi_handler(self._app):
-            return self._portal.run(self.attempt_async(request))
-        with connections_kept():
-            return run_bridged(self.attempt_async, request)
-
-    async def attempt_async(self, request: Post) -> Answer:
-        """Await the app to the end of its background work."""
-        state = self._portal.app_states.get(id(self._app))
-        return await self._driver.post(request.body, request.headers, state)
-
-    def close(self) -> None:
-        """Do nothing: the portal is the fake's."""
 
 
 class HandlerTarget(Generic[PostT]):
