@@ -62,14 +62,7 @@ class _Site(Protocol):
 
 
 class Connection(WSGIRequestHandler):
-    """Serves one client until it hangs up, asks to be closed, or `close` is called.
-
-    Args:
-        client: The accepted socket.
-        address: The client's host and port.
-        server: The server that accepted it; the environ quotes its address.
-        site: Where answers come from.
-    """
+    """Serves one client until it hangs up, asks to be closed, or `close` is called."""
 
     disable_nagle_algorithm = True
 
@@ -82,6 +75,7 @@ class Connection(WSGIRequestHandler):
         self.client_address = address
         self.server = server
         self.site = site
+        self.close_connection = False
         self.idle = True
         self._closed = Event()
         self._retired = False
@@ -90,6 +84,8 @@ class Connection(WSGIRequestHandler):
         """Answer requests until the connection ends. Runs in a thread of its own."""
         with suppress(OSError, ClientGone):
             self.setup()
+            self.request.settimeout(None)  # whatever the test set as the default for its sockets
+            self._reader = cast("BufferedReader", self.rfile)
             try:
                 self.handle()
             finally:
@@ -106,13 +102,6 @@ class Connection(WSGIRequestHandler):
         self._retired = True
         if self.idle:
             self.close()
-
-    def setup(self) -> None:
-        """Prepare the socket and the reader that both ways share."""
-        super().setup()
-        self.request.settimeout(None)  # whatever the test set as the default for its own sockets
-        self._reader = cast("BufferedReader", self.rfile)
-        self.close_connection = False
 
     def handle(self) -> None:
         """Answer one request after the other."""
@@ -147,15 +136,7 @@ class Connection(WSGIRequestHandler):
             self._send_response(answer, environ)
 
     def _read_request(self) -> dict[str, Any]:
-        """Read one request to the end of its body.
-
-        Returns:
-            Its WSGI environ.
-
-        Raises:
-            Refusal: It is no proper request.
-            ClientGone: It never was complete.
-        """
+        """Read one request to the end of its body, and return its WSGI environ."""
         self.command, self.path, self.request_version = read_request_line(self._reader)
         self.headers = read_headers(self._reader)
         length = body_length(self.headers)

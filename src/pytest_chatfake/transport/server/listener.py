@@ -22,8 +22,8 @@ from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer
 from .connection import Connection
 from .replies import Reply, server_error, to_response
 
+# How long `Listener.stop` waits for threads whose connections it closed, in real seconds.
 JOIN_SECONDS = 2.0
-"""How long `Listener.stop` waits for threads whose connections it closed, in real seconds."""
 
 
 class Api(Protocol):
@@ -56,9 +56,6 @@ class Listener(HTTPServer):
     Two things differ from pytest-httpserver. A request that no handler matches is answered by the
     API and is no failed assertion, unless an ordered handler was next. And ``log`` holds only what
     reached a handler.
-
-    Args:
-        api: What to answer.
     """
 
     def __init__(self, api: Api) -> None:

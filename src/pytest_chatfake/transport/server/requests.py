@@ -1,14 +1,15 @@
 """Reads one request off a connection, strictly: what is not plainly a request is refused.
 
 Everything is read to its end before anyone looks at it, so that the next request on the
-connection always starts where this one stopped.
+connection always starts where this one stopped. Whatever reads may raise `Refusal`, or `ClientGone`
+where the connection ended first.
 """
 
 from __future__ import annotations
 
 import re
 from http.client import HTTPMessage
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..fields import FIELD_LINE, TOKEN
 from .replies import error_reply
@@ -27,11 +28,7 @@ BLANK_LINES = (b"\r\n", b"\n")
 
 
 class Refusal(Exception):  # noqa: N818 - a reply to the client, no error of ours
-    """What arrived is no request; the connection ends with a reply that says why.
-
-    Attributes:
-        reply: The answer, with an error body (§7.1).
-    """
+    """What arrived is not a request; the connection ends with a reply that says why (§7.1)."""
 
     def __init__(self, message: str, status: int = 400, code: str = "BAD_REQUEST") -> None:
         super().__init__(message)
@@ -46,20 +43,12 @@ def read_request_line(reader: BufferedReader) -> tuple[str, str, str]:
     """Return the next request's method, target and version, decoded as Latin-1.
 
     Blank lines before it are skipped (RFC 9112 §2.2).
-
-    Raises:
-        Refusal: It is no request line, or too long, or not HTTP/1.
-        ClientGone: The connection ended first.
     """
     if reader.peek()[:1] == b"\x16":  # its client would wait for us, and we for the line's end
         raise Refusal("this is TLS: the address starts with http://")
     line = b"\n"
     while line in BLANK_LINES:
-        line = reader.readline(MAX_LINE + 1)
-    if len(line) > MAX_LINE:
-        raise Refusal(f"the request line is longer than {MAX_LINE} bytes", 414, "URI_TOO_LONG")
-    if not line.endswith(b"\n"):
-        raise ClientGone
+        line = _read_line(reader, "the request line", 414, "URI_TOO_LONG")
     match = REQUEST_LINE.fullmatch(line)
     if match is None:
         raise Refusal(f"not a request line: {_quote(line)}")
@@ -71,19 +60,10 @@ def read_request_line(reader: BufferedReader) -> tuple[str, str, str]:
 
 
 def read_headers(reader: BufferedReader) -> HTTPMessage:
-    """Read header lines up to the blank line that ends them.
-
-    Raises:
-        Refusal: A line is malformed or too long, or there are too many.
-        ClientGone: The connection ended first.
-    """
+    """Read header lines up to the blank line that ends them."""
     headers = HTTPMessage()
     for _ in range(MAX_FIELDS + 1):
-        line = reader.readline(MAX_LINE + 1)
-        if len(line) > MAX_LINE:
-            raise Refusal(f"a header line is longer than {MAX_LINE} bytes", *TOO_LARGE)
-        if not line.endswith(b"\n"):
-            raise ClientGone
+        line = _read_line(reader, "a header line", *TOO_LARGE)
         if line in BLANK_LINES:
             return headers
         match = FIELD_LINE.fullmatch(line)
@@ -101,11 +81,7 @@ def connection_options(headers: HTTPMessage) -> set[str]:
 
 
 def body_length(headers: HTTPMessage) -> int | None:
-    """Return the length of the body in bytes, or None if it comes in chunks.
-
-    Raises:
-        Refusal: The headers contradict each other, or ask for something that is not spoken here.
-    """
+    """Return the length of the body in bytes, or None if it comes in chunks."""
     codings = ",".join(headers.get_all("Transfer-Encoding", ()))
     lengths = set(headers.get_all("Content-Length", ()))
     if codings:
@@ -124,12 +100,7 @@ def body_length(headers: HTTPMessage) -> int | None:
 
 
 def read_body(reader: BufferedReader, length: int | None) -> bytes:
-    """Read the whole body, of so many bytes, or in chunks.
-
-    Raises:
-        Refusal: It is larger than `MAX_BODY`, or the chunks are malformed.
-        ClientGone: The connection ended first.
-    """
+    """Read the whole body, of so many bytes, or in chunks."""
     if length is not None:
         return _read_exactly(reader, length)
     body = bytearray()
@@ -144,12 +115,19 @@ def read_body(reader: BufferedReader, length: int | None) -> bytes:
     return bytes(body)
 
 
+def _read_line(reader: BufferedReader, what: str, *refusal: Any) -> bytes:
+    line = reader.readline(MAX_LINE + 1)
+    if len(line) > MAX_LINE:
+        raise Refusal(f"{what} is longer than {MAX_LINE} bytes", *refusal)
+    if not line.endswith(b"\n"):
+        raise ClientGone
+    return line
+
+
 def _read_chunk_size(reader: BufferedReader) -> int:
-    line = reader.readline(MAX_LINE)
+    line = _read_line(reader, "the size of a chunk")
     match = CHUNK_LINE.fullmatch(line)
     if match is None:
-        if len(line) < MAX_LINE and not line.endswith(b"\n"):
-            raise ClientGone
         raise Refusal(f"not the size of a chunk: {_quote(line)}")
     return int(match[1], 16)
 
