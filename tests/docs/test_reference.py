@@ -129,9 +129,7 @@ def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
 def test_the_basis_of_each_field_is_the_one_that_the_code_names() -> None:
     text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
     doc = inspect.getdoc(ChatFakeConfig) or ""
-    rows = re.findall(
-        r"^\| `(\w+)` \| `[^`]+` \| \[?(assumed|§[\d.]+)\]? \|", text, re.MULTILINE
-    )
+    rows = re.findall(r"^\| `(\w+)` \| `[^`]+` \| \[?(assumed|§[\d.]+)\]? \|", text, re.MULTILINE)
     assert {field.name for field in dataclasses.fields(ChatFakeConfig)} == {row[0] for row in rows}
     for name, basis in rows:
         described = re.search(

@@ -19,9 +19,10 @@ from django.db import close_old_connections, connection, transaction
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
 
+from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
-from pytest_chatfake.transport.client.targets import AsgiTarget, WsgiTarget
+from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
 threads = []
 connections = []

@@ -15,8 +15,10 @@ import uvicorn
 from fastapi import BackgroundTasks, FastAPI, Request
 
 from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.portal import Portal
-from pytest_chatfake.transport.client.targets import AsgiTarget, UrlTarget, WsgiTarget
+from pytest_chatfake.transport.client.targets import UrlTarget
+from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
 from .raw_server import keeps_alive, serving

@@ -8,9 +8,8 @@ import pytest
 import trio
 
 from pytest_chatfake.transport.client.answers import Answer
-from pytest_chatfake.transport.client.asgi import AsgiDriver
 
-from .asgi_apps import JSON, finish, post, start
+from .asgi_apps import JSON, NOTHING, finish, post, start, target_of
 from .both_frameworks import BOTH, in_asyncio, in_trio
 
 
@@ -81,9 +80,9 @@ def test_what_an_app_writes_into_its_scope_is_not_seen_by_the_next_request():
         await start(send)
         await finish(send)
 
-    driver = AsgiDriver(app, "/")
-    in_asyncio(lambda: driver.post(b"", {}))
-    in_asyncio(lambda: driver.post(b"", {}))
+    target = target_of(app)
+    in_asyncio(lambda: target.attempt_async(NOTHING))
+    in_asyncio(lambda: target.attempt_async(NOTHING))
 
     assert [(False, False, 2)] * 2 == seen
 
@@ -178,7 +177,7 @@ def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
 
         tasks = []
         with pytest.raises(LookupError):
-            await AsgiDriver(app, "/").post(b"", {})
+            await target_of(app).attempt_async(NOTHING)
         await tasks[0]
 
     in_asyncio(main)
@@ -201,7 +200,7 @@ def test_a_cancellation_ends_the_app_and_leaves_no_task():
     async def main():
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.01):
-                await AsgiDriver(app, "/").post(b"", {})
+                await target_of(app).attempt_async(NOTHING)
 
     in_asyncio(main)
     assert [True] == ended
@@ -219,7 +218,7 @@ def test_a_cancellation_ends_the_app_in_trio():
 
     async def main():
         with trio.move_on_after(0.01) as scope:
-            await AsgiDriver(app, "/").post(b"", {})
+            await target_of(app).attempt_async(NOTHING)
         return scope.cancelled_caught
 
     assert in_trio(main)

@@ -12,9 +12,9 @@ import trio
 from fastapi import FastAPI, Request
 
 from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
-from pytest_chatfake.transport.client.targets import AsgiTarget
 
 from .both_frameworks import BOTH, hard_limit, in_asyncio, in_trio
 

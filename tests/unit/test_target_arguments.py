@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.portal import Portal
-from pytest_chatfake.transport.client.targets import AsgiTarget, UrlTarget, WsgiTarget
+from pytest_chatfake.transport.client.targets import UrlTarget
+from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import flask
 import pytest
 
 from pytest_chatfake.transport.client.answers import Answer
-from pytest_chatfake.transport.client.wsgi import WsgiDriver
+from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
-from .wsgi_apps import JSON, App, post
+from .wsgi_apps import JSON, NOTHING, App, post
 
 # What the app gets
 
@@ -102,9 +102,9 @@ def test_what_an_app_writes_into_its_environ_is_not_seen_by_the_next_request():
         start_response("200 OK", [])
         return []
 
-    driver = WsgiDriver(app, "/")
-    driver.post(b"", {})
-    driver.post(b"", {})
+    target = WsgiTarget(app, path="/")
+    target.attempt(NOTHING)
+    target.attempt(NOTHING)
 
     assert [False, False] == seen
 

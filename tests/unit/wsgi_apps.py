@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pytest_chatfake.transport.client.wsgi import WsgiDriver
+from types import SimpleNamespace
+
+from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
 JSON = {"Content-Type": "application/json"}
+NOTHING = SimpleNamespace(body=b"", headers={})
 
 
 def post(app, body=b"{}", headers=JSON, path="/hooks/chat"):
-    return WsgiDriver(app, path).post(body, headers)
+    return WsgiTarget(app, path=path).attempt(SimpleNamespace(body=body, headers=headers))
 
 
 class App:

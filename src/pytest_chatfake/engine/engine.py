@@ -41,8 +41,7 @@ from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Due, Schedule
-from ..transport.client.loop_bridge import LoopBridge, bridge_to_running_loop
-from ..transport.client.loops import running_framework
+from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
 from ..webhooks.dispatch import Dispatch
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
@@ -252,7 +251,7 @@ class Engine:
         if self.mode == "sync":
             self.outbox.attempt()
         elif self._test_loop is not None and running_framework() is None:
-            self._test_loop(self.outbox.attempt_async)
+            self._test_loop.run(self.outbox.attempt_async)
 
     def raise_errors(self) -> None:
         """Raise, in the test, what could not be raised where it was seen; the first of them."""

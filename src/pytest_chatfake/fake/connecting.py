@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.arguments import check_str
+from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
 from ..transport.client.portal import Portal
-from ..transport.client.targets import AsgiTarget, HandlerTarget, Target, UrlTarget, WsgiTarget
+from ..transport.client.targets import HandlerTarget, Target, UrlTarget
+from ..transport.client.wsgi import WsgiTarget
 
 
 def target_of(

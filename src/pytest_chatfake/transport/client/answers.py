@@ -9,12 +9,7 @@ if TYPE_CHECKING:
 
 
 class Post(Protocol):
-    """What is posted.
-
-    Attributes:
-        body: The exact bytes.
-        headers: All headers but ``Host`` and ``Content-Length``, which the target adds.
-    """
+    """What is posted: the exact bytes, and all headers but ``Host`` and ``Content-Length``."""
 
     body: bytes
     headers: Mapping[str, str]

@@ -1,35 +1,43 @@
 """Attempts into an ASGI app, without a socket.
 
 The messages are those of the ASGI specification 3.0, as uvicorn sends and accepts them. Everything
-runs in the loop of whoever awaits it, asyncio's or trio's.
+runs in the loop of whoever awaits it, asyncio's or trio's. An app that breaks the protocol raises
+``RuntimeError``; an exception that leaves it comes out as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from .answers import Answer
+from .answers import Answer, Post
+from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .headers import Headers, complete_headers
 from .loops import LoopEvent, new_event
+from .url import checked_path
+
+if TYPE_CHECKING:
+    from .portal import Portal
 
 # Frameworks annotate scope and messages in ways that do not fit each other.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-class AsgiDriver:
-    """Posts into one ASGI app at one path.
+class AsgiTarget:
+    """An ASGI app: awaited in the test's own loop, or run on the portal's.
 
-    Args:
-        app: The application.
-        path: The path as a URL has it, quoted, with an optional query string.
+    In plain code a Django app goes through asgiref's bridge instead: its views and its ORM then
+    run in the test's thread, and see the test's transaction.
     """
 
-    def __init__(self, app: AsgiApp, path: str) -> None:
+    threaded = False
+
+    def __init__(self, app: AsgiApp, *, path: str, portal: Portal) -> None:
+        raw_path, _, query = checked_path(path).partition("?")
         self._app = app
-        raw_path, _, query = path.partition("?")
+        self._portal = portal
         self._scope: dict[str, Any] = {
             "type": "http",
             "http_version": "1.1",
@@ -43,35 +51,32 @@ class AsgiDriver:
             "server": ("testserver", 80),
         }
 
-    async def post(
-        self, body: bytes, headers: Mapping[str, str], state: Mapping[str, Any] | None = None
-    ) -> Answer:
-        """Await the app with one request, to the end of its background work; return its answer.
+    def attempt(self, request: Post) -> Answer:
+        """Run the app to the end of its background work."""
+        if not is_asgi_handler(self._app):
+            return self._portal.run(self.attempt_async(request))
+        with connections_kept():
+            return run_bridged(self.attempt_async, request)
 
-        Args:
-            body: The whole body; the app receives it in one message.
-            headers: The attempt's headers.
-            state: What the app's lifespan gave, if it runs; each request gets a shallow copy.
-
-        Raises:
-            BaseException: Whatever leaves the app, with its traceback.
-            RuntimeError: The app breaks the protocol.
-            TypeError: A part of the answer's body is not bytes.
-            ValueError: A header is not allowed.
-        """
+    async def attempt_async(self, request: Post) -> Answer:
+        """Await the app to the end of its background work."""
         scope = self._scope.copy()
         # In a dict of its own: middleware writes into it.
         scope["asgi"] = {"version": "3.0", "spec_version": "2.3"}
-        length = (b"content-length", b"%d" % len(body))
-        scope["headers"] = [*_encode(tuple(headers.items())), length]
-        if state is not None:
-            scope["state"] = dict(state)
-        exchange = _Exchange(body)
+        length = (b"content-length", b"%d" % len(request.body))
+        scope["headers"] = [*_encode(tuple(request.headers.items())), length]
+        state = self._portal.app_states.get(id(self._app))
+        if state is not None:  # its lifespan runs; each request gets a shallow copy
+            scope["state"] = state.copy()
+        exchange = _Exchange(request.body)
         try:
             await self._app(scope, exchange.receive, exchange.send)
         finally:
             exchange.disconnect()
         return exchange.answer()
+
+    def close(self) -> None:
+        """Do nothing: the portal is the fake's."""
 
 
 @lru_cache(maxsize=128)  # endpoints send the same headers again and again
@@ -107,7 +112,6 @@ class _Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Mapping[str, Any]) -> None:
-        """Take the next part of the answer."""
         kind = message["type"]
         if self._complete:
             raise RuntimeError(f"the ASGI app sent {kind!r} after its answer was complete")
@@ -128,13 +132,11 @@ class _Exchange:
             self.disconnect()
 
     def disconnect(self) -> None:
-        """Let the client go, and tell all who wait for it."""
         self._gone = True
         if self._disconnected is not None:
             self._disconnected.set()
 
     def answer(self) -> Answer:
-        """Return the whole answer, once the app has returned."""
         if self._status is None:
             raise RuntimeError("the ASGI app returned without an answer")
         if not self._complete:

@@ -37,11 +37,7 @@ INTERIM = frozenset(range(100, 200)) - {101}
 
 
 class Connection:
-    """A connected socket.
-
-    Args:
-        sock: The socket, with a timeout.
-    """
+    """A connected socket that has a timeout."""
 
     def __init__(self, sock: socket) -> None:
         self._sock = sock
@@ -63,11 +59,7 @@ class Connection:
         return bool(select.select([self._sock], [], [], seconds)[0])
 
     def exchange(self, request: bytes, deadline: float) -> tuple[Answer, bool]:
-        """Send a request and read its answer.
-
-        Args:
-            request: All its bytes.
-            deadline: When the last byte of the answer has to be there, on the monotonic clock.
+        """Send a request and read its answer, to the last byte before the deadline.
 
         Returns:
             The answer, and whether the connection can take another request.
@@ -104,11 +96,7 @@ class Connection:
 
 
 def time_left(deadline: float) -> float:
-    """Return the seconds until a time on the monotonic clock.
-
-    Raises:
-        TimeoutError: There are none.
-    """
+    """Return the seconds until a time on the monotonic clock; if it is over, raise TimeoutError."""
     left = deadline - monotonic()
     if left <= 0:
         raise TimeoutError

@@ -36,12 +36,9 @@ class HttpClient:
     Not safe for threads: one attempt at a time.
 
     Args:
-        url: Where to post.
+        url: Where to post, see `parse_url`.
         timeout: Real seconds for a whole attempt: connecting, sending, and the last byte of the
             answer. Looking up the host's name is not counted.
-
-    Raises:
-        ValueError: The URL, see `parse_url`.
     """
 
     def __init__(self, url: str, *, timeout: float) -> None:
@@ -55,11 +52,8 @@ class HttpClient:
     def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
         """Post once and return what came back; a redirect is an answer like any other.
 
-        A refused, broken, cut-off or late answer is an `Answer` with an error, never raised.
-
-        Raises:
-            TypeError: A header is not made of ``str``.
-            ValueError: A header is not allowed.
+        A refused, broken, cut-off or late answer is an `Answer` with an error. Nothing is raised
+        but for headers that are not allowed, see `complete_headers`.
         """
         lines = _request_lines(tuple(headers.items()), self._address)
         request = b"%bContent-Length: %d\r\n\r\n%b" % (lines, len(body), body)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from .loops import BackgroundTask, new_event
+from .loops import background_task, new_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,8 +24,8 @@ class Lifespan:
     Args:
         app: The ASGI app.
         portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
-        check: Called before the block is entered, with the mode that it is written for, how it is
-            written, and how it would be in the other mode; it may refuse.
+        check: May refuse a block, by the mode that it is written for, how it is written, and how
+            it would be in the other mode.
 
     Raises:
         BaseException: What left the app in its startup or shutdown, with its traceback.
@@ -71,20 +72,20 @@ class Lifespan:
         self._failure: str | None = None
         self._error: Exception | None = None
         self._started, self._leaving, self._finished = new_event(), new_event(), new_event()
-        self._task = BackgroundTask(self._run)
+        self._task = AsyncExitStack()
         try:
-            await self._task.start()
+            await self._task.enter_async_context(background_task(self._run))
             await self._started.wait()
             if self._failure is not None:
                 await self._finished.wait()
             if self._finished.is_set():
-                await self._task.stop()
+                await self._task.aclose()
             if self._received == 0:
                 self._error = None  # it raised on the scope: no lifespan, and no failure
             self._raise_failure("startup")
         except BaseException:
             del states[key]
-            await self._task.stop()
+            await self._task.aclose()
             raise
 
     async def _stop(self) -> None:
@@ -93,7 +94,7 @@ class Lifespan:
             self._leaving.set()
             await self._finished.wait()
         finally:
-            await self._task.stop()
+            await self._task.aclose()
         self._raise_failure("shutdown")
 
     def _raise_failure(self, phase: str) -> None:

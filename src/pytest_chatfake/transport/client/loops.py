@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
     import trio
+
+LoopEvent: TypeAlias = "asyncio.Event | trio.Event"
+AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
 
 # Real seconds that something that was told to end may take, before we go on without it.
 GRACE_SECONDS = 5.0
@@ -49,22 +51,6 @@ async def checkpoint() -> None:
         await asyncio.sleep(0)
 
 
-class LoopEvent(Protocol):
-    """What asyncio's and trio's events have in common."""
-
-    def set(self) -> object:
-        """Wake all who wait, now and later."""
-        ...
-
-    def is_set(self) -> bool:
-        """Whether `set` was called."""
-        ...
-
-    async def wait(self) -> object:
-        """Wait until `set` is called."""
-        ...
-
-
 def new_event() -> LoopEvent:
     """Return an event of the framework that runs here."""
     if running_framework() == "trio":
@@ -74,54 +60,6 @@ def new_event() -> LoopEvent:
     import asyncio  # noqa: PLC0415 - costs 30 ms where nobody else uses it
 
     return asyncio.Event()
-
-
-class BackgroundTask:
-    """A coroutine function that runs beside the code that started it, until it is stopped.
-
-    Start and stop it in one framework, and in trio in one task, as at both ends of an
-    ``async with`` block.
-
-    Args:
-        function: What to run. An exception that leaves it is raised by `stop`.
-    """
-
-    def __init__(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._function = function
-        self._task: asyncio.Task[None] | None = None
-        self._nursery: AbstractAsyncContextManager[trio.Nursery] | None = None
-        self._scope: trio.CancelScope | None = None
-
-    async def start(self) -> None:
-        """Start the function."""
-        if running_framework() == "trio":
-            import trio  # noqa: PLC0415 - it runs, so it is there
-
-            # A task of trio needs a nursery: one that is entered here, and left in `stop`.
-            self._nursery = trio.open_nursery()
-            nursery = await self._nursery.__aenter__()
-            self._scope = nursery.cancel_scope
-            nursery.start_soon(self._function)
-        else:
-            import asyncio  # noqa: PLC0415 - it runs, so it is there
-
-            self._task = asyncio.create_task(self._function())
-
-    async def stop(self) -> None:
-        """Cancel the function if it runs still, and wait for its end. The second time is idle."""
-        nursery, self._nursery = self._nursery, None
-        task, self._task = self._task, None
-        if nursery is not None and self._scope is not None:
-            self._scope.cancel()
-            # Not told about an exception that leaves the block: it would come out in a group.
-            await nursery.__aexit__(None, None, None)
-        elif task is not None:
-            import asyncio  # noqa: PLC0415 - it is there when a task is
-
-            task.cancel()
-            await asyncio.wait({task}, timeout=GRACE_SECONDS)
-            if task.done() and not task.cancelled():
-                task.result()
 
 
 def plain_context() -> contextvars.Context:
@@ -134,3 +72,84 @@ def plain_context() -> contextvars.Context:
     if sniffio is not None and context.get(sniffio.current_async_library_cvar) is not None:
         context.run(sniffio.current_async_library_cvar.set, None)
     return context
+
+
+@asynccontextmanager
+async def background_task(function: AsyncFunction) -> AsyncGenerator[None]:
+    """Run a coroutine function beside a block; cancel it at the block's end, and wait for it.
+
+    Enter and leave it in one framework, and in trio in one task. An exception that leaves the
+    function is raised at the end.
+    """
+    if running_framework() == "trio":
+        import trio  # noqa: PLC0415 - it runs, so it is there
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(function)
+            yield
+            nursery.cancel_scope.cancel()
+    else:
+        import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+        task = asyncio.create_task(function())
+        yield
+        task.cancel()
+        await asyncio.wait({task}, timeout=GRACE_SECONDS)
+        if task.done() and not task.cancelled():
+            task.result()
+
+
+class LoopBridge(NamedTuple):
+    """The way into a loop, from other threads.
+
+    Attributes:
+        run: Runs a coroutine function in the loop, and waits for its end.
+        is_here: Whether no other loop than this one runs here.
+    """
+
+    run: Callable[[AsyncFunction], None]
+    is_here: Callable[[], bool]
+
+
+def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
+    """Return the way into the loop that runs here, or None in plain code.
+
+    Args:
+        timeout: How long `LoopBridge.run` waits, in real seconds.
+    """
+    framework = running_framework()
+    if framework == "asyncio":
+        return _bridge_to_asyncio(timeout)
+    return _bridge_to_trio(timeout) if framework == "trio" else None
+
+
+def _bridge_to_asyncio(timeout: float) -> LoopBridge:
+    import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+    loop = asyncio.get_running_loop()
+
+    def run(function: AsyncFunction) -> None:
+        asyncio.run_coroutine_threadsafe(function(), loop).result(timeout)
+
+    return LoopBridge(run, lambda: asyncio._get_running_loop() in (loop, None))
+
+
+def _bridge_to_trio(timeout: float) -> LoopBridge:
+    import trio  # noqa: PLC0415 - it runs, so it is there
+
+    token = trio.lowlevel.current_trio_token()
+
+    def run(function: AsyncFunction) -> None:
+        async def bounded() -> None:
+            with trio.fail_after(timeout):
+                await function()
+
+        trio.from_thread.run(bounded, trio_token=token)
+
+    def is_here() -> bool:
+        try:
+            return trio.lowlevel.current_trio_token() is token
+        except RuntimeError:
+            return True
+
+    return LoopBridge(run, is_here)

@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 class Portal:
-    """From plain code into coroutines: one private asyncio loop, kept as long as the fake lives.
+    """One private asyncio loop, kept as long as the fake lives.
 
-    The loop runs only while something is waited for. What an app leaves behind on it (a task, a
+    It runs only while something is waited for. What an app leaves behind on it (a task, a
     connection pool) is kept, and goes on with the next call. It runs in the caller's thread; where
     a loop runs there already (Playwright's sync API, a coroutine that uses sync mode), the same
     loop runs in a thread beside it.
@@ -52,17 +52,13 @@ class Portal:
         except BaseException:
             if not task.done():
                 # Ctrl+C, or a signal's timeout: it ended the waiting, not the task.
-                if loop.is_running():  # in the worker's thread, which must come back first
+                if running_framework() is not None:  # the thread beside must come back first
                     loop.call_soon_threadsafe(task.cancel)
                 self._call(lambda: self._cancel({task}, loop))
             raise
 
     def close(self) -> None:
-        """Cancel what is left on the loop, and close it with all that belongs to it.
-
-        Raises:
-            RuntimeError: A task did not end when it was cancelled.
-        """
+        """Cancel what is left on the loop, and close it; raise if a task does not end."""
         if self._closed:
             return
         if self._loop is not None and self._loop.is_running():

@@ -14,22 +14,15 @@ is finished and its answer returned, and the cancellation takes effect right aft
 from __future__ import annotations
 
 import inspect
-import re
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
-from urllib.parse import quote
 
 from .answers import Answer, Post
-from .asgi import AsgiApp, AsgiDriver
-from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .http_client import HttpClient
 from .loops import GRACE_SECONDS
 from .worker import Worker
-from .wsgi import WsgiDriver
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-    from _typeshed.wsgi import WSGIApplication
 
     from .portal import Portal
 
@@ -62,16 +55,7 @@ class Target(Protocol):
 
 
 class UrlTarget:
-    """A URL, over one kept connection.
-
-    Args:
-        url: ``http`` or ``https``.
-        timeout: Real seconds for a whole attempt.
-
-    Raises:
-        TypeError: The URL is not a ``str``.
-        ValueError: Nothing could be posted to the URL; the message says what to write.
-    """
+    """A URL, over one kept connection; see `HttpClient`."""
 
     threaded = True
 
@@ -96,89 +80,11 @@ class UrlTarget:
             self._client.close()
 
 
-class WsgiTarget:
-    """A WSGI app: called in the test's thread, from a coroutine in a thread of its own.
-
-    Args:
-        app: The application.
-        path: The path as a URL has it, with an optional query string.
-
-    Raises:
-        TypeError: The path is not a ``str``.
-        ValueError: The path is invalid; the message says what to write.
-    """
-
-    threaded = True
-
-    def __init__(self, app: WSGIApplication, *, path: str) -> None:
-        self._driver = WsgiDriver(app, _checked_path(path))
-        self._worker = Worker("chatfake-wsgi")
-
-    def attempt(self, request: Post) -> Answer:
-        """Call the app here."""
-        with connections_kept():
-            return self._post(request)
-
-    async def attempt_async(self, request: Post) -> Answer:
-        """Call the app in a thread, for it may block."""
-        return await self._worker.call_async(self._post, request)
-
-    def _post(self, request: Post) -> Answer:
-        return self._driver.post(request.body, request.headers)
-
-    def close(self) -> None:
-        """End the thread."""
-        self._worker.close()
-
-
-class AsgiTarget:
-    """An ASGI app: awaited in the test's own loop, or run on the portal's.
-
-    In plain code a Django app goes through asgiref's bridge instead: its views and its ORM then
-    run in the test's thread, and see the test's transaction.
-
-    Args:
-        app: The application.
-        path: The path as a URL has it, with an optional query string.
-        portal: Where the app runs in plain code. Its lifespans' states are given to the app.
-
-    Raises:
-        TypeError: The path is not a ``str``.
-        ValueError: The path is invalid; the message says what to write.
-    """
-
-    threaded = False
-
-    def __init__(self, app: AsgiApp, *, path: str, portal: Portal) -> None:
-        self._app = app
-        self._driver = AsgiDriver(app, _checked_path(path))
-        self._portal = portal
-
-    def attempt(self, request: Post) -> Answer:
-        """Run the app to the end of its background work."""
-        if not is_asgi_handler(self._app):
-            return self._portal.run(self.attempt_async(request))
-        with connections_kept():
-            return run_bridged(self.attempt_async, request)
-
-    async def attempt_async(self, request: Post) -> Answer:
-        """Await the app to the end of its background work."""
-        state = self._portal.app_states.get(id(self._app))
-        return await self._driver.post(request.body, request.headers, state)
-
-    def close(self) -> None:
-        """Do nothing: the portal is the fake's."""
-
-
 class HandlerTarget(Generic[PostT]):
-    """A function of the test, or an async one. It returns None (200), a status, or a response.
+    """A function of the test, called with the request; `answer_of` says what it may return.
 
     A plain function is called in the test's thread in both modes. An async one is awaited in the
     test's own loop, or run on the portal's.
-
-    Args:
-        function: Called with the request as it is given to `attempt`.
-        portal: Where an async function runs in plain code.
     """
 
     threaded = False
@@ -241,16 +147,3 @@ def answer_of(result: object) -> Answer:
 
 async def _wait(awaitable: Awaitable[object]) -> object:
     return await awaitable
-
-
-def _checked_path(path: str) -> str:
-    if not isinstance(path, str):
-        raise TypeError(f"path= is a str such as '/hooks/chat', not {path!r}")
-    if not path.startswith("/"):
-        raise ValueError(f"path={path!r} has to begin with a slash: write '/hooks/chat'")
-    if "#" in path:
-        raise ValueError(f"path={path!r} has a fragment, which is never sent: leave out '#...'")
-    if not re.fullmatch(r"[\x21-\x7e]+", path):
-        quoted = quote(path, safe="/?:@!$&'()*+,;=%")
-        raise ValueError(f"path={path!r} is written as in a URL: {quoted!r}")
-    return path

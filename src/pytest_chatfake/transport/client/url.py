@@ -1,4 +1,4 @@
-"""A webhook's URL, taken apart."""
+"""URLs of webhooks, and paths of apps: checked before anything is posted to them."""
 
 from __future__ import annotations
 
@@ -66,3 +66,22 @@ def parse_url(url: str) -> Address:
         authority = f"{authority}:{port}"
     query = f"?{parts.query}" if parts.query else ""
     return Address(host, port or standard, tls, authority, (parts.path or "/") + query)
+
+
+def checked_path(path: str) -> str:
+    """Return an app's path as it is: as in a URL, with an optional query string.
+
+    Raises:
+        TypeError: It is not a ``str``.
+        ValueError: It is invalid; the message says what to write.
+    """
+    if not isinstance(path, str):
+        raise TypeError(f"path= is a str such as '/hooks/chat', not {path!r}")
+    if not path.startswith("/"):
+        raise ValueError(f"path={path!r} has to begin with a slash: write '/hooks/chat'")
+    if "#" in path:
+        raise ValueError(f"path={path!r} has a fragment, which is never sent: leave out '#...'")
+    if not re.fullmatch(r"[\x21-\x7e]+", path):
+        quoted = quote(path, safe="/?:@!$&'()*+,;=%")
+        raise ValueError(f"path={path!r} is written as in a URL: {quoted!r}")
+    return path

@@ -59,11 +59,7 @@ class Worker:
             del future  # breaks the circle of an error's traceback and this frame
 
     def close(self) -> None:
-        """End the thread, and wait until it has.
-
-        Raises:
-            RuntimeError: A call does not return.
-        """
+        """End the thread, and wait until it has; raise if a call does not return."""
         self._closed = True
         thread, self._thread = self._thread, None
         if thread is not None:

@@ -1,4 +1,8 @@
-"""Attempts into a WSGI app, without a socket: the server's half of PEP 3333."""
+"""Attempts into a WSGI app, without a socket: the server's half of PEP 3333.
+
+What the app gets wrong is raised: ``RuntimeError`` where it breaks the protocol, ``TypeError`` and
+``ValueError`` for a status or a part of its body. An exception that leaves it comes out as it is.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from .answers import Answer
+from .answers import Answer, Post
+from .django_bridge import connections_kept
 from .headers import Headers, complete_headers
+from .url import checked_path
+from .worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,17 +25,15 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-class WsgiDriver:
-    """Posts into one WSGI app at one path.
+class WsgiTarget:
+    """A WSGI app: called in the test's thread, from a coroutine in a thread of its own."""
 
-    Args:
-        app: The application.
-        path: The path as a URL has it, quoted, with an optional query string.
-    """
+    threaded = True
 
-    def __init__(self, app: WSGIApplication, path: str) -> None:
+    def __init__(self, app: WSGIApplication, *, path: str) -> None:
+        raw_path, _, query = checked_path(path).partition("?")
         self._app = app
-        raw_path, _, query = path.partition("?")
+        self._worker = Worker("chatfake-wsgi")
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
             "SCRIPT_NAME": "",
@@ -48,20 +53,24 @@ class WsgiDriver:
             "wsgi.input_terminated": True,
         }
 
-    def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Call the app with one request and return its whole answer.
+    def attempt(self, request: Post) -> Answer:
+        """Call the app here."""
+        with connections_kept():
+            return self._call(request)
 
-        Raises:
-            BaseException: Whatever leaves the app, with its traceback.
-            RuntimeError: The app breaks the protocol.
-            TypeError: The app's status, or a part of its body, has a wrong type.
-            ValueError: A header is not allowed, or the app's status is invalid.
-        """
-        environ = {**self._environ, **_variables(tuple(headers.items()))}
-        environ["CONTENT_LENGTH"] = str(len(body))
-        environ["wsgi.input"] = BytesIO(body)
+    async def attempt_async(self, request: Post) -> Answer:
+        """Call the app in a thread, for it may block."""
+        return await self._worker.call_async(self._call, request)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._worker.close()
+
+    def _call(self, request: Post) -> Answer:
+        environ = {**self._environ, **_variables(tuple(request.headers.items()))}
+        environ["CONTENT_LENGTH"] = str(len(request.body))
+        environ["wsgi.input"] = BytesIO(request.body)
         environ["wsgi.errors"] = sys.stderr
-
         response = _Response()
         parts = self._app(environ, response.start)
         try:
@@ -81,13 +90,13 @@ def _variables(headers: Headers) -> Mapping[str, str]:
         key = name.upper().replace("-", "_")
         if key != "CONTENT_TYPE":  # which has a name of its own
             key = f"HTTP_{key}"
-        # A repeated header is one with commas.
+        # A header that is there twice is one with commas.
         variables[key] = f"{variables[key]},{value}" if key in variables else value
     return variables
 
 
 class _Response:
-    """What the app said so far."""
+    """What the app said so far, through ``start_response``, ``write`` and its returned body."""
 
     __slots__ = ("_body", "_sent", "_status")
 
@@ -104,7 +113,6 @@ class _Response:
         exc_info: OptExcInfo | None = None,
         /,
     ) -> Callable[[bytes], object]:
-        """Be the ``start_response`` of PEP 3333."""
         if exc_info is not None:
             try:
                 if self._sent and exc_info[1] is not None:
@@ -117,7 +125,6 @@ class _Response:
         return self.write
 
     def write(self, part: bytes) -> None:
-        """Take one part of the body, yielded or written."""
         if not isinstance(part, bytes):
             raise TypeError(
                 f"the WSGI app's body has a {type(part).__name__} where bytes belong: {part!r:.80}"
@@ -129,7 +136,6 @@ class _Response:
             self._body.append(part)
 
     def answer(self) -> Answer:
-        """Return the whole answer, once the app has nothing more to say."""
         if self._status is None:
             raise RuntimeError("the WSGI app returned without calling start_response")
         return Answer(self._status, b"".join(self._body))

@@ -53,36 +53,21 @@ LINGER_SECONDS = 0.5
 LINGER_READS = 64
 
 
-class Site(Protocol):
-    """What a connection asks for answers, from many threads; what a handler raises is a reply."""
+class _Site(Protocol):
+    """Where answers come from, for many threads at once; what goes wrong there is a reply, too."""
 
-    def balance(self, key: str | None, target: str, /) -> Reply:
-        """Answer the balance query (§4.1), given its key and its target as they were sent."""
-        ...
-
-    def answer(self, request: Request, /) -> Response | Reply:
-        """Answer any request."""
-        ...
-
-    def record_error(self, error: BaseException, /) -> None:
-        """Keep an error that was raised while answering, for the test to raise."""
-        ...
+    def balance(self, key: str | None, target: str, /) -> Reply: ...
+    def answer(self, request: Request, /) -> Response | Reply: ...
+    def record_error(self, error: BaseException, /) -> None: ...
 
 
 class Connection(WSGIRequestHandler):
-    """Serves one client until it hangs up, asks to be closed, or `close` is called.
-
-    Args:
-        client: The accepted socket.
-        address: The client's host and port.
-        server: The server that accepted it; the environ quotes its address.
-        site: Where answers come from.
-    """
+    """Serves one client until it hangs up, asks to be closed, or `close` is called."""
 
     disable_nagle_algorithm = True
 
     def __init__(
-        self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: Site
+        self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: _Site
     ) -> None:
         # Without the base class's constructor, which serves before it returns: whoever tracks
         # connections needs to know this one first.
@@ -90,6 +75,7 @@ class Connection(WSGIRequestHandler):
         self.client_address = address
         self.server = server
         self.site = site
+        self.close_connection = False
         self.idle = True
         self._closed = Event()
         self._retired = False
@@ -98,6 +84,8 @@ class Connection(WSGIRequestHandler):
         """Answer requests until the connection ends. Runs in a thread of its own."""
         with suppress(OSError, ClientGone):
             self.setup()
+            self.request.settimeout(None)  # whatever the test set as the default for its sockets
+            self._reader = cast("BufferedReader", self.rfile)
             try:
                 self.handle()
             finally:
@@ -114,13 +102,6 @@ class Connection(WSGIRequestHandler):
         self._retired = True
         if self.idle:
             self.close()
-
-    def setup(self) -> None:
-        """Prepare the socket and the reader that both ways share."""
-        super().setup()
-        self.request.settimeout(None)  # whatever the test set as the default for its own sockets
-        self._reader = cast("BufferedReader", self.rfile)
-        self.close_connection = False
 
     def handle(self) -> None:
         """Answer one request after the other."""
@@ -155,15 +136,7 @@ class Connection(WSGIRequestHandler):
             self._send_response(answer, environ)
 
     def _read_request(self) -> dict[str, Any]:
-        """Read one request to the end of its body.
-
-        Returns:
-            Its WSGI environ.
-
-        Raises:
-            Refusal: It is no proper request.
-            ClientGone: It never was complete.
-        """
+        """Read one request to the end of its body, and return its WSGI environ."""
         self.command, self.path, self.request_version = read_request_line(self._reader)
         self.headers = read_headers(self._reader)
         length = body_length(self.headers)
@@ -176,7 +149,7 @@ class Connection(WSGIRequestHandler):
             if self.path.startswith("//"):  # werkzeug takes one slash for none
                 environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         except ValueError as error:
-            raise Refusal(400, "BAD_REQUEST", f"not a request target: {error}") from None
+            raise Refusal(f"not a request target: {error}") from None
         environ["wsgi.input"] = BytesIO(body)  # all of it, however it came
         options = connection_options(self.headers)
         if self.request_version == "HTTP/1.0":

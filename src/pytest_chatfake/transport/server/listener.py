@@ -9,33 +9,28 @@ from __future__ import annotations
 
 from contextlib import suppress
 from selectors import EVENT_READ, DefaultSelector
-from socket import create_server, socketpair
+from socket import create_server, socket, socketpair
 from threading import Thread
 from time import monotonic
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
 from werkzeug import Request, Response
 from werkzeug.exceptions import HTTPException
-from werkzeug.serving import LISTEN_QUEUE, ThreadedWSGIServer
+from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer
 
 from .connection import Connection
 from .replies import Reply, server_error, to_response
 
+# How long `Listener.stop` waits for threads whose connections it closed, in real seconds.
 JOIN_SECONDS = 2.0
-"""How long `Listener.stop` waits for threads whose connections it closed, in real seconds."""
 
 
 class Api(Protocol):
     """The API without a socket. Called from many threads."""
 
     def balance(self, key: str | None, target: str, /) -> Reply:
-        """Answer ``GET /v2/balance`` (§4.1).
-
-        Args:
-            key: The value of ``X-API-Key``, decoded as Latin-1; None without one.
-            target: The request target as it was sent, such as ``/v2/balance?x=1``.
-        """
+        """Answer ``GET /v2/balance`` (§4.1), by the key and the target as they were sent."""
         ...
 
     def dispatch(self, request: Request, /) -> Response | Reply | None:
@@ -61,9 +56,6 @@ class Listener(HTTPServer):
     Two things differ from pytest-httpserver. A request that no handler matches is answered by the
     API and is no failed assertion, unless an ordered handler was next. And ``log`` holds only what
     reached a handler.
-
-    Args:
-        api: What to answer.
     """
 
     def __init__(self, api: Api) -> None:
@@ -80,10 +72,17 @@ class Listener(HTTPServer):
         """
         if self.is_running():
             raise HTTPServerError("the listener runs already")
-        self.server = Server(self)
+        app = Request.application(self.application)
+        # With a socket of our own: werkzeug would end the whole run if the port were taken, and
+        # ask the name service who 127.0.0.1 is.
+        with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
+            self.server = ThreadedWSGIServer(
+                self.host, self.port, app, handler=Connection, fd=listening.fileno()
+            )
         self.port = self.server.port
+        self._waker, woken = socketpair()
         self.server_thread = Thread(
-            target=self.thread_target, name="chatfake-listener", daemon=True
+            target=self._accept, args=(self.server, woken), name="chatfake-listener", daemon=True
         )
         self.server_thread.start()
 
@@ -96,23 +95,37 @@ class Listener(HTTPServer):
         Raises:
             HTTPServerError: The listener does not run.
         """
-        if not self.is_running():
+        thread, self.server, self.server_thread = self.server_thread, None, None
+        if thread is None:
             raise HTTPServerError("the listener does not run")
-        super().stop()
+        self._waker.close()
+        thread.join()
         connections = list(self.connections.items())
         for connection, _ in connections:
             connection.close()
         deadline = monotonic() + JOIN_SECONDS
-        for _, thread in connections:
-            thread.join(max(0.0, deadline - monotonic()))
+        for _, serving in connections:
+            serving.join(max(0.0, deadline - monotonic()))
 
-    def close_idle_connections(self) -> None:
-        """Close every connection that is open now as soon as it has nothing to answer."""
-        for connection in list(self.connections):
-            connection.retire()
+    def _accept(self, server: BaseWSGIServer, woken: socket) -> None:
+        """Accept clients, each into a thread of its own, until our end of ``woken`` is closed."""
+        server.socket.setblocking(False)  # for a client that is gone before it is accepted
+        with server, woken, DefaultSelector() as selector:
+            selector.register(server.socket, EVENT_READ)
+            selector.register(woken, EVENT_READ)
+            while all(key.fileobj is server.socket for key, _ in selector.select()):
+                with suppress(OSError):
+                    connection = Connection(*server.socket.accept(), server, self)
+                    thread = Thread(
+                        target=self._serve,
+                        args=(connection,),
+                        name="chatfake-connection",
+                        daemon=True,
+                    )
+                    self.connections[connection] = thread
+                    thread.start()
 
-    def serve(self, connection: Connection) -> None:
-        """Answer one client to the end, in the thread of its own."""
+    def _serve(self, connection: Connection) -> None:
         try:
             connection.serve()
         except BaseException as error:  # nobody looks into this thread
@@ -120,6 +133,11 @@ class Listener(HTTPServer):
         finally:
             connection.server.shutdown_request(connection.request)
             del self.connections[connection]
+
+    def close_idle_connections(self) -> None:
+        """Close every connection that is open now as soon as it has nothing to answer."""
+        for connection in list(self.connections):
+            connection.retire()
 
     def balance(self, key: str | None, target: str, /) -> Reply:
         """Answer ``GET /v2/balance`` by the API."""
@@ -181,48 +199,3 @@ class Listener(HTTPServer):
             self.add_assertion(error)
         else:
             self.handler_errors.append(cast("Exception", error))
-
-
-class Server(ThreadedWSGIServer):
-    """Accepts clients, each into a thread of its own.
-
-    Args:
-        listener: Where to listen, and who serves them.
-    """
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        app = Request.application(listener.application)
-        # With a socket of our own: werkzeug would end the whole run if the port were taken, and
-        # ask the name service who 127.0.0.1 is.
-        with create_server((listener.host, listener.port), backlog=LISTEN_QUEUE) as listening:
-            super().__init__(
-                listener.host, listener.port, app, handler=Connection, fd=listening.fileno()
-            )
-        self._waker, self._woken = socketpair()
-        self.socket.setblocking(False)  # for a client that is gone before it is accepted
-
-    def serve_forever(self, poll_interval: float = 0.5) -> None:  # noqa: ARG002 - it never polls
-        """Accept clients until `shutdown`."""
-        with self, self._woken, self._waker, DefaultSelector() as selector:
-            selector.register(self.socket, EVENT_READ)
-            selector.register(self._woken, EVENT_READ)
-            while all(key.fileobj is self.socket for key, _ in selector.select()):
-                with suppress(OSError):
-                    self.process_request(*self.socket.accept())
-
-    def shutdown(self) -> None:
-        """Wake `serve_forever` and let it end."""
-        self._waker.send(b"x")
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a new client in a thread of its own."""
-        connection = Connection(request, client_address, self, self._listener)
-        thread = Thread(
-            target=self._listener.serve,
-            args=(connection,),
-            name="chatfake-connection",
-            daemon=True,
-        )
-        self._listener.connections[connection] = thread
-        thread.start()

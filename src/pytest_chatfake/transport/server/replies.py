@@ -36,13 +36,7 @@ class Reply(NamedTuple):
 
 
 def error_reply(status: int, code: str, message: str) -> Reply:
-    """Return a reply whose body has the shape of the API's errors (§7.1).
-
-    Args:
-        status: The HTTP status, repeated in the body.
-        code: The error code, such as ``UNAUTHORIZED``.
-        message: The error's detail.
-    """
+    """Return a reply whose body has the shape of the API's errors (§7.1), status included."""
     error = {"status": status, "code": code, "message": message}
     return Reply(status, json.dumps({"error": error}, separators=(",", ":")).encode())
 
@@ -54,10 +48,7 @@ def server_error(error: BaseException) -> Reply:
 
 
 def to_response(reply: Reply) -> Response:
-    """Return the reply as a werkzeug response, for callers without a socket.
-
-    Only its status, headers and body: what a reply does to a connection needs one.
-    """
+    """Return the reply's status, headers and body, for callers who have no connection to break."""
     response = Response(reply.body, reply.status, content_type=reply.content_type)
     response.headers.extend(reply.headers)
     return response
@@ -72,10 +63,6 @@ def head(status: str, headers: Iterable[tuple[str, str]]) -> bytes:
     """Return an answer's status line and headers, with the blank line that ends them.
 
     There is no ``Date``: process time may stand still, and nothing here needs it.
-
-    Args:
-        status: The HTTP status and the text beside it.
-        headers: Names and values, in order.
 
     Raises:
         UnicodeEncodeError: A header has text beyond Latin-1, which HTTP can't carry.
