@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import time_machine
-
 from section_marks import MARK
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, Message, Webhooks
