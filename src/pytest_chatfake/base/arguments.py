@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from typing import TypeVar
+
+_T = TypeVar("_T", bound=str | None)
 
 
 def check_str(value: object, what: str) -> str:
@@ -32,6 +35,18 @@ def check_int(value: object, what: str, least: int, most: int | None = None) -> 
     if value < least or (most is not None and value > most):
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{what} must be {limits}, not {value}")
+    return value
+
+
+def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
+    """Return ``value`` if it is one of the choices.
+
+    Raises:
+        ValueError: It is none of them; the error lists them.
+    """
+    if value not in valid:
+        choices = ", ".join(repr(choice) for choice in valid)
+        raise ValueError(f"{what} must be one of {choices}, not {value!r}")
     return value
 
 

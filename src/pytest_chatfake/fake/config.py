@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal
 
-from ..base.arguments import check_str
+from ..base.arguments import check_choice, check_str
 from ..domain.account import Rules
 from ..domain.failures import Failure
 from ..domain.instants import SECOND, duration, planned
@@ -98,7 +98,7 @@ class ChatFakeConfig:
             if not planned(getattr(self, name), name):
                 raise ValueError(f"{name} must be greater than 0")
         for name, valid in _CHOICES.items():
-            _choice(getattr(self, name), name, valid)
+            check_choice(getattr(self, name), name, valid)
         if not isinstance(self.naming, Naming):
             raise TypeError(f"naming must be a Naming(...), not {self.naming!r}")
         for name in ("webhook_url", "seed"):
@@ -171,12 +171,6 @@ def _refuse_unknown(fields: Mapping[str, object]) -> None:
             f"there is no configuration field {', '.join(map(repr, unknown))}; "
             f"the fields are: {', '.join(valid)}"
         )
-
-
-def _choice(value: object, what: str, valid: tuple[str | None, ...]) -> None:
-    if value not in valid:
-        choices = ", ".join(repr(choice) for choice in valid)
-        raise ValueError(f"{what} must be one of {choices}, not {value!r}")
 
 
 def _api_key(value: object) -> None:
