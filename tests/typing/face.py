@@ -83,6 +83,7 @@ def configuration() -> None:
             encoding="base64",
             offset=timedelta(minutes=-6),
         ),
+        strict=True,
     )
     assert_type(config.replace(price="0.10"), ChatFakeConfig)
     assert_type(config.currency, str)

@@ -50,6 +50,16 @@ def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
     return value
 
 
+def check_bool(value: object, what: str) -> None:
+    """Refuse what is neither ``True`` nor ``False``.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} must be True or False, not {value!r}")
+
+
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:
     """Refuse names that a call does not take.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal
 
-from ..base.arguments import check_choice, check_str
+from ..base.arguments import check_bool, check_choice, check_str
 from ..domain.account import Rules
 from ..domain.failures import Failure
 from ..domain.instants import SECOND, duration, planned
@@ -56,6 +56,9 @@ class ChatFakeConfig:
             the failure, one for each retry (assumed: none).
         signer: Signs attempts: a function of the :class:`~pytest_chatfake.WebhookRequest` that
             returns headers (§5 rule 4; assumed: none).
+        strict: Whether a test fails where a :class:`~pytest_chatfake.WebhookWarning` would be
+            given; outside pytest, ``UndeliveredWebhooks`` is raised at the end of the block.
+            None: no. Under pytest: the ini option ``chat_fake_strict``.
 
     Raises:
         TypeError: A value is of the wrong kind.
@@ -81,6 +84,7 @@ class ChatFakeConfig:
     mode: Mode | None = None
     retry_after: Iterable[timedelta | float] = ()
     signer: Signer | None = None
+    strict: bool | None = None
 
     def __post_init__(self) -> None:
         if self.api_key is not None:
@@ -109,6 +113,8 @@ class ChatFakeConfig:
             self, "retry_after", tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
         )
         check_signer(self.signer)
+        if self.strict is not None:
+            check_bool(self.strict, "strict")
 
     def replace(self, **fields: Any) -> ChatFakeConfig:
         """Return a copy in which these fields have other values.
