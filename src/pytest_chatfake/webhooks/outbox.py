@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from typing import Final, TypeAlias
@@ -49,7 +49,7 @@ from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .signing import sign
-from .synthetic import Edit
+from .synthetic import Edit, OtherEvent
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -80,6 +80,7 @@ class Outbox:
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now.
+        unheard: Events of other types that no endpoint listened for.
         busy: Held by the drainer; locked while somebody attempts.
     """
 
@@ -122,6 +123,7 @@ class Outbox:
         self.events = EventLog(ids, self._type, per_message=self._per_message)
         self.attempts = AttemptLog(self.events)
         self.queue: deque[Dispatch] = deque()
+        self.unheard: list[Event] = []
         self.faults.clear()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
@@ -133,12 +135,17 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def write(self, facts: list[Fact]) -> list[bytes]:
-        """Write the events of facts that are about to become so."""
+    def write(self, facts: list[Fact], fields: Mapping[str, str]) -> list[bytes]:
+        """Write the events of facts that are about to become so.
+
+        Args:
+            facts: The facts.
+            fields: More fields of the message resource, as JSON text, for each status.
+        """
         bodies: list[bytes] = []
         for fact in facts:
             id_ = self.events.next_id(fact.message.number, len(bodies))
-            bodies.append(self._writer.write(id_, fact))
+            bodies.append(self._writer.write(id_, fact, fields.get(fact.what, "")))
         return bodies
 
     def emit(self, fact: Fact, body: bytes, line: Line) -> None:
@@ -146,13 +153,25 @@ class Outbox:
         event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
         self._send_off(event, self._type, fact.at)
 
-    def emit_synthetic(self, fact: Fact, status: str, edit: Edit, line: Line) -> None:
+    def emit_synthetic(
+        self, fact: Fact, fields: str, status: str, edit: Edit, type_: str, line: Line
+    ) -> None:
         """Emit an event that the service would not: an honest body, edited."""
         number = fact.message.number
-        body = edit(self._writer.write(self.events.next_id(number), fact, status))
-        event = self.events.add(status, number, body, line, fact.at)
-        self.events.mark_synthetic(event)
-        self._send_off(event, self._type, fact.at)
+        body = edit(self._writer.write(self.events.next_id(number), fact, fields, status))
+        event = self.events.add_synthetic(status, number, body, line, fact.at, type_)
+        self._send_off(event, type_, fact.at)
+
+    def emit_other(self, draft: OtherEvent, line: Line, now: int) -> None:
+        """Emit an event of another type, which belongs to no message."""
+        id_ = draft.id or self.events.next_other_id()
+        body = draft.body
+        if body is None:
+            body = self._writer.write_other(id_, draft.type, draft.key, draft.resource, now)
+        event = self.events.add_other(draft.type, id_, body, line, now)
+        if not self.endpoints.listening(draft.type):
+            self.unheard.append(event)
+        self._send_off(event, draft.type, now)
 
     def redeliver(self, event: Event) -> None:
         """Queue a past event again.
@@ -354,8 +373,8 @@ class Outbox:
             raise outcome
         if surfaces:
             outcome.add_note(
-                f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
-                f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
+                f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+                f"caused at {dispatch.event.line}"
             )
             self._raised = self._raised or outcome
 
@@ -373,3 +392,9 @@ class Outbox:
             f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
             f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
         )
+
+
+def _title(event: Event) -> str:
+    if event.message_id is None:
+        return f"the {event.type} event"
+    return f"the {event.status} event of message {event.message_id}"
