@@ -42,6 +42,7 @@ class EventLog:
         # Of those whose type or id is not the usual one: by their place.
         self._types: dict[int, str] = {}
         self._given_ids: dict[int, str] = {}
+        self._other_places: list[int] = []
         self._by_message: defaultdict[int, list[Event]] = defaultdict(list)
         self._indexed = 0
 
@@ -66,8 +67,8 @@ class EventLog:
     def _id(self, index: int, number: int) -> str:
         if self._per_message:
             return self._ids.event % number
-        if self._given_ids:  # events of other types have a sequence of their own
-            index -= bisect(tuple(self._given_ids), index)
+        if self._other_places:  # events of other types have a sequence of their own
+            index -= bisect(self._other_places, index)
         return self._ids.event % (index + 1)
 
     def add(self, status: str, number: int, body: bytes, line: Line, moment: int) -> Event:
@@ -99,6 +100,7 @@ class EventLog:
         event = self.add("", 0, body, line, moment)
         self._types[event._index] = type_
         self._given_ids[event._index] = id_
+        self._other_places.append(event._index)
         return event
 
     def of(self, number: int) -> Sequence[Event]:
