@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 import section_marks
 
 from .pages import DOCS, LINKED, PAGES, broken, defined_in, links, module_of, name, run

@@ -129,9 +129,7 @@ def test_fields_have_the_defaults_that_are_shown(config: Any) -> None:
 def test_the_basis_of_each_field_is_the_one_that_the_code_names() -> None:
     text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
     doc = inspect.getdoc(ChatFakeConfig) or ""
-    rows = re.findall(
-        r"^\| `(\w+)` \| `[^`]+` \| \[?(assumed|§[\d.]+)\]? \|", text, re.MULTILINE
-    )
+    rows = re.findall(r"^\| `(\w+)` \| `[^`]+` \| \[?(assumed|§[\d.]+)\]? \|", text, re.MULTILINE)
     assert {field.name for field in dataclasses.fields(ChatFakeConfig)} == {row[0] for row in rows}
     for name, basis in rows:
         described = re.search(
@@ -186,3 +184,21 @@ def test_the_examples_of_events_are_what_the_fake_sends() -> None:
     assert [json.loads(event.body) for event in events] == shown
     order = [list(json.loads(event.body)["chatMessage"]) for event in events]
     assert order == [list(event["chatMessage"]) for event in shown]
+
+
+def test_every_public_name_has_its_docstring_on_the_site_once() -> None:
+    pages = sorted((DOCS / "reference" / "python").glob("*.rst"))
+    directive = re.compile(r"^\.\. auto(class|exception):: (\w+)$", re.MULTILINE)
+    shown = [found for page in pages for found in directive.findall(page.read_text("utf-8"))]
+    kinds = {
+        name: "exception" if issubclass(getattr(pytest_chatfake, name), Exception) else "class"
+        for name in pytest_chatfake.__all__
+    }
+    kinds["AccountApi"] = "class"  # what chat_fake.api is
+    assert sorted((kind, name) for name, kind in kinds.items()) == sorted(shown)
+
+
+def test_every_page_of_docstrings_is_in_the_contents() -> None:
+    pages = DOCS / "reference" / "python"
+    contents = (pages / "index.rst").read_text("utf-8").split(".. toctree::")[1].split()
+    assert sorted(page.stem for page in pages.glob("*.rst")) == sorted([*contents, "index"])
