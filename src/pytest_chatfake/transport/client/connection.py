@@ -37,12 +37,17 @@ INTERIM = frozenset(range(100, 200)) - {101}
 
 
 class Connection:
-    """A connected socket that has a timeout."""
+    """A connected socket that has a timeout.
+
+    Attributes:
+        watched_until: How long it is waited for its end before it is used again; 0 at first.
+    """
 
     def __init__(self, sock: socket) -> None:
         self._sock = sock
         self._timeout = sock.gettimeout() or 0.0
         self._deadline = 0.0
+        self.watched_until = 0.0
         self._poll: select.poll | None = None
         if hasattr(select, "poll"):
             self._poll = select.poll()
