@@ -67,8 +67,7 @@ class HttpClient:
             late = TimeoutError(f"no complete answer within {self._timeout:g} s")
             late.__cause__ = error
             return Answer(None, b"", late)
-        # The last two come from lengths that no memory holds.
-        except (OSError, HTTPException, MemoryError, OverflowError) as error:
+        except (OSError, HTTPException) as error:
             return Answer(None, b"", error)
 
     def close(self) -> None:
