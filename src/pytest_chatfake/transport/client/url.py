@@ -7,20 +7,24 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 
-class Address(NamedTuple):
-    """Where to connect, and what to ask for.
-
-    Attributes:
-        host: The name or the IP address to connect to.
-        port: The TCP port.
-        tls: Whether the scheme is ``https``.
-        authority: The value of ``Host``.
-        target: Path and query, as the request line has them.
-    """
+class Server(NamedTuple):
+    """What to connect to: a name or an IP address, a TCP port, and whether by TLS."""
 
     host: str
     port: int
     tls: bool
+
+
+class Address(NamedTuple):
+    """A URL, taken apart.
+
+    Attributes:
+        server: Where to connect.
+        authority: The value of ``Host``.
+        target: Path and query, as the request line has them.
+    """
+
+    server: Server
     authority: str
     target: str
 
@@ -65,7 +69,8 @@ def parse_url(url: str) -> Address:
     if port not in (None, standard):
         authority = f"{authority}:{port}"
     query = f"?{parts.query}" if parts.query else ""
-    return Address(host, port or standard, tls, authority, (parts.path or "/") + query)
+    server = Server(host, port or standard, tls)
+    return Address(server, authority, (parts.path or "/") + query)
 
 
 def checked_path(path: str) -> str:
