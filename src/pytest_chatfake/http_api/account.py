@@ -125,7 +125,7 @@ class AccountApi:
             if damaged is None:
                 fault.remove()
                 continue
-            fault._fire()
+            fault.fired += 1
             if damaged.delay:
                 delay += damaged.delay
             else:

@@ -33,9 +33,6 @@ class ApiFault(Trigger):
         self._kind = kind
         self._damage = damage
 
-    def __repr__(self) -> str:
-        return f"<ApiFault {self.description}, fired {self.fired} times>"
-
     @property
     def description(self) -> str:
         """What it is, as a test would write it."""

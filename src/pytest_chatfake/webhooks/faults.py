@@ -47,9 +47,6 @@ class Fault(Trigger):
         self._status = status
         self._endpoint = endpoint
 
-    def __repr__(self) -> str:
-        return f"<Fault {self.description}, fired {self.fired} times>"
-
     @property
     def description(self) -> str:
         """What it is, as a test would write it."""
@@ -73,7 +70,7 @@ class Fault(Trigger):
             return ()
         if not self._should_fire():
             return ()
-        self._fire()
+        self.fired += 1
         return concerned
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:

@@ -1,6 +1,6 @@
 """What goes over the wire, as bytes: events (§2.2-2.5, §6), and the balance (§4.1).
 
-An event is written once, by :meth:`EventWriter.write`; whatever is recorded, signed, sent or sent
+An event is written once, by :meth:`EventWriter.write`; what is recorded, signed, sent and sent
 again are those bytes.
 """
 
@@ -11,7 +11,8 @@ from json.encoder import encode_basestring_ascii as quoted
 
 from ..domain.facts import Fact
 from ..domain.failures import Failure
-from ..domain.instants import stamp
+from ..domain.instants import MILLISECOND
+from ..domain.instants import millisecond_stamp as stamp
 from .exact_json import encode, number
 from .naming import Naming
 
@@ -30,16 +31,6 @@ class EventWriter:
         conversation_type: The ``type`` of every conversation (§2.4).
     """
 
-    __slots__ = (
-        "_body",
-        "_conversation",
-        "_currency",
-        "_naming",
-        "_original",
-        "_resource",
-        "_type",
-    )
-
     def __init__(self, naming: Naming, currency: str, conversation_type: str) -> None:
         self._naming = naming
         self._type = f'"type":{quoted(naming.event_type)},"apiVersion":"v2"'
@@ -53,42 +44,40 @@ class EventWriter:
         """Write an event: the envelope (§2.2) around the message resource (§2.3).
 
         Which field is present in which status is §2.3, §2.4 and §6 to the letter; a field that is
-        not listed is absent, never null.
-
-        Args:
-            event_id: The event's id.
-            fact: What happened, or is said to have happened.
-            status: The status to show, if it is another than the fact's.
+        not listed is absent, never null. ``status`` is shown in place of the fact's own.
         """
         what, message, at, total_price, conversation, expires_at, _, failure = fact
         shown = what if status is None else encode(status)[1:-1]
-        middle = times = ""
+        now = stamp(at // MILLISECOND)
+        session = details = ""
         if what == "failed":
             assert failure is not None
-            times = self._failure(failure)
+            details = self._failure(failure)
         elif conversation is not None:
+            # A moment that the message does not have yet is the fact's.
             created, sent = message.created_at, message.sent_at
-            times = (
-                f',"createTime":"{stamp(at if created is None else created)}"'
-                f',"sendTime":"{stamp(at if sent is None else sent)}"'
+            delivered, read = message.delivered_at, message.read_at
+            details = (
+                f',"createTime":"{now if created is None else stamp(created // MILLISECOND)}"'
+                f',"sendTime":"{now if sent is None else stamp(sent // MILLISECOND)}"'
             )
-            kind = ""  # §2.4: no type in sent events
+            kind = ""
             if what != "sent":
                 kind = self._conversation
-                arrived = message.delivered_at
-                times += f',"deliverTime":"{stamp(at if arrived is None else arrived)}"'
-                if what == "read":
-                    seen = message.read_at
-                    times += f',"readTime":"{stamp(at if seen is None else seen)}"'
-            expiry = "" if expires_at is None else f',"expireTime":"{stamp(expires_at)}"'
-            middle = (
+                time = now if delivered is None else stamp(delivered // MILLISECOND)
+                details += f',"deliverTime":"{time}"'
+            if what == "read":
+                details += f',"readTime":"{now if read is None else stamp(read // MILLISECOND)}"'
+            assert expires_at is not None  # estimated, if the session has not begun
+            session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
-                f'"originType":{quoted(conversation.origin_type)}{expiry}}}'
+                f'"originType":{quoted(conversation.origin_type)},'
+                f'"expireTime":"{stamp(expires_at // MILLISECOND)}"}}'
             )
         return (
-            f'{{"id":"{event_id}",{self._type},"createTime":"{stamp(at)}",{self._resource}:{{'
+            f'{{"id":"{event_id}",{self._type},"createTime":"{now}",{self._resource}:{{'
             f'"id":"{message.id}",{self._original}:"{message.chat_message_id}","status":"{shown}"'
-            f'{middle},"totalPrice":{total_price:f},{self._currency}{times}'
+            f'{session},"totalPrice":{total_price:f},{self._currency}{details}'
             f",{self._body}{quoted(message.body)}}}{message.extra}}}}}"
         ).encode()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -27,7 +27,7 @@ class Naming:
         id_prefix: What the platform's message ids begin with (§2.3).
 
     Raises:
-        TypeError: A name is no text.
+        TypeError: A name is not text.
         ValueError: A name is empty, not printable ASCII, or a key is taken by another field.
     """
 
@@ -41,17 +41,17 @@ class Naming:
     id_prefix: str = "wamid."
 
     def __post_init__(self) -> None:
-        for name in (item.name for item in fields(self)):
-            value = check_str(getattr(self, name), f"Naming.{name}")
+        for field in fields(self):
+            value = check_str(getattr(self, field.name), f"Naming.{field.name}")
             if not re.fullmatch(r"[!#-\[\]-~]+", value):
                 raise ValueError(
-                    f"Naming.{name} must be printable ASCII without spaces, quotes and "
+                    f"Naming.{field.name} must be printable ASCII without spaces, quotes and "
                     f"backslashes, and {value!r} is not"
                 )
-        _refuse_taken("message_key", self.message_key, _ENVELOPE_KEYS)
-        _refuse_taken("original_id_key", self.original_id_key, _MESSAGE_KEYS)
-        _refuse_taken("error_key", self.error_key, {*_MESSAGE_KEYS, self.original_id_key})
-        _refuse_taken("trace_key", self.trace_key, _ERROR_KEYS)
+        for name, taken in _TAKEN.items():
+            value = getattr(self, name)
+            if value in taken or (name == "error_key" and value == self.original_id_key):
+                raise ValueError(f"Naming.{name} can't be {value!r}: another field has that name")
 
     @property
     def _message_keys(self) -> frozenset[str]:
@@ -59,16 +59,17 @@ class Naming:
         return _MESSAGE_KEYS | {self.original_id_key, self.error_key}
 
 
-_ENVELOPE_KEYS: Final = frozenset({"id", "type", "apiVersion", "createTime"})
 _MESSAGE_KEYS: Final = frozenset(
     {
         "id", "status", "conversation", "totalPrice", "currency", "createTime", "sendTime",
         "deliverTime", "readTime", "errorCode", "errorMessage", "bizType", "type", "text",
     }
 )  # fmt: skip
-_ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
 
-
-def _refuse_taken(name: str, value: str, taken: Iterable[str]) -> None:
-    if value in taken:
-        raise ValueError(f"Naming.{name} can't be {value!r}: another field has that name")
+#: The other fields of the object in which each key stands.
+_TAKEN: Final[dict[str, AbstractSet[str]]] = {
+    "message_key": {"id", "type", "apiVersion", "createTime"},
+    "original_id_key": _MESSAGE_KEYS,
+    "error_key": _MESSAGE_KEYS,
+    "trace_key": {"message", "type", "code", "error_data"},
+}
