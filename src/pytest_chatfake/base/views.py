@@ -29,7 +29,7 @@ class View(Sequence[_T], Generic[_T]):
 
     def __init__(self, items: Records, make: Callable[[Any], _T] | None = None) -> None:
         self._items = items
-        self._make = make or (lambda item: item)
+        self._make: Callable[[Any], _T] = make or (lambda item: item)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, islice(self, 20)))

@@ -18,16 +18,10 @@ Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
 
 
 class ApiFault(Trigger):
-    """Something that goes wrong with balance queries, as ``fail`` & co. return it."""
+    """Something that goes wrong with balance queries, as ``chat_fake.api.fail()`` returns it."""
 
     def __init__(
-        self,
-        kind: ApiFaultKind,
-        damage: Damage,
-        *,
-        times: int | None,
-        start: int,
-        line: Line,
+        self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int, line: Line
     ) -> None:
         super().__init__(times, start, line)
         self._kind = kind
