@@ -76,7 +76,6 @@ class Engine:
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
             EventWriter(settings.naming, settings.currency, settings.conversation_type),
-            settings.naming.event_type,
             per_message=settings.event_ids == "per-message",
             timeout=settings.timeout,
             now=self.time.read,

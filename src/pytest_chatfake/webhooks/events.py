@@ -50,19 +50,20 @@ class EventLog:
     def __iter__(self) -> Iterator[Event]:
         return (Event(self, index) for index in range(len(self)))
 
-    def next_id(self, number: int, ahead: int = 0) -> str:
-        """Return the id of the next event, if it is about the message of that number.
-
-        Args:
-            number: The message's number.
-            ahead: How many events will come before it.
-        """
-        return self._id(len(self._moments) + ahead, number)
-
-    def _id(self, index: int, number: int) -> str:
+    def id_at(self, index: int, number: int) -> str:
+        """Return the id of the event at a place, which is about the message of a number."""
         return self._ids.event % (number if self._per_message else index + 1)
 
-    def add(self, status: str, number: int, body: bytes, line: Line, moment: int) -> Event:
+    def add(
+        self,
+        status: str,
+        number: int,
+        body: bytes,
+        line: Line,
+        moment: int,
+        *,
+        synthetic: bool = False,
+    ) -> Event:
         """Add an event about the message of a number; see :class:`Event` for the rest."""
         index = len(self._moments)
         self._statuses.append(status)
@@ -70,11 +71,9 @@ class EventLog:
         self._bodies.append(body)
         self._lines.append(line)
         self._moments.append(moment)
+        if synthetic:
+            self._synthetic.add(index)
         return Event(self, index)
-
-    def mark_synthetic(self, event: Event) -> None:
-        """Note that the service would not have emitted an event."""
-        self._synthetic.add(event._index)
 
     def of(self, number: int) -> Sequence[Event]:
         """Return the events about the message of a number, in order."""
@@ -106,7 +105,7 @@ class Event:
     @property
     def id(self) -> str:
         """The event's identifier, ``evt_...``."""
-        return self._log._id(self._index, self._log._numbers[self._index])
+        return self._log.id_at(self._index, self._log._numbers[self._index])
 
     @property
     def type(self) -> str:
@@ -139,6 +138,11 @@ class Event:
         return self._log._moments[self._index]
 
     @property
+    def create_time(self) -> datetime:
+        """The same: aware, UTC, to the microsecond (the body shows milliseconds)."""
+        return instant(self.moment)
+
+    @property
     def synthetic(self) -> bool:
         """Whether ``emit`` made it, and the service would not have."""
         return self._index in self._log._synthetic
@@ -147,11 +151,6 @@ class Event:
     def forged(self) -> bool:
         """The former name of :attr:`synthetic`."""
         return self.synthetic
-
-    @property
-    def create_time(self) -> datetime:
-        """When it was emitted: aware, UTC, to the microsecond (the body shows milliseconds)."""
-        return instant(self.moment)
 
     def json(self) -> Any:
         """Return the body parsed as JSON, with every fraction as an exact ``Decimal``.

@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+from ..base.arguments import check_bytes, check_list
 from ..wire.exact_json import encode
 
 #: Takes an honest body, returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
+
+_FIELDS = 'fields such as ["totalPrice"]'
 
 
 def edits(
@@ -35,23 +38,19 @@ def edits(
         TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
         ValueError: ``raw`` is given with one of the others.
     """
-    paths = (
-        None if isinstance(remove, (str, bytes)) or not isinstance(remove, Iterable) else [*remove]
-    )
-    if paths is None or not all(isinstance(path, str) for path in paths):
-        raise TypeError(f'remove must be a list of fields such as ["totalPrice"], not {remove!r}')
+    paths = check_list(remove, "remove", _FIELDS)
+    if not all(isinstance(path, str) for path in paths):
+        raise TypeError(f"remove must be a list of {_FIELDS}, not {remove!r}")
     if changes is not None and not isinstance(changes, Mapping):
         raise TypeError(f"changes must be a mapping of fields to values, not {changes!r}")
-    if raw is not None:
-        if not isinstance(raw, (str, bytes)):
-            raise TypeError(f"raw must be text or bytes, not {raw!r}")
-        if changes or paths:
-            raise ValueError("give changes= and remove=, or the whole raw=, not both")
-        body = raw.encode() if isinstance(raw, str) else raw
-        return lambda _: body
-    if not changes and not paths:
-        return lambda body: body
     values = dict(changes or {})
+    if raw is not None:
+        body = check_bytes(raw, "raw")
+        if values or paths:
+            raise ValueError("give changes= and remove=, or the whole raw=, not both")
+        return lambda _: body
+    if not values and not paths:
+        return lambda body: body
     for path, value in values.items():
         if not isinstance(path, str):
             raise TypeError(f"a field's path must be text, not {path!r}")

@@ -29,10 +29,14 @@ class EventWriter:
         naming: The names of fields and values that hide the channel's brand (§1).
         currency: The three-letter code of every amount.
         conversation_type: The ``type`` of every conversation (§2.4).
+
+    Attributes:
+        event_type: The ``type`` of every event (§6).
     """
 
     def __init__(self, naming: Naming, currency: str, conversation_type: str) -> None:
         self._naming = naming
+        self.event_type = naming.event_type
         self._type = f'"type":{quoted(naming.event_type)},"apiVersion":"v2"'
         self._resource = quoted(naming.message_key)
         self._original = quoted(naming.original_id_key)
