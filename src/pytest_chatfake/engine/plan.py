@@ -120,8 +120,8 @@ class Plan:
     def remainder(self) -> str:
         """Say what was not performed in a test that failed: before its ``await``, or without."""
         return (
-            f"{self._steps_were()} not performed, from the chain at {self._steps[0].line} on: the test "
-            f"failed before its `await`, or there is none"
+            f"{self._steps_were()} not performed, from the chain at {self._steps[0].line} on: "
+            f"the test failed before its `await`, or there is none"
         )
 
     def _steps_were(self) -> str:

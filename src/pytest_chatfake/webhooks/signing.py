@@ -9,21 +9,19 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from math import isfinite
 from string import Formatter
 from typing import Any
 
+from ..base.arguments import check_bytes, check_str
 from .endpoints import Signer, WebhookRequest
 
 
 def check_signer(value: object) -> None:
-    """Refuse what is no signer.
-
-    Raises:
-        TypeError: It can't be called.
-    """
+    """Raise a TypeError for a signer that is neither None nor a function."""
     if value is not None and not callable(value):
         raise TypeError(
             f"signer must be a function that takes the WebhookRequest and returns headers, "
@@ -32,15 +30,10 @@ def check_signer(value: object) -> None:
 
 
 def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers that ``signer`` gives for ``request``.
-
-    Raises:
-        TypeError: It returned no mapping of text to text.
-    """
+    """Return the headers that a signer gives; raise a TypeError if they are not text to text."""
     headers: Any = signer(request)
-    fits = isinstance(headers, Mapping)
-    items: list[Any] = [*headers.items()] if fits else []
-    if not fits or not all(isinstance(part, str) for item in items for part in item):
+    items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
+    if not all(isinstance(part, str) for item in items for part in item):
         raise TypeError(
             f"the signer {signer!r} must return a mapping of header names to texts, "
             f"and it returned {headers!r}"
@@ -132,36 +125,33 @@ class StandardWebhooksSigner:
 
 
 def _secret(secret: object) -> bytes:
-    if not isinstance(secret, (str, bytes)):
-        raise TypeError(f"secret must be text or bytes, not {type(secret).__name__}")
-    if not secret:
+    key = check_bytes(secret, "secret")
+    if not key:
         raise ValueError("secret must not be empty")
-    return secret.encode() if isinstance(secret, str) else secret
+    return key
 
 
 def _header(header: object) -> str:
-    if not isinstance(header, str):
-        raise TypeError(f"header must be text, not {type(header).__name__} {header!r}")
-    if not header or not header.isascii() or any(c <= " " or c == ":" for c in header):
-        raise ValueError(f"header must be a header's name such as 'X-Signature', not {header!r}")
-    return header
+    name = check_str(header, "header")
+    if not re.fullmatch(r"[!-9;-~]+", name):
+        raise ValueError(f"header must be a header's name such as 'X-Signature', not {name!r}")
+    return name
 
 
 def _format(template: object) -> str:
-    if not isinstance(template, str):
-        raise TypeError(f"format must be text, not {type(template).__name__} {template!r}")
-    fields = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+    text = check_str(template, "format")
+    fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
     if "signature" not in fields or not fields <= {"timestamp", "signature"}:
         raise ValueError(
             f"format must contain {{signature}}, may contain {{timestamp}}, and nothing else in "
-            f"braces: {template!r} does not fit"
+            f"braces: {text!r} does not fit"
         )
-    return template
+    return text
 
 
 def _offset(offset: object) -> int:
     if isinstance(offset, timedelta):
-        return int(offset.total_seconds())
+        offset = offset.total_seconds()
     if isinstance(offset, bool) or not isinstance(offset, (int, float)):
         raise TypeError(f"offset must be a timedelta or seconds, not {offset!r}")
     if not isfinite(offset):
