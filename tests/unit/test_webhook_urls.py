@@ -60,6 +60,15 @@ def test_a_url_that_nothing_can_be_posted_to_is_refused(url, message):
         parse_url(url)
 
 
+@pytest.mark.parametrize("url", ["http://h/caf\udce9", "http://h\ud800/", "\udfff"])
+def test_a_lone_surrogate_in_a_url_is_refused_in_a_sentence(url):
+    with pytest.raises(ValueError, match="has a lone surrogate, which can't be sent") as caught:
+        parse_url(url)
+
+    assert ValueError is type(caught.value)
+    assert repr(url) in str(caught.value)
+
+
 @pytest.mark.parametrize("url", [b"http://h/", None, 8000])
 def test_a_url_is_text(url):
     with pytest.raises(TypeError, match="a webhook's URL is a str such as"):

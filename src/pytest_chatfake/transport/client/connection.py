@@ -184,8 +184,8 @@ class _Response(HTTPResponse):
         except UnknownProtocol as error:
             raise HTTPException(f"no HTTP/1.1 answer: it began with '{error}'") from error
         lengths = {value.strip() for value in self.headers.get_all("Content-Length", ())}
-        if not self.chunked and not re.fullmatch("[0-9]{1,18}", ", ".join(lengths or "0")):
-            shown = " and ".join(sorted(lengths))
+        shown = " and ".join(sorted(lengths))
+        if lengths and not self.chunked and not re.fullmatch("[0-9]{1,18}", shown):
             raise HTTPException(f"the answer has an impossible Content-Length: {shown[:80]!r}")
 
     def read_start(self) -> bytes:

@@ -41,7 +41,7 @@ def parse_url(url: str) -> Address:
     if re.search(r"[\x00-\x20\x7f]", url):
         raise ValueError(f"the URL {url!r} has a space or a control character: quote it, as in %20")
     if not url.isascii():
-        plain = quote(url, safe="/:?#[]@!$&'()*+,;=%")
+        plain = _quoted(f"the URL {url!r}", url, "/:?#[]@!$&'()*+,;=%")
         raise ValueError(f"the URL {url!r} has letters outside ASCII: write {plain!r}")
     try:
         parts = urlsplit(url)
@@ -87,6 +87,16 @@ def checked_path(path: str) -> str:
     if "#" in path:
         raise ValueError(f"path={path!r} has a fragment, which is never sent: leave out '#...'")
     if not re.fullmatch(r"[\x21-\x7e]+", path):
-        quoted = quote(path, safe="/?:@!$&'()*+,;=%")
+        quoted = _quoted(f"path={path!r}", path, "/?:@!$&'()*+,;=%")
         raise ValueError(f"path={path!r} is written as in a URL: {quoted!r}")
     return path
+
+
+def _quoted(what: str, text: str, safe: str) -> str:
+    try:
+        return quote(text, safe=safe)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{what} has a lone surrogate, which can't be sent: was it decoded with "
+            "errors='surrogateescape'?"
+        ) from None
