@@ -80,7 +80,7 @@ class ChatFake:
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, config.currency, key)
-        self._checks = TeardownChecks(engine, self.api)
+        self._checks = TeardownChecks(engine, self.api, strict=bool(config.strict))
         service.open(self.api)
         service.hold()
         try:
@@ -297,6 +297,7 @@ class ChatFake:
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
+            UndeliveredWebhooks: ``strict`` is set, and there is something to warn about.
             Exception: What a user route raised and was not yet re-raised.
         """
         if self._engine.closed:
