@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from ..forked_pytest import run_pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +18,6 @@ DOCS = ROOT / "docs"
 #: The pages whose Python is run, and those whose links are checked.
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/*/README.md")])
 LINKED = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-
-#: Real seconds that the code of one page may take.
-PATIENCE = 120
 
 # Django leaves the SQLite connections of async tests to the garbage collector; Python 3.13 says so.
 INI = """\
@@ -74,15 +70,48 @@ def module_of(text: str) -> str:
     """The Python blocks of a page as one module, in which each line keeps its number.
 
     There is no way to leave a block out: whatever is marked as Python, in whatever words, is
-    either run or an error.
+    either run or an error. A block that is followed by its output is a module of its own.
     """
     lines = [""] * len(text.splitlines())
+    apart = [one.code for one in shown_outputs(text)]
     for block in fences(text):
         if block.info == "python":
-            lines[block.start : block.start + len(block.lines)] = block.lines
+            if block not in apart:
+                lines[block.start : block.start + len(block.lines)] = block.lines
         elif "py" in block.info.lower():
             raise ValueError(f"line {block.start}: a block is ```python, not ```{block.info}")
     return "\n".join(lines).rstrip() + "\n"
+
+
+class ShownOutput(NamedTuple):
+    """A block of code and the one after it: a command, and what that prints about the code."""
+
+    code: Fence
+    output: Fence
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words of the command after ``pytest``; the last is the file that holds the code."""
+        return self.output.lines[0].removeprefix("$ pytest ").split()
+
+
+def shown_outputs(text: str) -> list[ShownOutput]:
+    """Give the blocks of a page that are followed by their output.
+
+    Raises:
+        ValueError: An output does not follow code, or does not begin with ``$ pytest``.
+    """
+    found: list[ShownOutput] = []
+    before: Fence | None = None
+    for block in fences(text):
+        if block.info == "console":
+            if before is None or before.info != "python":
+                raise ValueError(f"line {block.start}: an output follows the code it is about")
+            if not block.lines or not re.fullmatch(r"\$ pytest .*\S+\.py", block.lines[0]):
+                raise ValueError(f"line {block.start}: an output begins with $ pytest ... FILE.py")
+            found.append(ShownOutput(before, block))
+        before = block
+    return found
 
 
 def defined_in(module: str) -> set[str]:
@@ -105,33 +134,15 @@ class Outcome(NamedTuple):
 def run(module: str, path: Path) -> Outcome:
     """Run a module as a user would: in a process of its own, with all plugins, warnings as errors.
 
-    A process for each page costs a second, and keeps what a page does to its process (Django's
-    settings, say) from all others.
+    A process for each page keeps what a page does to its process from all others.
     """
     path.write_text(module, "utf-8")
     path.with_name("pytest.ini").write_text(INI, "utf-8")
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-rA",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:inline_snapshot",
-            path.name,
-        ],
-        cwd=path.parent,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    lines = re.findall(r"^PASSED \S+?\.py::(?:\w+::)*(\w+)", done.stdout, re.MULTILINE)
-    return Outcome(set(lines), done.returncode == 0, done.stdout + done.stderr)
+    options = ("-rA", "-p", "no:cacheprovider", "-p", "no:inline_snapshot")
+    result = run_pytest(path.parent, *options, path.name)
+    output = result.stdout.str()
+    lines = re.findall(r"^PASSED \S+?\.py::(?:\w+::)*(\w+)", output, re.MULTILINE)
+    return Outcome(set(lines), result.ret == 0, output)
 
 
 # Headings and links

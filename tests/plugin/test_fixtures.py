@@ -201,7 +201,7 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(
         [
             (
                 "@pytest.mark.chat_fake: there is no configuration field 'prize'; the fields are: "
-                "api_key, opening_balance, *, signer, strict"
+                "api_key, opening_balance, *, signer, extra, sender, strict"
             ),
             (
                 "@pytest.mark.chat_fake: price must be exact, and the float 0.1 is not: "

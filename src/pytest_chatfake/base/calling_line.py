@@ -29,9 +29,8 @@ def calling_line(depth: int = 2) -> Line:
     The same line gives the same object, so that a loop of many sends costs no memory here.
 
     Args:
-        depth: How many calls lie between this function and the test's line at least: with fewer of
-            them the test's line would be skipped. To look at a frame makes it an object, so the
-            search begins as far out as it can.
+        depth: How many frames to skip unseen, because looking at a frame makes it an object. All
+            of them must be of this package: this function, its caller, the caller's caller.
     """
     try:
         frame = sys._getframe(depth)

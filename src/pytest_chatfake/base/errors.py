@@ -1,7 +1,7 @@
 """What the fake raises, and when.
 
-Bad arguments raise ``TypeError`` or ``ValueError`` and unmet expectations ``AssertionError``,
-as everywhere in Python. What remains are states, and they form this tree::
+Bad arguments raise ``TypeError`` or ``ValueError``, failed expectations ``AssertionError``, as
+everywhere in Python. What remains are states, and they form this tree::
 
     ChatFakeError
     ├── IllegalTransition      a verb that the message's status does not allow
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 
 class ChatFakeError(Exception):
-    """Base of the states that the fake refuses to go on from."""
+    """Base of the states in which the fake refuses to go on."""
 
 
 class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the public face
@@ -25,11 +25,11 @@ class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the 
 
 
 class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """In async mode, steps were laid and their result read, or dropped, before an ``await``."""
+    """In async mode, a result was read before its steps were awaited, or they were dropped."""
 
 
 class ClockError(ChatFakeError):
-    """Time can't be moved as asked: backwards, past a foreign traveller or the calendar's end."""
+    """Time can't be moved as asked: backwards, past the calendar, under another time traveller."""
 
 
 class ClosedError(ChatFakeError):

@@ -25,17 +25,17 @@ where somebody else moved time, at the next use of the fake, in due order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from functools import partial
-from typing import cast
+from typing import Final, TypeAlias, cast
 
 from ..base.calling_line import Line, calling_line
-from ..base.errors import ChatFakeError, ClockError, ClosedError
+from ..base.errors import ClockError, ClosedError
 from ..domain.account import Account
-from ..domain.facts import Verb
+from ..domain.facts import Fact, Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
@@ -46,10 +46,16 @@ from ..webhooks.dispatch import Dispatch
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
+from .asking import Asking
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Settings
+
+#: Gives more fields for an event of a message with a status, as JSON text; the lock is held.
+FieldsOf: TypeAlias = Callable[[MessageState, str], str]
+
+_NO_FIELDS: Final[Mapping[str, str]] = {}
 
 #: The engines of the fakes that answer a request in the running code: their webhooks must wait.
 _answering: ContextVar[tuple[Engine, ...]] = ContextVar("pytest_chatfake_answering", default=())
@@ -60,6 +66,9 @@ class Engine:
 
     Args:
         settings: What it needs of the configuration.
+
+    Attributes:
+        fields_of: Gives more fields for the message resource of each event; None: there are none.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -71,11 +80,13 @@ class Engine:
         self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due)
         self.closed = False
         self.errors: list[BaseException] = []
-        self._pricing: set[int] = set()
+        self.asking = Asking(self.lock)
+        self.fields_of: FieldsOf | None = None
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
-            EventWriter(settings.naming, settings.currency, settings.conversation_type),
-            settings.naming.event_type,
+            EventWriter(
+                settings.naming, settings.currency, settings.conversation_type, settings.sender
+            ),
             per_message=settings.event_ids == "per-message",
             timeout=settings.timeout,
             now=self.time.read,
@@ -116,7 +127,7 @@ class Engine:
             ClosedError: The fake is closed.
             ChatFakeError: It comes from a price function, which may only look.
         """
-        if self.closed or self._pricing or self.mode == "async":
+        if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and self._waits(verb.message):
@@ -139,7 +150,7 @@ class Engine:
         """
         if not self._acts_at_once():
             return True
-        return message is not None and not message.number and self.plan.is_to_begin(message)
+        return message is not None and not message.is_known and self.plan.is_to_begin(message)
 
     def _changing(self, verb: Verb, line: Line) -> Iterator[None]:
         while not self._change(verb, line):
@@ -156,17 +167,46 @@ class Engine:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
             if verb.name == "redeliver":
                 self.outbox.redeliver(*verb.arguments)
+            elif verb.name == "emit_event":
+                self.outbox.emit_other(verb.arguments[0], line, now)
             elif verb.name == "emit":
-                status, edit = verb.arguments
-                fact = self.account.shown(cast("MessageState", verb.message), status, now)
-                self.outbox.emit_synthetic(fact, status, edit, line)
+                self._emit_synthetic(verb, line, now)
             else:
-                facts = self.account.decide(verb, now)
-                bodies = self.outbox.write(facts)  # what may fail comes before the first change
+                message = verb.message
+                try:  # whatever may fail comes before the first change
+                    facts = self.account.decide(verb, now)
+                    fields = _NO_FIELDS
+                    if self.fields_of is not None:
+                        facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
+                    bodies = self.outbox.write(facts, fields)
+                except BaseException:
+                    if message is not None and message.state == "submitted":
+                        message.withdraw()
+                    raise
                 for fact, body in zip(facts, bodies, strict=True):
                     self.account.apply(fact)
                     self.outbox.emit(fact, body, line)
             return True
+
+    def _ask_for_fields(
+        self, ask: FieldsOf, verb: Verb, facts: list[Fact], now: int
+    ) -> tuple[list[Fact], Mapping[str, str]]:
+        """Ask, once for each status to come, for more fields, and decide anew after each answer.
+
+        The lock is let go meanwhile, so another thread may have changed what comes.
+        """
+        fields: dict[str, str] = {}
+        while missing := [fact for fact in facts if fact.what not in fields]:
+            fields[missing[0].what] = ask(missing[0].message, missing[0].what)
+            facts = self.account.decide(verb, now)
+        return facts, fields
+
+    def _emit_synthetic(self, verb: Verb, line: Line, now: int) -> None:
+        message = cast("MessageState", verb.message)
+        status, edit, type_ = verb.arguments
+        fields = "" if self.fields_of is None else self.fields_of(message, status)
+        fact = self.account.shown(message, status, now)
+        self.outbox.emit_synthetic(fact, fields, status, edit, type_, line)
 
     def _run_due(self, due: Due) -> None:
         if due.kind == "attempt":
@@ -204,8 +244,7 @@ class Engine:
 
         def run() -> Iterator[None]:
             with self.lock:
-                if self._pricing:
-                    raise ChatFakeError("reset() is not possible while a price function is asked")
+                self.asking.refuse_reset()
                 forget()
                 self._begin()
             yield
@@ -219,7 +258,7 @@ class Engine:
             what: What the test wrote, for messages.
             step: Changes state up to each ``yield``, where attempts are made.
         """
-        if self.closed or self._pricing or self.mode == "async":
+        if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
         if self.mode == "sync" or self.is_inside():
             self._run(step())
@@ -272,7 +311,7 @@ class Engine:
         """
         if self.closed:
             return
-        if not (self._acts_at_once() or self._pricing):
+        if not (self._acts_at_once() or self.asking.threads):
             self.plan.refuse_reading()
         if self.agenda.is_due():
             self._run_what_is_due()
@@ -317,31 +356,11 @@ class Engine:
         finally:
             _answering.reset(token)
 
-    @contextmanager
-    def pricing(self) -> Generator[None, None, None]:
-        """While a price function is asked, in the middle of a verb: it may look, and no more.
-
-        The lock is let go: the function may ask for the balance over HTTP, which another thread
-        answers.
-        """
-        thread = threading.get_ident()
-        self._pricing.add(thread)
-        self.lock.release()
-        try:
-            yield
-        finally:
-            self.lock.acquire()
-            self._pricing.remove(thread)
-
     # Refusals
 
     def _refuse_use(self, what: str) -> None:
         self.refuse_closed()
-        if self._pricing and threading.get_ident() in self._pricing:
-            raise ChatFakeError(
-                f"{what} is not possible in a price function: the message that it prices is "
-                f"being sent. It may look at the message and at the fake, and return an amount."
-            )
+        self.asking.refuse_verb(what)
 
     def refuse_closed(self) -> None:
         """Refuse to work for a test that is over.

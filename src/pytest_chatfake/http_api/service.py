@@ -39,11 +39,7 @@ class Service:
     # Who is served
 
     def open(self, account: AccountApi) -> None:
-        """Serve an account from now on.
-
-        Raises:
-            ValueError: Another fake that lives has that key.
-        """
+        """Serve an account from now on; its key must not be another's."""
         with self._lock:
             if account._key in self._accounts:
                 raise ValueError(
@@ -68,7 +64,7 @@ class Service:
 
     @property
     def listener(self) -> Listener:
-        """The pytest-httpserver server of ours; it may not run yet."""
+        """Our server on pytest-httpserver; it may not run yet."""
         with self._lock:
             if self._listener is None:
                 from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
@@ -78,7 +74,7 @@ class Service:
 
     @property
     def url(self) -> str:
-        """The listener's base URL; it is started if it does not run."""
+        """The listener's base URL; the listener is started if it does not run."""
         listener = self.listener
         with self._lock:
             if not listener.is_running():
@@ -91,14 +87,13 @@ class Service:
             self._users += 1
 
     def release(self) -> None:
-        """Let go of the listener; the last one stops it."""
+        """Let go of the listener; the last release stops it."""
         with self._lock:
             self._users -= 1
-            last = self._users == 0
-            listener = self._listener
-            if last:
-                self._listener = None
-        if last and listener is not None and listener.is_running():
+            if self._users:
+                return
+            listener, self._listener = self._listener, None
+        if listener is not None and listener.is_running():
             listener.stop()
 
     def check(self) -> None:
@@ -115,7 +110,7 @@ class Service:
 
     def balance(self, key: str | None, target: str = BALANCE_PATH, method: str = "GET") -> Reply:  # noqa: ARG002 - target: as the listener passes it
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
-        account = self._accounts.get(key) if key is not None else None
+        account = self._accounts.get(key or "")
         if account is not None:
             return account._answer_balance(method)
         self._record(method, BALANCE_PATH, key, 401)
@@ -130,8 +125,7 @@ class Service:
         found = account._routes.find(_path(request), request.method) if account else None
         if account is None or found is None:
             return None
-        route, variables = found
-        return account._answer_route(route, request, variables)
+        return account._answer_route(request, *found)
 
     def not_found(self, request: Request) -> Reply:
         """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from ..base.arguments import check_list
 from ..domain.instants import planned
 from ..transport.client.targets import Target
 from .events import Event
@@ -26,19 +28,6 @@ class Endpoint:
         connected: Whether it still gets events.
     """
 
-    __slots__ = (
-        "_disconnect",
-        "_retries",
-        "_scripted",
-        "_target",
-        "connected",
-        "events",
-        "headers",
-        "name",
-        "raise_exceptions",
-        "signer",
-    )
-
     def __init__(
         self,
         name: str,
@@ -53,14 +42,14 @@ class Endpoint:
         disconnect: Callable[[Endpoint], None],
     ) -> None:
         self.name = name
-        self._target = target
         self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
         self.events = events
         self.raise_exceptions = raise_exceptions
-        self._retries = retries
         self.signer = signer
-        self._scripted = scripted  # the test writes its answers: a failed attempt is no news
         self.connected = True
+        self._target = target
+        self._retries = retries
+        self._scripted = scripted  # the test writes its answers, so it expects failures
         self._disconnect = disconnect
 
     def __repr__(self) -> str:
@@ -76,6 +65,7 @@ class Endpoint:
         self._disconnect(self)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class WebhookRequest:
     """One attempt as the receiver sees it (§4.2).
 
@@ -88,23 +78,12 @@ class WebhookRequest:
         endpoint: Where the attempt goes.
     """
 
-    __slots__ = ("body", "endpoint", "event", "headers", "number", "timestamp")
-
-    def __init__(
-        self,
-        event: Event,
-        body: bytes,
-        headers: Mapping[str, str],
-        timestamp: int,
-        number: int,
-        endpoint: Endpoint,
-    ) -> None:
-        self.event = event
-        self.body = body
-        self.headers = headers
-        self.timestamp = timestamp
-        self.number = number
-        self.endpoint = endpoint
+    event: Event
+    body: bytes
+    headers: Mapping[str, str]
+    timestamp: int
+    number: int
+    endpoint: Endpoint
 
     @property
     def id(self) -> str:
@@ -131,13 +110,11 @@ class Endpoints:
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
-    __slots__ = ("_connected", "_ever", "_listening", "threaded")
-
     def __init__(self) -> None:
+        self.threaded = False
         self._connected: tuple[Endpoint, ...] = ()
         self._ever: list[Endpoint] = []
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
-        self.threaded = False
 
     def __len__(self) -> int:
         return len(self._connected)
@@ -149,7 +126,9 @@ class Endpoints:
         """Return those that get events of a type."""
         found = self._listening.get(event_type)
         if found is None:
-            found = tuple(one for one in self._connected if event_type in one.events)
+            found = tuple(
+                one for one in self._connected if not one.events.isdisjoint((event_type, "*"))
+            )
             self._listening[event_type] = found
         return found
 
@@ -177,9 +156,8 @@ def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
     """Return the delays of retries in nanoseconds.
 
     Raises:
-        TypeError: It is no list of lengths of time.
+        TypeError: It is not a list of lengths of time.
         ValueError: One of them is negative, not finite, or too long to plan.
     """
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"retry_after must be a list of seconds such as [10, 30], not {value!r}")
-    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(value))
+    delays = check_list(value, "retry_after", "seconds such as [10, 30]")
+    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(delays))

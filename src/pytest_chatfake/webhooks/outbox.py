@@ -29,9 +29,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
@@ -49,7 +50,7 @@ from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .signing import sign
-from .synthetic import Edit
+from .synthetic import Edit, OtherEvent
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -65,7 +66,6 @@ class Outbox:
 
     Args:
         writer: Writes their bodies.
-        event_type: The type of the events of messages (§6).
         per_message: Whether all events of a message share one id (§2.2).
         timeout: For how many real seconds a verb waits for another thread's attempts.
         now: Gives the present in nanoseconds.
@@ -80,13 +80,13 @@ class Outbox:
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now.
+        unheard: Events of other types that no endpoint listened for.
         busy: Held by the drainer; locked while somebody attempts.
     """
 
     def __init__(
         self,
         writer: EventWriter,
-        event_type: str,
         *,
         per_message: bool,
         timeout: float,
@@ -96,7 +96,6 @@ class Outbox:
         errors: list[BaseException],
     ) -> None:
         self._writer = writer
-        self._type = event_type
         self._per_message = per_message
         self._timeout = timeout
         self._now = now
@@ -115,13 +114,14 @@ class Outbox:
         self._next_endpoint = 0
         self._depth = 0
         self._moment = 0
-        self._raised: Exception | None = None
+        self._raised: BaseException | None = None
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
-        self.events = EventLog(ids, self._type, per_message=self._per_message)
+        self.events = EventLog(ids, self._writer.event_type, per_message=self._per_message)
         self.attempts = AttemptLog(self.events)
         self.queue: deque[Dispatch] = deque()
+        self.unheard: list[Event] = []
         self.faults.clear()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
@@ -133,33 +133,46 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def write(self, facts: list[Fact]) -> list[bytes]:
-        """Write the events of facts that are about to become so."""
+    def write(self, facts: list[Fact], fields: Mapping[str, str]) -> list[bytes]:
+        """Write the events of facts that are about to become so.
+
+        Args:
+            facts: The facts.
+            fields: More fields of the message resource, as JSON text, for each status.
+        """
         bodies: list[bytes] = []
         for fact in facts:
             id_ = self.events.next_id(fact.message.number, len(bodies))
-            bodies.append(self._writer.write(id_, fact))
+            bodies.append(self._writer.write(id_, fact, fields.get(fact.what, "")))
         return bodies
 
     def emit(self, fact: Fact, body: bytes, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
         event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
-        self._send_off(event, self._type, fact.at)
+        self._send_off(event, self._writer.event_type, fact.at)
 
-    def emit_synthetic(self, fact: Fact, status: str, edit: Edit, line: Line) -> None:
+    def emit_synthetic(
+        self, fact: Fact, fields: str, status: str, edit: Edit, type_: str, line: Line
+    ) -> None:
         """Emit an event that the service would not: an honest body, edited."""
         number = fact.message.number
-        body = edit(self._writer.write(self.events.next_id(number), fact, status))
-        event = self.events.add(status, number, body, line, fact.at)
-        self.events.mark_synthetic(event)
-        self._send_off(event, self._type, fact.at)
+        body = edit(self._writer.write(self.events.next_id(number), fact, fields, status))
+        event = self.events.add_synthetic(status, number, body, line, fact.at, type_)
+        self._send_off(event, type_, fact.at)
+
+    def emit_other(self, draft: OtherEvent, line: Line, now: int) -> None:
+        """Emit an event of another type, which belongs to no message."""
+        id_ = draft.id or self.events.next_other_id()
+        body = draft.body
+        if body is None:
+            body = self._writer.write_other(id_, draft.type, draft.key, draft.resource, now)
+        event = self.events.add_other(draft.type, id_, body, line, now)
+        if not self.endpoints.listening(draft.type):
+            self.unheard.append(event)
+        self._send_off(event, draft.type, now)
 
     def redeliver(self, event: Event) -> None:
-        """Queue a past event again.
-
-        Raises:
-            ValueError: It is not one of this fake's, or of before a reset.
-        """
+        """Queue a past event again; raise a ValueError if it is not one of this fake's."""
         if event._log is not self.events:
             raise ValueError(f"{event!r} was not emitted by this fake")
         self._send_off(event, event.type, self._now())
@@ -170,26 +183,24 @@ class Outbox:
         if not endpoints:
             return
         dispatch = Dispatch(event, endpoints, self._depth)
+        queue = self.queue if self.paused is None else self.paused
         if not self.faults.active:
-            (self.queue if self.paused is None else self.paused).append(dispatch)
+            queue.append(dispatch)
             return
         for part in shaped(dispatch, self.faults.active):
             if part.overrides.dropped:
                 for endpoint in part.endpoints:
-                    self.attempts.add(event, endpoint, part.number, "drop", Answer(None), now)
+                    self.attempts.add(part, endpoint, Answer(None), now)
             elif part.overrides.delay:
                 self._schedule.add(now + part.overrides.delay, "attempt", part)
             else:
-                self._enqueue(part)
+                queue.append(part)
 
     def take_due(self, dispatch: Dispatch, due: int) -> None:
         """Queue what was planned for ``due``: a late attempt, or a retry."""
         # Where time has jumped over it, it counts as made when it was due.
         if self._now() - due > MILLISECOND:
             dispatch.due = due
-        self._enqueue(dispatch)
-
-    def _enqueue(self, dispatch: Dispatch) -> None:
         (self.queue if self.paused is None else self.paused).append(dispatch)
 
     # Attempting: no lock is held
@@ -235,7 +246,7 @@ class Outbox:
         if self.queue:
             self.attempt()
         if self.busy.locked() and not self.in_attempt():
-            self.wait()
+            self._wait()
             self.attempt()  # what the other one left, because a receiver raised
 
     def in_attempt(self) -> bool:
@@ -246,15 +257,11 @@ class Outbox:
         """
         return self.busy.locked() and self in _attempting.get()
 
-    def wait(self) -> None:
+    def _wait(self) -> None:
         """Let the test's own thread wait until another thread that is attempting has finished."""
         here = threading.get_ident()
         # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if (
-            self.busy.locked()
-            and here == self._home != self._drainer
-            and self.busy.acquire(timeout=self._timeout)
-        ):
+        if here == self._home != self._drainer and self.busy.acquire(timeout=self._timeout):
             self.busy.release()
 
     def _enter(self) -> Token[tuple[Outbox, ...]]:
@@ -287,7 +294,12 @@ class Outbox:
                 dispatch = self._dispatch = queue.popleft()
                 self._next_endpoint = 0
                 if dispatch.depth > _MAX_DEPTH:
-                    self._refuse_endless(dispatch)
+                    queue.clear()
+                    raise UndeliveredWebhooks(
+                        f"{_MAX_DEPTH} attempts in a row have each caused another event, the last "
+                        f"one at {dispatch.event.line}: does the receiver send a message for every "
+                        f"event it gets?"
+                    )
                 self._depth = dispatch.depth + 1
             endpoint = dispatch.endpoints[self._next_endpoint]
             self._next_endpoint += 1
@@ -305,8 +317,6 @@ class Outbox:
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
         signer = overrides.signer or endpoint.signer
-        if signer is None and overrides.change is None:
-            return request
         try:
             if signer is not None:
                 request.headers = {**endpoint.headers, **sign(signer, request)}
@@ -321,49 +331,45 @@ class Outbox:
     def _record(self, endpoint: Endpoint, outcome: Outcome) -> None:
         """Record an attempt, plan its retry, and keep what has to be raised in the test.
 
-        Raises:
-            BaseException: A cancellation or an interrupt, which can't wait for other endpoints:
-                they stay queued.
+        A cancellation or an interrupt is raised at once; the endpoints that are left stay queued.
         """
         dispatch = self._dispatch
         assert dispatch is not None
+        error = outcome if isinstance(outcome, BaseException) else None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
         with self._lock:
-            fault = dispatch.overrides.fault
-            place = self.attempts.add(
-                dispatch.event, endpoint, dispatch.number, fault, answer, self._moment
-            )
+            place = self.attempts.add(dispatch, endpoint, answer, self._moment)
             if is_success(answer):
                 return
-            if dispatch.number <= len(endpoint._retries) and place is not None:
-                retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-                delay = endpoint._retries[dispatch.number - 1]
-                self._schedule.add(self._moment + delay, "attempt", retry)
-        if not isinstance(outcome, BaseException):
+            number = dispatch.number
+            if number <= len(endpoint._retries) and place is not None:
+                retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
+                self._schedule.add(self._moment + endpoint._retries[number - 1], "attempt", retry)
+        if error is None or not self._surfaces(error, endpoint):
             return
-        if not isinstance(outcome, Exception):
-            self._break_off(dispatch, outcome)
-            surfaces = True
-        else:
-            # A retry may mend what an app raised; an assertion of the test's own is a failure.
-            judged = endpoint._scripted and isinstance(outcome, AssertionError)
-            surfaces = endpoint.raise_exceptions and (judged or not endpoint._retries)
-        if surfaces and place is not None:
+        if place is not None:
             self.attempts.surfaced.add(place)
-        if not isinstance(outcome, Exception):
-            raise outcome
-        if surfaces:
-            outcome.add_note(
-                f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
-                f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
-            )
-            self._raised = self._raised or outcome
+        if not isinstance(error, Exception):
+            self._break_off(dispatch, error)
+            raise error
+        error.add_note(
+            f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+            f"caused at {dispatch.event.line}"
+        )
+        self._raised = self._raised or error
+
+    def _surfaces(self, error: BaseException, endpoint: Endpoint) -> bool:
+        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
+        if not isinstance(error, Exception):
+            return True
+        # An assertion of the test's own is a failure in any case.
+        judged = endpoint._scripted and isinstance(error, AssertionError)
+        return endpoint.raise_exceptions and (judged or not endpoint._retries)
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""
-        rest = dispatch.endpoints[self._next_endpoint :]
-        if rest:
-            self.queue.appendleft(dispatch.part(rest))
+        if rest := dispatch.endpoints[self._next_endpoint :]:
+            self.queue.appendleft(replace(dispatch, endpoints=rest))
         if self._raised is not None and self._raised is not error:
             self._errors.append(self._raised)  # it has to wait for the next verb
 
@@ -373,3 +379,9 @@ class Outbox:
             f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
             f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
         )
+
+
+def _title(event: Event) -> str:
+    if event.message_id is None:
+        return f"the {event.type} event"
+    return f"the {event.status} event of message {event.message_id}"

@@ -20,11 +20,7 @@ from .endpoints import Signer, WebhookRequest
 
 
 def check_signer(value: object) -> None:
-    """Refuse what is no signer.
-
-    Raises:
-        TypeError: It can't be called.
-    """
+    """Raise a TypeError for a signer that is neither None nor a function."""
     if value is not None and not callable(value):
         raise TypeError(
             f"signer must be a function that takes the WebhookRequest and returns headers, "
@@ -33,15 +29,10 @@ def check_signer(value: object) -> None:
 
 
 def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers that ``signer`` gives for ``request``.
-
-    Raises:
-        TypeError: It returned no mapping of text to text.
-    """
+    """Return the headers that a signer gives; raise a TypeError if they are not text to text."""
     headers: Any = signer(request)
-    fits = isinstance(headers, Mapping)
-    items: list[Any] = [*headers.items()] if fits else []
-    if not fits or not all(isinstance(part, str) for item in items for part in item):
+    items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
+    if not all(isinstance(part, str) for item in items for part in item):
         raise TypeError(
             f"the signer {signer!r} must return a mapping of header names to texts, "
             f"and it returned {headers!r}"
