@@ -31,6 +31,7 @@ from .drafting import Drafting
 from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
+from .waiting import wait_until
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -194,6 +195,8 @@ class ChatFake:
     explain = expectations.explain
 
     # Flow
+
+    wait_until = wait_until
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
