@@ -138,7 +138,7 @@ class Paused:
             self._let_go(list(range(len(self._held))))
 
     def __enter__(self) -> Self:
-        self._engine.refuse_mode("sync", "with", "async with")
+        self._engine.refuse_mode("sync")
         self._entered = True
         self._engine.step("paused()", self._pausing)
         return self
@@ -152,7 +152,7 @@ class Paused:
         self._engine.step("release()", self._resuming)
 
     async def __aenter__(self) -> Self:
-        self._engine.refuse_mode("async", "async with", "with")
+        self._engine.refuse_mode("async")
         self._entered = True
         await self._engine.step("paused()", self._pausing)
         return self
