@@ -25,8 +25,8 @@ MILLISECOND = 1_000_000  # in nanoseconds
 def charge_every_device(patch: pytest.MonkeyPatch) -> None:
     arrival = Account._arrival
 
-    def charging_again(self: Any, what: Any, message: Any, now: int, price: Any) -> Any:
-        fact = arrival(self, what, message, now, price)
+    def charging_again(self: Any, what: Any, message: Any, now: int, *more: Any) -> Any:
+        fact = arrival(self, what, message, now, *more)
         if message.state == "delivered" and message.charged:
             again = LedgerEntry("charge", message.charged, now, message.id, fact.conversation.id)
             fact = fact._replace(entries=(*fact.entries, again))
@@ -57,8 +57,8 @@ def expire_too(offset: int) -> Callable[[pytest.MonkeyPatch], None]:
 def write_the_expiry_too_late(patch: pytest.MonkeyPatch) -> None:
     arrival = Account._arrival
 
-    def expiring_later(self: Any, what: Any, message: Any, now: int, price: Any) -> Any:
-        fact = arrival(self, what, message, now, price)
+    def expiring_later(self: Any, what: Any, message: Any, now: int, *more: Any) -> Any:
+        fact = arrival(self, what, message, now, *more)
         if message.conversation.expires_at is None:
             fact = fact._replace(expires_at=fact.expires_at + MILLISECOND)
         return fact

@@ -34,6 +34,7 @@ from typing import cast
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ChatFakeError, ClockError, ClosedError
+from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
 from ..domain.account import Account
 from ..domain.facts import Verb
 from ..domain.ids import ids_of
@@ -46,6 +47,7 @@ from ..webhooks.dispatch import Dispatch
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
+from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
@@ -68,10 +70,12 @@ class Engine:
         self.lock = threading.RLock()
         self.time = ProcessTime()
         self.schedule = Schedule()
-        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due)
+        self.journal = Journal()
+        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due, self.journal)
         self.closed = False
         self.errors: list[BaseException] = []
         self._pricing: set[int] = set()
+        self._answers: dict[int, int] = {}  # by threads: the request that each answers
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
             EventWriter(settings.naming, settings.currency, settings.conversation_type),
@@ -82,6 +86,7 @@ class Engine:
             schedule=self.schedule,
             lock=self.lock,
             errors=self.errors,
+            note=self.journal.note,
         )
         self.plan = Plan()
         self.performer = Performer(
@@ -97,10 +102,12 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
+        self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
         self.account = Account(
             settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
         )
+        self.journal.note(POSTING)  # the opening balance
         self.outbox.begin(ids)
 
     # Changing
@@ -120,12 +127,12 @@ class Engine:
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and self._waits(verb.message):
-            run = partial(self._changing, verb, line)
+            run = partial(self._changing, verb, what, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
         if self.errors:
             self.raise_errors()
-        while not self._change(verb, line):
+        while not self._change(verb, what, line):
             self._run_what_is_due()
             self.raise_errors()
         if self.mode == "sync" and self not in _answering.get():
@@ -141,12 +148,12 @@ class Engine:
             return True
         return message is not None and not message.number and self.plan.is_to_begin(message)
 
-    def _changing(self, verb: Verb, line: Line) -> Iterator[None]:
-        while not self._change(verb, line):
+    def _changing(self, verb: Verb, what: str, line: Line) -> Iterator[None]:
+        while not self._change(verb, what, line):
             yield from self.agenda.settling()
         yield
 
-    def _change(self, verb: Verb, line: Line) -> bool:
+    def _change(self, verb: Verb, what: str, line: Line) -> bool:
         """Do what a verb says; nothing, and False, if something else is due before."""
         with self.lock:
             now = self.time.read()
@@ -154,19 +161,43 @@ class Engine:
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
+            journal, note = self.journal, self.journal.note
             if verb.name == "redeliver":
-                self.outbox.redeliver(*verb.arguments)
+                (event,) = verb.arguments
+                self.outbox.refuse_foreign(event)
+                journal.verb((what, line, event, now))
+                note(VERB)
+                self.outbox.redeliver(event, line)
             elif verb.name == "emit":
                 status, edit = verb.arguments
                 fact = self.account.shown(cast("MessageState", verb.message), status, now)
-                self.outbox.emit_synthetic(fact, status, edit, line)
+                body = self.outbox.write_synthetic(fact, status, edit)
+                journal.verb((what, line, verb.message, now))
+                note(VERB)
+                self.outbox.emit_synthetic(fact, status, body, line)
             else:
+                ledger = self.account.ledger
+                posted = len(ledger) if verb.message is None else 0
                 facts = self.account.decide(verb, now)
                 bodies = self.outbox.write(facts)  # what may fail comes before the first change
+                journal.verb((what, line, verb.message, now))
+                note(VERB)
+                if self.outbox.drainer or self._answers:
+                    self._note_cause()
+                if verb.message is None and len(ledger) > posted:
+                    note(POSTING)
                 for fact, body in zip(facts, bodies, strict=True):
                     self.account.apply(fact)
                     self.outbox.emit(fact, body, line)
             return True
+
+    def _note_cause(self) -> None:
+        """Note what caused the last verb, if it was called inside an answer or an attempt."""
+        request = self._answers.get(threading.get_ident())
+        if request is not None:
+            self.journal.caused_by(REQUEST, request)
+        elif self.outbox.in_attempt():  # there is one at a time, and it was noted last
+            self.journal.caused_by(ATTEMPT, self.journal.kinds.rfind(ATTEMPT))
 
     def _run_due(self, due: Due) -> None:
         if due.kind == "attempt":
@@ -174,6 +205,8 @@ class Engine:
             return
         message = cast("MessageState", due.subject)
         for fact in self.account.decide(Verb("drop", message), due.at):
+            self.journal.note(fact.rule.code + ENTRY * len(fact.entries))
+            self.journal.drops.append(message)
             self.account.apply(fact)
 
     def submitted(self, message: MessageState) -> None:
@@ -188,12 +221,18 @@ class Engine:
         message.created_at = self.time.read()
         yield from ()
 
+    def note(self, what: str, line: Line) -> None:
+        """Note what a test did that changes nothing of the account, but what happens next."""
+        self.journal.verb((what, line, None, self.time.read()))
+        self.journal.note(VERB)
+
     # Steps: state changes up to each yield, and attempts are made at it
 
     def move_time(self, *, by: int | None = None, to: int | None = None) -> PendingPlan:
         """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
         what = "advance()" if to is None else "move_to()"
-        return self.step(what, partial(self.agenda.moving, by, to))
+        line = calling_line(3)
+        return self.step(what, partial(self.agenda.moving, by, to, what, line))
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
@@ -309,13 +348,24 @@ class Engine:
         return self.mode == "sync" or self.outbox.busy.locked() or self in _answering.get()
 
     @contextmanager
-    def answering(self) -> Generator[None, None, None]:
-        """While a request to the fake is answered: verbs act at once, and only queue events."""
+    def answering(self, request: int | None) -> Generator[None, None, None]:
+        """While a request to the fake is answered: verbs act at once, and only queue events.
+
+        Args:
+            request: Its place in the log of requests; None if it is not there.
+        """
         token = _answering.set((*_answering.get(), self))
+        thread = threading.get_ident()
+        outer = self._answers.get(thread)
+        if request is not None:
+            self._answers[thread] = request
         try:
             yield
         finally:
             _answering.reset(token)
+            self._answers.pop(thread, None)
+            if outer is not None:
+                self._answers[thread] = outer
 
     @contextmanager
     def pricing(self) -> Generator[None, None, None]:

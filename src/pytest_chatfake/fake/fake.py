@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ..base.calling_line import calling_line
 from ..base.views import View
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -78,7 +79,7 @@ class ChatFake:
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
-        self.api = AccountApi(engine, engine.time.read, config.currency, key)
+        self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
         self._checks = TeardownChecks(engine, self.api)
         service.open(self.api)
         service.hold()
@@ -280,6 +281,7 @@ class ChatFake:
     def rotate_key(self) -> str:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
+        self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, derived_key(f"{self._engine.settings.seed} {next(_fakes)}"))
         return self.api._key
 

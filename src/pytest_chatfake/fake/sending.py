@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from ..base.arguments import check_str
-from ..domain.account import Draft
 from ..domain.conversations import ConversationRecord
+from ..domain.facts import Draft
 from ..domain.messages import MessageState
 from ..domain.money import amount as exact
 from ..engine.engine import Engine

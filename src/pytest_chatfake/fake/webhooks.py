@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from ..base.arguments import check_names, check_str
 from ..base.calling_line import calling_line
+from ..base.notes import WEBHOOK_FAULT
 from ..domain.facts import Verb
 from ..domain.instants import planned
 from ..engine.engine import Engine
@@ -256,6 +257,7 @@ class Webhooks:
             line=calling_line(3),
             **effect,
         )
+        self._engine.journal.note(WEBHOOK_FAULT)
         return self._outbox.faults.add(fault)
 
     # Events that come again, and events that should not come

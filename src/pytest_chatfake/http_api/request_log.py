@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from ..base.marks import Mark
 from ..domain.instants import instant
 
 
@@ -16,8 +17,9 @@ class ApiRequest(NamedTuple):
         path: The path, without the query string.
         key: The key it came with, by its last four characters; empty without one.
         accepted: Whether it was this fake's key.
-        status: The status of the answer; None if there was none.
+        status: The status of the answer; None if there was none, or not yet.
         moment: When it was answered, in nanoseconds since the epoch.
+        marks: What faults did to the answer, and the lines that set them up.
     """
 
     method: str
@@ -26,6 +28,7 @@ class ApiRequest(NamedTuple):
     accepted: bool
     status: int | None
     moment: int
+    marks: tuple[Mark, ...] = ()
 
     @property
     def at(self) -> datetime:

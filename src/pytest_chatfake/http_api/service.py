@@ -27,6 +27,10 @@ _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 
 
+#: Where a request's environment keeps its account and its record, while a route answers it.
+_ASKED = "pytest_chatfake.asked"
+
+
 class Service:
     """All fakes that live, behind one listener."""
 
@@ -131,7 +135,9 @@ class Service:
         if account is None or found is None:
             return None
         route, variables = found
-        return account._answer_route(route, request, variables)
+        asked = account._arrived(request.method, _path(request))
+        request.environ[_ASKED] = account, asked
+        return account._answer_route(route, request, variables, asked)
 
     def not_found(self, request: Request) -> Reply:
         """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""
@@ -145,7 +151,11 @@ class Service:
 
     def answered(self, request: Request, status: int) -> None:
         """Record the answer to a request that was not a balance query."""
-        if not _asks_for_the_balance(request):
+        arrival = request.environ.get(_ASKED)
+        if arrival is not None:
+            account, asked = arrival
+            account._answered(asked, status)
+        elif not _asks_for_the_balance(request):
             key = request.headers.get("X-API-Key")
             self._record(request.method, _path(request), key, status)
 

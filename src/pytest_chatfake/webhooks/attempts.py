@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from ..base.marks import Mark
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
+from .dispatch import Overrides
 from .endpoints import Endpoint
 from .events import Event, EventLog
 
@@ -19,13 +21,13 @@ class Result(NamedTuple):
     Attributes:
         endpoint: Where it went.
         number: 1 for the first attempt, 2 for the first retry.
-        fault: The kind of the last fault that shaped it; None without.
+        overrides: What faults changed about it.
         answer: What came back.
     """
 
     endpoint: Endpoint
     number: int
-    fault: str | None
+    overrides: Overrides
     answer: Answer
 
 
@@ -64,7 +66,7 @@ class AttemptLog:
         event: Event,
         endpoint: Endpoint,
         number: int,
-        fault: str | None,
+        overrides: Overrides,
         answer: Answer,
         moment: int,
     ) -> int | None:
@@ -76,7 +78,7 @@ class AttemptLog:
         if event._log is not self.events:
             return None
         result = self._last.get(endpoint)
-        found = (endpoint, number, fault, answer)
+        found = (endpoint, number, overrides, answer)
         # An app's errors are never compared.
         if result is None or answer.error is not None or result != found:
             result = self._last[endpoint] = Result(*found)
@@ -141,7 +143,12 @@ class Attempt:
 
         ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"`` or ``"sign"``.
         """
-        return self._result.fault
+        return self._result.overrides.fault
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What is not as the service would do it, and the lines that asked for it."""
+        return self._result.overrides.marks
 
     @property
     def moment(self) -> int:

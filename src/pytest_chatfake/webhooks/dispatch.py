@@ -6,6 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import NamedTuple
 
+from ..base.marks import Mark
 from .endpoints import Endpoint, Signer
 from .events import Event
 
@@ -18,12 +19,14 @@ class Overrides(NamedTuple):
         delay: It starts that much later, in nanoseconds.
         change: It changes the body after it was signed.
         signer: It signs in place of the endpoint's own.
+        marks: What was done to it, in order, and the lines that asked for it.
     """
 
     fault: str | None = None
     delay: int = 0
     change: Callable[[bytes], bytes] | None = None
     signer: Signer | None = None
+    marks: tuple[Mark, ...] = ()
 
     @property
     def dropped(self) -> bool:
@@ -57,6 +60,10 @@ class Dispatch:
         self.number = number
         self.due: int | None = None
         self.overrides = NO_OVERRIDES
+
+    def mark(self, mark: Mark) -> None:
+        """Note what was done to it."""
+        self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))
 
     def part(self, endpoints: tuple[Endpoint, ...]) -> Dispatch:
         """Return the same for these endpoints only."""

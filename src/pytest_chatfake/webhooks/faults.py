@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ..base.calling_line import Line
+from ..base.marks import Mark
 from ..base.triggers import Trigger
+from ..domain.instants import SECOND
 from ..domain.messages import MessageState
 from .dispatch import Dispatch
 from .endpoints import Endpoint, Signer
@@ -46,6 +48,7 @@ class Fault(Trigger):
         self._message = message
         self._status = status
         self._endpoint = endpoint
+        self._hit: list[int] = []  # the places of the events that it concerned
 
     def __repr__(self) -> str:
         return f"<Fault {self.description}, fired {self.fired} times>"
@@ -62,6 +65,12 @@ class Fault(Trigger):
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
         return f"{self.kind}({', '.join(arguments)})"
 
+    @property
+    def mark(self) -> Mark:
+        """What it does to an event, and the line that set it up."""
+        text = f"delayed {self._delay / SECOND:g} s" if self._delay else _MARKS[self.kind]
+        return Mark(text, self.line)
+
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""
         concerned = tuple(one for one in endpoints if self._endpoint in (None, one))
@@ -74,6 +83,7 @@ class Fault(Trigger):
         if not self._should_fire():
             return ()
         self._fire()
+        self._hit.append(event._index)
         return concerned
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
@@ -97,8 +107,17 @@ class Fault(Trigger):
             delay=overrides.delay + self._delay,
             change=self._change or overrides.change,
             signer=self._signer or overrides.signer,
+            marks=(*overrides.marks, self.mark),
         )
         yield shaped
+
+
+_MARKS: Final = {
+    "duplicate": "duplicate",
+    "drop": "lost",
+    "tamper": "tampered",
+    "sign": "wrong signature",
+}
 
 
 def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:

@@ -36,6 +36,8 @@ from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.errors import UndeliveredWebhooks
+from ..base.marks import Mark
+from ..base.notes import ATTEMPT, ENTRY, EVENT, LOSS
 from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
@@ -72,6 +74,7 @@ class Outbox:
         schedule: Where late attempts and retries are planned.
         lock: Held while events are emitted and attempts are recorded.
         errors: Where an error is kept that can't be raised where it is seen.
+        note: Takes note of what happens, in order: see :mod:`~pytest_chatfake.base.notes`.
 
     Attributes:
         endpoints: Where attempts go.
@@ -81,6 +84,7 @@ class Outbox:
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now.
         busy: Held by the drainer; locked while somebody attempts.
+        drainer: The thread that attempts; 0 while none does.
     """
 
     def __init__(
@@ -94,6 +98,7 @@ class Outbox:
         schedule: Schedule,
         lock: AbstractContextManager[object],
         errors: list[BaseException],
+        note: Callable[[int], None],
     ) -> None:
         self._writer = writer
         self._type = event_type
@@ -103,13 +108,14 @@ class Outbox:
         self._schedule = schedule
         self._lock = lock
         self._errors = errors
+        self._note = note
         self.endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers()
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
         self.busy = threading.Lock()
-        self._drainer = 0
+        self.drainer = 0
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -144,39 +150,51 @@ class Outbox:
     def emit(self, fact: Fact, body: bytes, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
         event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
+        self._note(fact.rule.code + ENTRY * len(fact.entries))
         self._send_off(event, self._type, fact.at)
 
-    def emit_synthetic(self, fact: Fact, status: str, edit: Edit, line: Line) -> None:
-        """Emit an event that the service would not: an honest body, edited."""
+    def write_synthetic(self, fact: Fact, status: str, edit: Edit) -> bytes:
+        """Write an event that the service would not emit: an honest body, edited."""
+        id_ = self.events.next_id(fact.message.number)
+        return edit(self._writer.write(id_, fact, status))
+
+    def emit_synthetic(self, fact: Fact, status: str, body: bytes, line: Line) -> None:
+        """Emit it, as it was written."""
         number = fact.message.number
-        body = edit(self._writer.write(self.events.next_id(number), fact, status))
         event = self.events.add(status, number, body, line, fact.at)
         self.events.mark_synthetic(event)
+        self._note(EVENT)
         self._send_off(event, self._type, fact.at)
 
-    def redeliver(self, event: Event) -> None:
-        """Queue a past event again.
+    def refuse_foreign(self, event: Event) -> None:
+        """Refuse an event that is not to be attempted again.
 
         Raises:
             ValueError: It is not one of this fake's, or of before a reset.
         """
         if event._log is not self.events:
             raise ValueError(f"{event!r} was not emitted by this fake")
-        self._send_off(event, event.type, self._now())
 
-    def _send_off(self, event: Event, type_: str, now: int) -> None:
+    def redeliver(self, event: Event, line: Line) -> None:
+        """Queue a past event again."""
+        self._send_off(event, event.type, self._now(), Mark("again", line))
+
+    def _send_off(self, event: Event, type_: str, now: int, mark: Mark | None = None) -> None:
         """Send an event on its way, past the faults, if there are any."""
         endpoints = self.endpoints.listening(type_)
         if not endpoints:
             return
         dispatch = Dispatch(event, endpoints, self._depth)
+        if mark is not None:
+            dispatch.mark(mark)
         if not self.faults.active:
             (self.queue if self.paused is None else self.paused).append(dispatch)
             return
         for part in shaped(dispatch, self.faults.active):
             if part.overrides.dropped:
                 for endpoint in part.endpoints:
-                    self.attempts.add(event, endpoint, part.number, "drop", Answer(None), now)
+                    self._note(LOSS)
+                    self.attempts.add(event, endpoint, 1, part.overrides, Answer(None), now)
             elif part.overrides.delay:
                 self._schedule.add(now + part.overrides.delay, "attempt", part)
             else:
@@ -252,20 +270,20 @@ class Outbox:
         # It can't wait for its own attempts, even where a receiver has left the context behind.
         if (
             self.busy.locked()
-            and here == self._home != self._drainer
+            and here == self._home != self.drainer
             and self.busy.acquire(timeout=self._timeout)
         ):
             self.busy.release()
 
     def _enter(self) -> Token[tuple[Outbox, ...]]:
-        self._drainer = threading.get_ident()
+        self.drainer = threading.get_ident()
         return _attempting.set((*_attempting.get(), self))
 
     def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
         self._dispatch = None
         self._raised = None
         self._depth = 0
-        self._drainer = 0
+        self.drainer = 0
         self.busy.release()
         _attempting.reset(token)
 
@@ -301,6 +319,7 @@ class Outbox:
         event, overrides = dispatch.event, dispatch.overrides
         now = self._now()
         self._moment = now if dispatch.due is None else dispatch.due
+        self._note(ATTEMPT)
         request = WebhookRequest(
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
@@ -329,9 +348,13 @@ class Outbox:
         assert dispatch is not None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
         with self._lock:
-            fault = dispatch.overrides.fault
             place = self.attempts.add(
-                dispatch.event, endpoint, dispatch.number, fault, answer, self._moment
+                dispatch.event,
+                endpoint,
+                dispatch.number,
+                dispatch.overrides,
+                answer,
+                self._moment,
             )
             if is_success(answer):
                 return

@@ -60,7 +60,7 @@ class EventWriter:
             fact: What happened, or is said to have happened.
             status: The status to show, if it is another than the fact's.
         """
-        what, message, at, total_price, conversation, expires_at, _, failure = fact
+        what, message, at, _, total_price, conversation, expires_at, _, failure = fact
         shown = what if status is None else encode(status)[1:-1]
         middle = times = ""
         if what == "failed":
