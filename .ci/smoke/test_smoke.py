@@ -1,6 +1,7 @@
 """What the installed wheel must do without anything else: no app, no other plugin."""
 
 import json
+import re
 import urllib.request
 from decimal import Decimal
 from importlib import metadata, resources
@@ -45,3 +46,10 @@ def test_events_fit_the_models(chat_fake, chat_receiver):
 def test_the_wheel_says_that_it_is_typed():
     assert (resources.files("pytest_chatfake") / "py.typed").is_file()
     assert metadata.metadata("pytest-chatfake")["License-Expression"] == "MIT"
+
+
+def test_the_wheels_readme_has_no_link_into_the_repository():
+    text = metadata.metadata("pytest-chatfake").get_payload()
+
+    assert text.startswith("# pytest-chatfake")
+    assert re.findall(r"\]\((?!https?:)[^)]*\)|^\[[^]]+\]: .*$", text, re.MULTILINE) == []

@@ -22,9 +22,7 @@ MARK = re.compile(r"§\d(?:\.\d)?(?: rule \d)?")
 _DEFINITION = re.compile(r"^\[§[^]]*\]: .*\n?", re.MULTILINE)
 
 #: What is left as it is: blocks of code, headings, code in a line, and marks in brackets.
-_KEPT = re.compile(
-    r"^ *```.*?^ *```$|^#+ .*?$|`[^`\n]*`|\[§[^]]*\]", re.MULTILINE | re.DOTALL
-)
+_KEPT = re.compile(r"^ *```.*?^ *```$|^#+ .*?$|`[^`\n]*`|\[§[^]]*\]", re.MULTILINE | re.DOTALL)
 
 
 def anchors() -> dict[str, str]:

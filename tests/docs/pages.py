@@ -74,15 +74,48 @@ def module_of(text: str) -> str:
     """The Python blocks of a page as one module, in which each line keeps its number.
 
     There is no way to leave a block out: whatever is marked as Python, in whatever words, is
-    either run or an error.
+    either run or an error. A block that is followed by its output is a module of its own.
     """
     lines = [""] * len(text.splitlines())
+    apart = [one.code for one in shown_outputs(text)]
     for block in fences(text):
         if block.info == "python":
-            lines[block.start : block.start + len(block.lines)] = block.lines
+            if block not in apart:
+                lines[block.start : block.start + len(block.lines)] = block.lines
         elif "py" in block.info.lower():
             raise ValueError(f"line {block.start}: a block is ```python, not ```{block.info}")
     return "\n".join(lines).rstrip() + "\n"
+
+
+class ShownOutput(NamedTuple):
+    """A block of code and the one after it: a command, and what that prints about the code."""
+
+    code: Fence
+    output: Fence
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words of the command after ``pytest``; the last is the file that holds the code."""
+        return self.output.lines[0].removeprefix("$ pytest ").split()
+
+
+def shown_outputs(text: str) -> list[ShownOutput]:
+    """Give the blocks of a page that are followed by their output.
+
+    Raises:
+        ValueError: An output does not follow code, or does not begin with ``$ pytest``.
+    """
+    found: list[ShownOutput] = []
+    before: Fence | None = None
+    for block in fences(text):
+        if block.info == "console":
+            if before is None or before.info != "python":
+                raise ValueError(f"line {block.start}: an output follows the code it is about")
+            if not block.lines or not re.fullmatch(r"\$ pytest .*\S+\.py", block.lines[0]):
+                raise ValueError(f"line {block.start}: an output begins with $ pytest ... FILE.py")
+            found.append(ShownOutput(before, block))
+        before = block
+    return found
 
 
 def defined_in(module: str) -> set[str]:

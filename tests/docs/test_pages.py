@@ -4,12 +4,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
+
 import section_marks
 
-from .pages import DOCS, LINKED, PAGES, broken, defined_in, links, module_of, name, run
+from .outputs import printed
+from .pages import (
+    DOCS,
+    LINKED,
+    PAGES,
+    broken,
+    defined_in,
+    links,
+    module_of,
+    name,
+    run,
+    shown_outputs,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +42,15 @@ def test_the_code_of_a_page_runs_and_each_of_its_tests_passes(page: Path, tmp_pa
     assert outcome.passed, f"{name(page)} shows code, and no test"
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```console" in page.read_text("utf-8")], ids=name
+)
+def test_a_failing_test_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    for shown in shown_outputs(page.read_text("utf-8")):
+        now = printed(shown, tmp_path)
+        assert now == shown.output.lines[1:], "run python -m tests.docs.outputs"
+
+
 @pytest.mark.parametrize("page", LINKED, ids=name)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     text = page.read_text("utf-8")
@@ -38,6 +61,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 def test_every_mark_of_a_section_leads_to_it(page: Path) -> None:
     text = page.read_text("utf-8")
     assert section_marks.linked(text, page) == text, "run python docs/_ext/section_marks.py"
+    assert not re.search(r"§\d\s*\n\s*rule", text), "a mark stands in one line"
 
 
 def test_the_services_sections_are_numbered_as_the_description_is() -> None:

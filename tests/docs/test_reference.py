@@ -9,15 +9,17 @@ import inspect
 import json
 import re
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
+from werkzeug.test import Client
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, HmacSigner, Naming, PlatformError
 
-from .pages import DOCS, fences
+from .pages import DOCS, ROOT, fences
 from .reference import sections
 
 if TYPE_CHECKING:
@@ -29,10 +31,11 @@ SECTIONS = sections()
 NOT_MEMBERS = {
     "ChatFake": {
         *{"body", "to", "conversation", "origin_type", "price", "extra"},
+        *{"path", "echo", "parse", "reply", "webhooks_first"},
     },
     "Webhooks": {
         *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},
-        *{"events", "signer", "changes", "remove", "raw"},
+        *{"events", "signer", "changes", "remove", "raw", "type", "resource", "key", "id", "body"},
     },
     "IllegalTransition": {"sent", "delivered", "read", "failed"},
 }
@@ -184,3 +187,37 @@ def test_the_examples_of_events_are_what_the_fake_sends() -> None:
     assert [json.loads(event.body) for event in events] == shown
     order = [list(json.loads(event.body)["chatMessage"]) for event in events]
     assert order == [list(event["chatMessage"]) for event in shown]
+
+
+def test_the_readme_shows_the_event_and_the_answer_that_the_fake_gives() -> None:
+    event, answer = (
+        json.loads("\n".join(block.lines), parse_float=Decimal)
+        for block in fences((ROOT / "README.md").read_text("utf-8"))
+        if block.info == "json"
+    )
+    with ChatFake() as fake:
+        fake.send_text()
+        given = Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": fake.api_key})
+    assert json.loads(given.data, parse_float=Decimal) == answer
+    examples = (DOCS / "reference" / "events.md").read_text("utf-8")
+    delivered = examples.split("### delivered")[1].split("### read")[0]
+    (shown,) = [block for block in fences(delivered) if block.info == "json"]
+    assert json.loads("\n".join(shown.lines), parse_float=Decimal) == event
+
+
+def test_every_public_name_has_its_docstring_on_the_site_once() -> None:
+    pages = sorted((DOCS / "reference" / "python").glob("*.rst"))
+    directive = re.compile(r"^\.\. auto(class|exception):: (\w+)$", re.MULTILINE)
+    shown = [found for page in pages for found in directive.findall(page.read_text("utf-8"))]
+    kinds = {
+        name: "exception" if issubclass(getattr(pytest_chatfake, name), Exception) else "class"
+        for name in pytest_chatfake.__all__
+    }
+    kinds["AccountApi"] = "class"  # what chat_fake.api is
+    assert sorted((kind, name) for name, kind in kinds.items()) == sorted(shown)
+
+
+def test_every_page_of_docstrings_is_in_the_contents() -> None:
+    pages = DOCS / "reference" / "python"
+    contents = (pages / "index.rst").read_text("utf-8").split(".. toctree::")[1].split()
+    assert sorted(page.stem for page in pages.glob("*.rst")) == sorted([*contents, "index"])

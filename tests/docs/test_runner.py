@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from .pages import anchors, broken, defined_in, links, module_of, run
+import section_marks
+
+from .outputs import printed, recorded
+from .pages import anchors, broken, defined_in, links, module_of, run, shown_outputs
 
 PAGE = """\
 # A page
@@ -85,6 +88,60 @@ def test_no_block_of_python_can_hide_in_a_list() -> None:
         module_of("- see\n  ```python\n  x = 1\n```\n")
 
 
+FAILURE = """\
+```python
+def test_it(chat_fake, chat_clock):
+    chat_fake.assert_charged("1")
+```
+
+It fails:
+
+```console
+$ pytest -q test_money.py
+something old
+```
+
+```python
+def test_another(chat_fake):
+    chat_fake.assert_charged("0")
+```
+"""
+
+
+def test_a_block_that_is_followed_by_its_output_is_a_module_of_its_own() -> None:
+    assert {"test_another"} == defined_in(module_of(FAILURE))
+    (shown,) = shown_outputs(FAILURE)
+    assert {"test_it"} == defined_in("\n".join(shown.code.lines))
+    assert ["-q", "test_money.py"] == shown.arguments
+
+
+def test_an_output_is_recorded_in_its_place() -> None:
+    text = recorded(FAILURE)
+    assert "something old" not in text
+    assert "E       AssertionError: charged: expected 1 USD, found 0 USD" in text
+    assert "1 failed in 0.12s\n```\n\n```python\ndef test_another" in text
+    assert text == recorded(text)
+
+
+def test_an_output_of_a_test_that_passes_is_refused(tmp_path: Path) -> None:
+    (shown,) = shown_outputs(FAILURE.replace('"1"', '"0"'))
+    with pytest.raises(AssertionError, match="1 passed"):
+        printed(shown, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```console\n$ pytest test_it.py\n```\n",
+        "```python\nx = 1\n```\n```console\n$ ls\n```\n",
+        "```python\nx = 1\n```\n```console\n```\n",
+    ],
+)
+def test_an_output_without_code_or_command_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="an output"):
+        module_of(text)
+
+
 def test_headings_have_the_anchors_that_github_gives_them() -> None:
     text = "# One `two()` & three\n## Same\n## Same\n```\n# a comment\n```\n"
     assert {"one-two--three", "same", "same-1"} == anchors(text)
@@ -97,3 +154,25 @@ def test_a_link_to_nowhere_is_seen(tmp_path: Path) -> None:
     assert "nowhere.md: there is no such file" == broken(page, "nowhere.md")
     assert "pages.py#x: there is no such heading" == broken(page, "pages.py#x")
     assert ["a.md#b"] == links("See [this](a.md#b), not `[that](c.md)`.\n```\n[x](y.md)\n```\n")
+    assert ["a.md#b"] == links("See [this].\n\n[this]: a.md#b\n")
+
+
+def test_marks_become_links_and_code_stays_as_it_is() -> None:
+    page = section_marks.ROOT / "docs" / "tutorial" / "page.md"
+    text = "# About §1\n\nSee §3 rule 5, and `§2`.\n\n```text\n§4\n```\n"
+    linked = section_marks.linked(text, page)
+    assert linked == (
+        "# About §1\n\nSee [§3 rule 5], and `§2`.\n\n```text\n§4\n```\n"
+        "\n[§3 rule 5]: ../reference/service.md#3-rule-5\n"
+    )
+    assert linked == section_marks.linked(linked, page)
+
+
+def test_an_address_that_no_mark_uses_any_more_goes() -> None:
+    page = section_marks.ROOT / "README.md"
+    assert "Nothing.\n" == section_marks.linked("Nothing.\n\n[§1]: x.md#1\n", page)
+
+
+def test_a_mark_of_no_section_is_refused() -> None:
+    with pytest.raises(KeyError, match="§3 rule 9"):
+        section_marks.linked("See §3 rule 9.", section_marks.SERVICE)

@@ -161,8 +161,8 @@ def what_happened(chat_fake: ChatFake) -> None:
     assert_type(balance.available - balance.held - balance.charged, Decimal)
     assert_type(balance.currency, str)
     event = chat_fake.events[0]
-    assert_type((event.id, event.type, event.status), tuple[str, str, str])
-    assert_type((event.message_id, event.create_time), tuple[str, datetime])
+    assert_type((event.id, event.type, event.status), tuple[str, str, str | None])
+    assert_type((event.message_id, event.create_time), tuple[str | None, datetime])
     assert_type(event.body, bytes)
     model = ChatMessageUpdated.model_validate(event.json())
     assert_type(model.chat_message.total_price, Decimal)
@@ -292,7 +292,7 @@ def bad_day(chat_fake: ChatFake) -> None:
     with hub.paused() as queue:
         assert_type(len(queue), int)
         assert_type(queue[0], Event)
-        assert_type([event.status for event in queue], list[str])
+        assert_type([event.status for event in queue], list[str | None])
         queue.release()
         queue.release("reversed")
         queue.release("shuffled", seed=7)

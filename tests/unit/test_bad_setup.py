@@ -15,7 +15,7 @@ from .fakes import fake_with_receiver, frozen_fake, visible_state
 FIELDS = (
     "api_key, opening_balance, currency, price, origin_type, conversation_type, "
     "conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, "
-    "insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer"
+    "insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, sender"
 )
 
 BAD_FIELDS = [

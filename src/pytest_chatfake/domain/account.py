@@ -88,13 +88,15 @@ class Account:
     def _accept(self, message: MessageState, now: int, draft: Draft) -> list[Fact]:
         """Take the message and send it; or fail it, if the balance is too low and must not be."""
         next_state(message, "accept")
-        conversation = self._conversation(message, draft, now)
-        price = draft.price
+        conversation = message.conversation = self._conversation(message, draft, now)
+        price = draft.price if message.price is None else message.price
         if callable(price):
-            price = self._ask(price, message, conversation)
+            message.name(len(self.messages) + 1, self._ids)  # it sees the message as it will be
+            price = price(message)
             # It took its time, and another thread may have sent something meanwhile.
             next_state(message, "accept")
-            conversation = self._conversation(message, draft, now, conversation)
+            conversation = message.conversation = self._conversation(message, draft, now)
+        message.price = price
         estimate = price if conversation.started_at is None else ZERO
         if (
             estimate
@@ -103,7 +105,6 @@ class Account:
         ):
             return self._reject(message, now, self._rules.insufficient_balance, reasons.TOO_DEAR)
         message.name(len(self.messages) + 1, self._ids)
-        message.price = price
         expires_at = conversation.expires_at or now + self._rules.conversation_length
         held, free, in_session = reasons.SENT[conversation.begun, draft.conversation is not None]
         rule = free if conversation.started_at is None else in_session
@@ -118,38 +119,17 @@ class Account:
     ) -> list[Fact]:
         """Turn the message down: it fails before it is sent (§3 rule 4)."""
         next_state(message, "reject")
+        message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
         return [Fact("failed", message, now, rule, ZERO, failure=failure)]
 
-    def _ask(
-        self,
-        price: Callable[[MessageState], Decimal],
-        message: MessageState,
-        conversation: ConversationRecord,
-    ) -> Decimal:
-        """Ask a price function, which sees the message as it will be."""
-        message.name(len(self.messages) + 1, self._ids)
-        message.conversation = conversation
-        try:
-            return price(message)
-        finally:
-            if not message.is_known:  # no other thread was faster
-                message.unname()
-                message.conversation = None
-
-    def _conversation(
-        self,
-        message: MessageState,
-        draft: Draft,
-        now: int,
-        proposed: ConversationRecord | None = None,
-    ) -> ConversationRecord:
+    def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
         """Find the conversation of a message, or propose one that is not begun yet.
 
         Messages to the same recipient with the same origin type share a conversation while it is
         pending or open; of several, the one that was used last (assumed).
         """
-        wanted = draft.conversation
+        wanted, proposed = draft.conversation, message.conversation
         origin_type = draft.origin_type or self._rules.origin_type
         if wanted is None:
             found = self.conversations.current(message.recipient, origin_type, now)
@@ -261,6 +241,7 @@ class Account:
         if expires_at is None:  # pending: this delivery starts it (§1)
             expires_at = now + self._rules.conversation_length
             outcome = "free"
+            assert message.price is not None
             charge = message.price if price is None else price
             if charge:
                 outcome = "first" if price is None else "final"

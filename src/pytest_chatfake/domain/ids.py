@@ -14,12 +14,14 @@ class Ids(NamedTuple):
         message: The service's id of the message of that number (§2.3).
         original: The platform's id of that message (§2.3).
         event: The id of the event of that number, ``evt_<id>`` (§2.2).
+        other_event: The id of the event of another type of that number.
         conversation: The id of the conversation of that number, a hex string (§2.4).
     """
 
     message: str
     original: str
     event: str
+    other_event: str
     conversation: str
 
 
@@ -35,6 +37,7 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
         message=digest[:16] + "%08x",
         original=id_prefix.replace("%", "%%") + digest[16:32].upper() + "%08X",
         event="evt_" + digest[32:48] + "%08x",
+        other_event="evt_" + digest[8:16] + digest[48:56] + "%08x",
         conversation=digest[40:64] + "%08x",
     )
 

@@ -17,7 +17,7 @@ class LedgerEntry(NamedTuple):
     """One entry of the ledger.
 
     Attributes:
-        kind: What it is: see :class:`Ledger` for what each kind moves.
+        kind: What it is; it says which way money moved.
         amount: An exact decimal. Only an adjustment can be negative.
         moment: When it was posted, in nanoseconds since the epoch.
         message_id: The message it is about, if any.

@@ -37,13 +37,16 @@ class MessageState:
     Attributes:
         number: Its place among all messages of the account, from 1; 0 before it has one.
         id: The service's identifier; empty before it has one.
-        body: The text.
+        type: What kind of message it is: ``text``, or another (§2.3).
+        body: The text; empty for other types.
+        content: The object under the type's key, as JSON text; None: ``body`` says it all.
+        sender: The address it comes from; None: the account's.
         recipient: The address it goes to.
         devices: How many devices the recipient uses.
         read_receipts: Whether the recipient lets the service know about reading (§3 rule 3).
         extra: More fields for the message resource of its events, as JSON text.
         conversation: Its conversation; None if it failed before it was sent.
-        price: What starting a conversation with it costs.
+        price: What starting a conversation with it costs; None before that is asked for.
         state: Where it stands.
         total_price: The estimate while it is sent, then the final price (§2.3).
         held: What is held for it now.
@@ -62,6 +65,7 @@ class MessageState:
         "_original",
         "body",
         "charged",
+        "content",
         "conversation",
         "created_at",
         "delivered_at",
@@ -78,9 +82,11 @@ class MessageState:
         "read_at",
         "read_receipts",
         "recipient",
+        "sender",
         "sent_at",
         "state",
         "total_price",
+        "type",
     )
 
     def __init__(
@@ -89,13 +95,16 @@ class MessageState:
         self.number = 0
         self.id = ""
         self._original = ""
+        self.type = "text"
         self.body = body
+        self.content: str | None = None
+        self.sender: str | None = None
         self.recipient = recipient
         self.devices = devices
         self.read_receipts = read_receipts
         self.extra = extra
         self.conversation: ConversationRecord | None = None
-        self.price: Decimal = ZERO
+        self.price: Decimal | None = None
         self.state: State = "submitted"
         self.total_price: Decimal = ZERO
         self.held: Decimal = ZERO
@@ -115,10 +124,11 @@ class MessageState:
         self.id = ids.message % number
         self._original = ids.original
 
-    def unname(self) -> None:
-        """Take the identifiers back."""
+    def withdraw(self) -> None:
+        """Take the proposals back: it was not decided on after all."""
         self.number = 0
         self.id = ""
+        self.conversation = None
 
     @property
     def chat_message_id(self) -> str:

@@ -25,18 +25,16 @@ where somebody else moved time, at the next use of the fake, in due order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 from ..base.calling_line import Line, calling_line
-from ..base.errors import ChatFakeError, ClockError, ClosedError
+from ..base.errors import ClockError, ClosedError
 from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
 from ..domain.account import Account
-from ..domain.facts import Verb
+from ..domain.facts import Fact, Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
@@ -47,14 +45,16 @@ from ..webhooks.dispatch import Dispatch
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
+from .answering import ANSWERING, Answering
+from .asking import Asking
+from .emissions import EMISSIONS, FieldsOf, prepared
 from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Settings
 
-#: The engines of the fakes that answer a request in the running code: their webhooks must wait.
-_answering: ContextVar[tuple[Engine, ...]] = ContextVar("pytest_chatfake_answering", default=())
+_NO_FIELDS: Final[Mapping[str, str]] = {}
 
 
 class Engine:
@@ -62,6 +62,9 @@ class Engine:
 
     Args:
         settings: What it needs of the configuration.
+
+    Attributes:
+        fields_of: Gives more fields for the message resource of each event; None: there are none.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -74,11 +77,14 @@ class Engine:
         self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due, self.journal)
         self.closed = False
         self.errors: list[BaseException] = []
-        self._pricing: set[int] = set()
-        self._answers: dict[int, int] = {}  # by threads: the request that each answers
+        self.asking = Asking(self.lock)
+        self.answering = Answering()
+        self.fields_of: FieldsOf | None = None
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
-            EventWriter(settings.naming, settings.currency, settings.conversation_type),
+            EventWriter(
+                settings.naming, settings.currency, settings.conversation_type, settings.sender
+            ),
             settings.naming.event_type,
             per_message=settings.event_ids == "per-message",
             timeout=settings.timeout,
@@ -123,7 +129,7 @@ class Engine:
             ClosedError: The fake is closed.
             ChatFakeError: It comes from a price function, which may only look.
         """
-        if self.closed or self._pricing or self.mode == "async":
+        if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and self._waits(verb.message):
@@ -135,7 +141,7 @@ class Engine:
         while not self._change(verb, what, line):
             self._run_what_is_due()
             self.raise_errors()
-        if self.mode == "sync" and self not in _answering.get():
+        if self.mode == "sync" and self.answering not in ANSWERING.get():
             self.outbox.flush()
 
     def _waits(self, message: MessageState | None) -> bool:
@@ -146,7 +152,7 @@ class Engine:
         """
         if not self._acts_at_once():
             return True
-        return message is not None and not message.number and self.plan.is_to_begin(message)
+        return message is not None and not message.is_known and self.plan.is_to_begin(message)
 
     def _changing(self, verb: Verb, what: str, line: Line) -> Iterator[None]:
         while not self._change(verb, what, line):
@@ -161,39 +167,57 @@ class Engine:
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
-            journal, note = self.journal, self.journal.note
-            if verb.name == "redeliver":
-                (event,) = verb.arguments
-                self.outbox.refuse_foreign(event)
-                journal.verb((what, line, event, now))
-                note(VERB)
-                self.outbox.redeliver(event, line)
-            elif verb.name == "emit":
-                status, edit = verb.arguments
-                fact = self.account.shown(cast("MessageState", verb.message), status, now)
-                body = self.outbox.write_synthetic(fact, status, edit)
-                journal.verb((what, line, verb.message, now))
-                note(VERB)
-                self.outbox.emit_synthetic(fact, status, body, line)
-            else:
-                ledger = self.account.ledger
-                posted = len(ledger) if verb.message is None else 0
+            if verb.name in EMISSIONS:
+                emit = prepared(verb, line, now, self.outbox, self.account, self.fields_of)
+                subject = verb.arguments[0] if verb.name == "redeliver" else verb.message
+                self.note(what, line, subject)
+                emit()
+                return True
+            message, ledger = verb.message, self.account.ledger
+            posted = len(ledger) if message is None else 0
+            try:  # whatever may fail comes before the first change
                 facts = self.account.decide(verb, now)
-                bodies = self.outbox.write(facts)  # what may fail comes before the first change
-                journal.verb((what, line, verb.message, now))
-                note(VERB)
-                if self.outbox.drainer or self._answers:
-                    self._note_cause()
-                if verb.message is None and len(ledger) > posted:
-                    note(POSTING)
-                for fact, body in zip(facts, bodies, strict=True):
-                    self.account.apply(fact)
-                    self.outbox.emit(fact, body, line)
+                fields = _NO_FIELDS
+                if self.fields_of is not None:
+                    facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
+                bodies = self.outbox.writing.of_facts(facts, fields)
+            except BaseException:
+                if message is not None and message.state == "submitted":
+                    message.withdraw()
+                raise
+            self.journal.verb((what, line, message, now))
+            self.journal.note(VERB)
+            if self.outbox.drainer or self.answering.requests:
+                self._note_cause()
+            if message is None and len(ledger) > posted:
+                self.journal.note(POSTING)
+            for fact, body in zip(facts, bodies, strict=True):
+                self.account.apply(fact)
+                self.outbox.emit(fact, body, line)
             return True
+
+    def _ask_for_fields(
+        self, ask: FieldsOf, verb: Verb, facts: list[Fact], now: int
+    ) -> tuple[list[Fact], Mapping[str, str]]:
+        """Ask, once for each status to come, for more fields, and decide anew after each answer.
+
+        The lock is let go meanwhile, so another thread may have changed what comes.
+        """
+        fields: dict[str, str] = {}
+        while missing := [fact for fact in facts if fact.what not in fields]:
+            fields[missing[0].what] = ask(missing[0].message, missing[0].what)
+            facts = self.account.decide(verb, now)
+        return facts, fields
+
+    def note(self, what: str, line: Line, subject: object = None) -> None:
+        """Note what a test did that changes nothing of the account, but what happens next."""
+        self.journal.verb((what, line, subject, self.time.read()))
+        self.journal.note(VERB)
+        self._note_cause()
 
     def _note_cause(self) -> None:
         """Note what caused the last verb, if it was called inside an answer or an attempt."""
-        request = self._answers.get(threading.get_ident())
+        request = self.answering.requests.get(threading.get_ident())
         if request is not None:
             self.journal.caused_by(REQUEST, request)
         elif self.outbox.in_attempt():  # there is one at a time, and it was noted last
@@ -221,11 +245,6 @@ class Engine:
         message.created_at = self.time.read()
         yield from ()
 
-    def note(self, what: str, line: Line) -> None:
-        """Note what a test did that changes nothing of the account, but what happens next."""
-        self.journal.verb((what, line, None, self.time.read()))
-        self.journal.note(VERB)
-
     # Steps: state changes up to each yield, and attempts are made at it
 
     def move_time(self, *, by: int | None = None, to: int | None = None) -> PendingPlan:
@@ -243,8 +262,7 @@ class Engine:
 
         def run() -> Iterator[None]:
             with self.lock:
-                if self._pricing:
-                    raise ChatFakeError("reset() is not possible while a price function is asked")
+                self.asking.refuse_reset()
                 forget()
                 self._begin()
             yield
@@ -258,7 +276,7 @@ class Engine:
             what: What the test wrote, for messages.
             step: Changes state up to each ``yield``, where attempts are made.
         """
-        if self.closed or self._pricing or self.mode == "async":
+        if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
         if self.mode == "sync" or self.is_inside():
             self._run(step())
@@ -278,7 +296,7 @@ class Engine:
         """In sync mode: attempt what is queued, but not from inside an answer."""
         outbox = self.outbox
         idle = not (outbox.queue or outbox.busy.locked())
-        if not idle and self.mode == "sync" and self not in _answering.get():
+        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
             outbox.flush()
 
     def attempt_now(self) -> None:
@@ -311,7 +329,7 @@ class Engine:
         """
         if self.closed:
             return
-        if not (self._acts_at_once() or self._pricing):
+        if not (self._acts_at_once() or self.asking.threads):
             self.plan.refuse_reading()
         if self.agenda.is_due():
             self._run_what_is_due()
@@ -342,56 +360,16 @@ class Engine:
 
     def is_inside(self) -> bool:
         """Return whether the caller is part of an answer or of an attempt."""
-        return self in _answering.get() or self.outbox.in_attempt()
+        return self.answering in ANSWERING.get() or self.outbox.in_attempt()
 
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or self.outbox.busy.locked() or self in _answering.get()
-
-    @contextmanager
-    def answering(self, request: int | None) -> Generator[None, None, None]:
-        """While a request to the fake is answered: verbs act at once, and only queue events.
-
-        Args:
-            request: Its place in the log of requests; None if it is not there.
-        """
-        token = _answering.set((*_answering.get(), self))
-        thread = threading.get_ident()
-        outer = self._answers.get(thread)
-        if request is not None:
-            self._answers[thread] = request
-        try:
-            yield
-        finally:
-            _answering.reset(token)
-            self._answers.pop(thread, None)
-            if outer is not None:
-                self._answers[thread] = outer
-
-    @contextmanager
-    def pricing(self) -> Generator[None, None, None]:
-        """While a price function is asked, in the middle of a verb: it may look, and no more.
-
-        The lock is let go: the function may ask for the balance over HTTP, which another thread
-        answers.
-        """
-        thread = threading.get_ident()
-        self._pricing.add(thread)
-        self.lock.release()
-        try:
-            yield
-        finally:
-            self.lock.acquire()
-            self._pricing.remove(thread)
+        return self.mode == "sync" or self.outbox.busy.locked() or self.answering in ANSWERING.get()
 
     # Refusals
 
     def _refuse_use(self, what: str) -> None:
         self.refuse_closed()
-        if self._pricing and threading.get_ident() in self._pricing:
-            raise ChatFakeError(
-                f"{what} is not possible in a price function: the message that it prices is "
-                f"being sent. It may look at the message and at the fake, and return an amount."
-            )
+        self.asking.refuse_verb(what)
 
     def refuse_closed(self) -> None:
         """Refuse to work for a test that is over.

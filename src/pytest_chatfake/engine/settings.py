@@ -23,6 +23,7 @@ class Settings(NamedTuple):
         currency: The three-letter code of every amount.
         balance_amount: What the balance query reports.
         conversation_type: The ``type`` of conversations.
+        sender: The address that messages come from.
         naming: The names that hide the channel's brand.
         event_ids: Whether each event has an id of its own.
         timeout: How long an attempt may take, in real seconds.
@@ -35,6 +36,7 @@ class Settings(NamedTuple):
     currency: str
     balance_amount: Literal["available", "total"]
     conversation_type: str
+    sender: str
     naming: Naming
     event_ids: Literal["unique", "per-message"]
     timeout: float

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from ..base.arguments import check_str
 from ..domain.account import Rules
@@ -17,8 +17,12 @@ from ..domain.money import Money, amount
 from ..engine.settings import Mode, Settings
 from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
-from ..wire.naming import Naming
+from ..wire.exact_json import members
+from ..wire.naming import Naming, check_fields
 from .messages import Message
+
+#: More fields for the message resource, or a function of the message and the status to come.
+Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 
 #: What a message costs: an amount, or a function of the message.
 Price = Money | Callable[["Message"], Money]
@@ -56,6 +60,12 @@ class ChatFakeConfig:
             the failure, one for each retry (assumed: none).
         signer: Signs attempts: a function of the :class:`~pytest_chatfake.WebhookRequest` that
             returns headers (§5 rule 4; assumed: none).
+        extra: More fields for the message resource of every event: a mapping, or a function of the
+            :class:`~pytest_chatfake.Message` and the status of the event to come that returns one
+            (assumed: none). The function may look, not act; it is asked once for each verb and
+            status. What a call gives as its own ``extra=`` counts more.
+        sender: The address that messages come from, if ``naming`` has a ``from_key`` for it
+            (assumed).
 
     Raises:
         TypeError: A value is of the wrong kind.
@@ -81,6 +91,8 @@ class ChatFakeConfig:
     mode: Mode | None = None
     retry_after: Iterable[timedelta | float] = ()
     signer: Signer | None = None
+    extra: Extra | None = None
+    sender: str = "+15550199"
 
     def __post_init__(self) -> None:
         if self.api_key is not None:
@@ -92,7 +104,7 @@ class ChatFakeConfig:
             )
         if not callable(self.price):
             amount(self.price, "price")
-        for name in ("origin_type", "conversation_type", "insufficient_balance_code"):
+        for name in ("origin_type", "conversation_type", "insufficient_balance_code", "sender"):
             check_str(getattr(self, name), name)
         for name in ("conversation_length", "drop_after", "timeout"):
             if not planned(getattr(self, name), name):
@@ -109,6 +121,8 @@ class ChatFakeConfig:
             self, "retry_after", tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
         )
         check_signer(self.signer)
+        if self.extra is not None and not callable(self.extra):
+            check_extra(self.extra, self.naming)
 
     def replace(self, **fields: Any) -> ChatFakeConfig:
         """Return a copy in which these fields have other values.
@@ -149,6 +163,7 @@ class ChatFakeConfig:
             currency=self.currency,
             balance_amount=self.balance_amount,
             conversation_type=self.conversation_type,
+            sender=self.sender,
             naming=self.naming,
             event_ids=self.event_ids,
             timeout=duration(self.timeout, "timeout") / SECOND,
@@ -182,3 +197,17 @@ def _choice(value: object, what: str, valid: tuple[str | None, ...]) -> None:
 def _api_key(value: object) -> None:
     if not re.fullmatch(r"[!-~]+", check_str(value, "api_key")):
         raise ValueError(f"api_key must be printable ASCII without spaces, not {value!r}")
+
+
+def check_extra(extra: object, naming: Naming) -> str:
+    """Return more fields for the message resource as JSON text, with a comma before each.
+
+    Raises:
+        TypeError: They are no mapping, or a value can't be written as JSON.
+        ValueError: One of them is a field of the description.
+    """
+    if not isinstance(extra, Mapping):
+        raise TypeError(f"extra must be a mapping of field names to values, not {extra!r}")
+    fields = cast("Mapping[str, object]", extra)
+    check_fields(fields, naming._message_keys, "extra")
+    return members(fields)

@@ -88,6 +88,8 @@ def event_types(events: Iterable[str]) -> frozenset[str]:
         TypeError: They are no list of texts.
         ValueError: One of them is empty.
     """
+    if events == "*":
+        return frozenset("*")
     if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
         raise TypeError(f'events must be a list of event types such as ["..."], not {events!r}')
     return frozenset(check_str(event, "an event type") for event in events)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -24,12 +24,13 @@ from ..http_api.service import Service
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
-from . import expectations
+from . import expectations, sending
 from .clock import Clock
-from .config import ChatFakeConfig, Price
-from .messages import Conversation, Message, Submission
-from .recipients import Recipient
-from .sending import Drafting
+from .config import ChatFakeConfig
+from .drafting import Drafting
+from .finding import find
+from .messages import Conversation, Message
+from .send_endpoint import send_endpoint
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -96,74 +97,13 @@ class ChatFake:
 
     # Sending
 
-    def recipient(self, address: str, *, devices: int = 1, read_receipts: bool = True) -> Recipient:
-        """Describe a person: messages to this address go by it from now on.
-
-        Args:
-            address: Where messages go; any text.
-            devices: How many devices the person uses.
-            read_receipts: Whether the service learns of reading (§3 rule 3).
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: The address is empty, or there is no device.
-        """
-        return self._drafting.recipient(address, devices, read_receipts)
-
-    def send_text(
-        self,
-        body: str = "Hello",
-        *,
-        to: str | Recipient | None = None,
-        conversation: Conversation | str | None = None,
-        origin_type: str | None = None,
-        price: Price | None = None,
-        extra: Mapping[str, object] | None = None,
-    ) -> Message:
-        """Send a text message: it is accepted and sent; a ``sent`` event, and money is held (§3).
-
-        Args:
-            body: The text.
-            to: An address, or a recipient; None: one and the same person.
-            conversation: The conversation it belongs to, or a hex id for one; None: the pending
-                or open one with that person and origin type, or a new one (assumed).
-            origin_type: The origin type of a new conversation (§2.4).
-            price: What starting a conversation with it costs, instead of the configuration's: an
-                amount, or a function of the message.
-            extra: More fields for the message resource of its events, as JSON knows them.
-
-        Returns:
-            The message. In async mode, ``await`` it or a chain of its verbs.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range, empty, or of another fake; or the conversation
-                has another origin type.
-            IllegalTransition: The conversation's session is over.
-            ClosedError: The conversation was begun before the fake was reset.
-        """
-        state, draft = self._drafting.prepare(body, to, conversation, origin_type, price, extra)
-        self._engine.perform(Verb("accept", state, (draft,)), "send_text()")
-        return Message(self._engine, state)
-
-    def submit_text(
-        self,
-        body: str = "Hello",
-        *,
-        to: str | Recipient | None = None,
-        conversation: Conversation | str | None = None,
-        origin_type: str | None = None,
-        price: Price | None = None,
-        extra: Mapping[str, object] | None = None,
-    ) -> Submission:
-        """Submit a text message, and decide afterwards: ``.accept()`` or ``.reject()`` it.
-
-        Arguments and errors are those of :meth:`send_text`. Its conversation is found when it is
-        accepted.
-        """
-        state, draft = self._drafting.prepare(body, to, conversation, origin_type, price, extra)
-        self._engine.submitted(state)
-        return Submission(self._engine, state, draft)
+    recipient = sending.recipient
+    send_text = sending.send_text
+    submit_text = sending.submit_text
+    send = sending.send
+    submit = sending.submit
+    send_endpoint = send_endpoint
+    find = find
 
     # What happened so far
 

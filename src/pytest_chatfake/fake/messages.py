@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -187,8 +188,21 @@ class Message:
 
     @property
     def body(self) -> str:
-        """Its text."""
+        """Its text; empty for other types than ``text``."""
         return self._state.body
+
+    @property
+    def type(self) -> str:
+        """What kind of message it is: ``"text"``, or another (§2.3)."""
+        return self._state.type
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The object under the type's key, fractions as exact ``Decimal``s."""
+        if self._state.content is None:
+            return {"body": self._state.body}
+        content: dict[str, Any] = json.loads(self._state.content, parse_float=Decimal)
+        return content
 
     @property
     def to(self) -> str:

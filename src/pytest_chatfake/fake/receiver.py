@@ -64,7 +64,8 @@ class Receiver:
             message: A message of the same fake.
         """
         id_ = state_of(message, self._engine).id
-        return [event.status for event in self.events if event.message_id == id_]
+        told = (event for event in self.events if event.message_id == id_)
+        return [event.status for event in told if event.status is not None]
 
     def respond(self, status: int, times: int = 1) -> None:
         """Answer the next webhooks with this status, then 200 again.

@@ -1,120 +1,144 @@
-"""What a test says of a message, checked before anything happens."""
+"""Sending: methods of the fake, written as functions of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from decimal import Decimal
+from collections.abc import Mapping
+from typing import Protocol
 
-from ..base.arguments import check_str
-from ..domain.conversations import ConversationRecord
-from ..domain.facts import Draft
-from ..domain.messages import MessageState
-from ..domain.money import amount as exact
+from ..domain.facts import Verb
 from ..engine.engine import Engine
-from ..wire.exact_json import members
-from .config import ChatFakeConfig, Price
-from .messages import Conversation, Message
+from .config import Price
+from .drafting import Drafting
+from .messages import Conversation, Message, Submission
 from .recipients import Recipient
 
-#: The person that messages without ``to=`` go to.
-_DEFAULT_ADDRESS = "+15550100"
+
+class Sender(Protocol):
+    """The fake that sends."""
+
+    _engine: Engine
+    _drafting: Drafting
 
 
-class Drafting:
-    """Turns what a test asks for into a message and a draft.
+def recipient(
+    fake: Sender, address: str, *, devices: int = 1, read_receipts: bool = True
+) -> Recipient:
+    """Describe a person: messages to this address go by it from now on.
 
     Args:
-        engine: The fake's engine.
-        config: Gives the default price and the names that ``extra`` must not take.
+        address: Where messages go; any text.
+        devices: How many devices the person uses.
+        read_receipts: Whether the service learns of reading (§3 rule 3).
+
+    Raises:
+        TypeError: An argument is of the wrong kind.
+        ValueError: The address is empty, or there is no device.
     """
+    return fake._drafting.recipient(address, devices, read_receipts)
 
-    def __init__(self, engine: Engine, config: ChatFakeConfig) -> None:
-        self._engine = engine
-        self._message_keys = config.naming._message_keys
-        self._default_price = self._price(config.price)
-        self._recipients: dict[str, Recipient] = {}
 
-    def recipient(self, address: str, devices: int, read_receipts: bool) -> Recipient:
-        """Describe a person: messages to this address go by it from now on."""
-        self._engine.refuse_closed()
-        person = Recipient(address, devices, read_receipts)
-        self._recipients[address] = person
-        return person
+def send_text(
+    fake: Sender,
+    body: str = "Hello",
+    *,
+    to: str | Recipient | None = None,
+    conversation: Conversation | str | None = None,
+    origin_type: str | None = None,
+    price: Price | None = None,
+    extra: Mapping[str, object] | None = None,
+) -> Message:
+    """Send a text message: it is accepted and sent; a ``sent`` event, and money is held (§3).
 
-    def forget(self) -> None:
-        """Forget the people."""
-        self._recipients.clear()
+    Args:
+        body: The text.
+        to: An address, or a recipient; None: one and the same person.
+        conversation: The conversation it belongs to, or a hex id for one; None: the pending
+            or open one with that person and origin type, or a new one (assumed).
+        origin_type: The origin type of a new conversation (§2.4).
+        price: What starting a conversation with it costs, instead of the configuration's: an
+            amount, or a function of the message.
+        extra: More fields for the message resource of its events, as JSON knows them.
 
-    def prepare(
-        self,
-        body: str,
-        to: str | Recipient | None,
-        conversation: Conversation | str | None,
-        origin_type: str | None,
-        price: Price | None,
-        extra: Mapping[str, object] | None,
-    ) -> tuple[MessageState, Draft]:
-        """Return the message that is asked for, and what is to be decided when it is accepted.
+    Returns:
+        The message. In async mode, ``await`` it or a chain of its verbs.
 
-        Arguments and errors are those of :meth:`.ChatFake.send_text`.
-        """
-        if self._engine.closed:
-            self._engine.refuse_closed()
-        if not isinstance(body, str):
-            raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
-        known = None if conversation is None else self._known_conversation(conversation)
-        address, devices, read_receipts = self._person(to)
-        if origin_type is not None:
-            check_str(origin_type, "origin_type")
-        fields = "" if extra is None else self._extra(extra)
-        message = MessageState(body, address, devices, read_receipts, fields)
-        charge = self._default_price if price is None else self._price(price)
-        return message, Draft(known, origin_type, charge)
+    Raises:
+        TypeError: An argument is of the wrong kind.
+        ValueError: An argument is out of range, empty, or of another fake; or the conversation
+            has another origin type.
+        IllegalTransition: The conversation's session is over.
+        ClosedError: The conversation was begun before the fake was reset.
+    """
+    state, draft = fake._drafting.prepare_text(body, to, conversation, origin_type, price, extra)
+    fake._engine.perform(Verb("accept", state, (draft,)), "send_text()")
+    return Message(fake._engine, state)
 
-    def _known_conversation(self, conversation: Conversation | str) -> ConversationRecord | str:
-        if isinstance(conversation, Conversation):
-            if conversation._engine is not self._engine:
-                raise ValueError(f"conversation {conversation.id} belongs to another fake")
-            return conversation._record
-        if not isinstance(conversation, str):
-            raise TypeError(
-                f"conversation must be a conversation or a hex id, not {conversation!r}"
-            )
-        if not conversation or not set(conversation) <= set("0123456789abcdefABCDEF"):
-            raise ValueError(
-                f"a conversation's id is a hex string such as 'c0ffee', and {conversation!r} is not"
-            )
-        return str.__str__(conversation)  # of an enumeration's member, too
 
-    def _person(self, to: str | Recipient | None) -> tuple[str, int, bool]:
-        """Return an address, with the devices and the read receipts of who is behind it."""
-        if isinstance(to, Recipient):
-            return to.address, to.devices, to.read_receipts
-        address = _DEFAULT_ADDRESS if to is None else check_str(to, "to")
-        known = self._recipients.get(address)
-        if known is None:
-            return address, 1, True
-        return address, known.devices, known.read_receipts
+def submit_text(
+    fake: Sender,
+    body: str = "Hello",
+    *,
+    to: str | Recipient | None = None,
+    conversation: Conversation | str | None = None,
+    origin_type: str | None = None,
+    price: Price | None = None,
+    extra: Mapping[str, object] | None = None,
+) -> Submission:
+    """Submit a text message, and decide afterwards: ``.accept()`` or ``.reject()`` it.
 
-    def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
-        if not callable(price):
-            return exact(price, "price")
-        engine = self._engine
+    Arguments and errors are those of :meth:`send_text`. Its conversation is found when it is
+    accepted.
+    """
+    state, draft = fake._drafting.prepare_text(body, to, conversation, origin_type, price, extra)
+    fake._engine.submitted(state)
+    return Submission(fake._engine, state, draft)
 
-        def ask(message: MessageState) -> Decimal:
-            with engine.pricing():
-                found = price(Message(engine, message))
-            return exact(found, "the amount that the price function returned")
 
-        return ask
+def send(
+    fake: Sender,
+    type: str,  # noqa: A002 - as §2.3 names it
+    content: Mapping[str, object],
+    *,
+    to: str | Recipient | None = None,
+    conversation: Conversation | str | None = None,
+    origin_type: str | None = None,
+    price: Price | None = None,
+    extra: Mapping[str, object] | None = None,
+) -> Message:
+    """Send a message of any type; §2.3 shows only ``text``, the rest is assumed.
 
-    def _extra(self, extra: Mapping[str, object]) -> str:
-        if not isinstance(extra, Mapping):
-            raise TypeError(f"extra must be a mapping of field names to values, not {extra!r}")
-        taken = sorted(set(extra) & self._message_keys)
-        if taken:
-            raise ValueError(
-                f"extra can't replace {', '.join(map(repr, taken))}: these fields are specified. "
-                f"To send them changed, see fake.webhooks.emit()."
-            )
-        return members(extra)
+    It costs, is held for, fails and is dropped as a text is. ``send("text", {"body": "Hello"})`` is
+    ``send_text("Hello")``. Other arguments and errors are those of :meth:`send_text`.
+
+    Args:
+        type: The ``type`` of the message resource. It is no field that the resource has already.
+        content: The object under a key of the same name, as JSON knows it.
+
+    Raises:
+        TypeError: The type is no text, or the content no mapping.
+        ValueError: The type is empty, not plain, or a field of the message resource.
+    """
+    state, draft = fake._drafting.prepare(
+        type, content, to, conversation, origin_type, price, extra
+    )
+    fake._engine.perform(Verb("accept", state, (draft,)), "send()")
+    return Message(fake._engine, state)
+
+
+def submit(
+    fake: Sender,
+    type: str,  # noqa: A002 - as §2.3 names it
+    content: Mapping[str, object],
+    *,
+    to: str | Recipient | None = None,
+    conversation: Conversation | str | None = None,
+    origin_type: str | None = None,
+    price: Price | None = None,
+    extra: Mapping[str, object] | None = None,
+) -> Submission:
+    """Submit a message of any type, and decide afterwards; arguments are those of :meth:`send`."""
+    state, draft = fake._drafting.prepare(
+        type, content, to, conversation, origin_type, price, extra
+    )
+    fake._engine.submitted(state)
+    return Submission(fake._engine, state, draft)

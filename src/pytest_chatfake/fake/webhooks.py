@@ -20,7 +20,7 @@ from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.faults import Fault, FaultKind
 from ..webhooks.signing import check_signer
-from ..webhooks.synthetic import edits
+from ..webhooks.synthetic import edits, other_event
 from .config import ChatFakeConfig
 from .connecting import event_types, headers_of, target_of
 from .messages import Message, state_of
@@ -37,6 +37,7 @@ class Where(TypedDict, total=False):
         message: Only events of this message.
         status: Only events with this status.
         endpoint: Only attempts at this endpoint.
+        type: Only events of this type.
     """
 
     times: int | None
@@ -44,6 +45,7 @@ class Where(TypedDict, total=False):
     message: Message | None
     status: str | None
     endpoint: Endpoint | None
+    type: str | None
 
 
 class Webhooks:
@@ -55,8 +57,8 @@ class Webhooks:
 
     - ``times``: how many events, 1 by default; None: all, until the fault is removed.
     - ``start``: the first event concerned, among those that match; 1 is the next.
-    - ``message``, ``status``, ``endpoint``: only events of this message, only events with this
-      status, only attempts at this endpoint.
+    - ``message``, ``status``, ``endpoint``, ``type``: only events of this message, only events with
+      this status, only attempts at this endpoint, only events of this type.
 
     Each returns the fault, which is a context manager, too: it is removed at the end of its block.
     Each raises ``TypeError`` for an argument of the wrong kind, and ``ValueError`` for one that is
@@ -97,7 +99,8 @@ class Webhooks:
                 None (200), a status, or a response.
             path: Where the app takes webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
             headers: Headers that every attempt carries.
-            events: The event types to listen for (§4.2); by default the service's one type.
+            events: The event types to listen for (§4.2); by default the service's one type, and
+                ``"*"`` for all.
             raise_exceptions: Whether an exception that leaves an app or a function comes back in
                 the test. If not, it is recorded, as a 500 would be.
             retry_after: When failed attempts are made again, instead of the configuration's.
@@ -139,10 +142,14 @@ class Webhooks:
         self._outbox.endpoints.connect(endpoint)
         return endpoint
 
-    def receiver(self) -> Receiver:
-        """Connect a receiver that records what it gets, for tests without an app."""
+    def receiver(self, *, events: Iterable[str] | None = None) -> Receiver:
+        """Connect a receiver that records what it gets, for tests without an app.
+
+        Args:
+            events: The event types to listen for, as for :meth:`connect`.
+        """
         receiver = Receiver(self._engine)
-        receiver.endpoint = self.connect(handler=receiver)
+        receiver.endpoint = self.connect(handler=receiver, events=events)
         self._receivers.append(receiver)
         return receiver
 
@@ -245,6 +252,14 @@ class Webhooks:
         status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
         if status is not None:
             check_str(status, "status")
+        event_type = where.get("type")
+        if event_type is not None:
+            foreign = check_str(event_type, "type") != self._config.naming.event_type
+            if foreign and not (status is None and message is None):
+                raise ValueError(
+                    f"message= and status= go with events of messages, and {event_type!r} is "
+                    f"another type: leave them out, or the type"
+                )
         if endpoint is not None and endpoint not in self._outbox.endpoints:
             raise ValueError(f"{endpoint!r} is not connected to this fake")
         fault = Fault(
@@ -254,6 +269,7 @@ class Webhooks:
             message=None if message is None else state_of(message, self._engine),
             status=status,
             endpoint=endpoint,
+            type=event_type,
             line=calling_line(3),
             **effect,
         )
@@ -307,8 +323,41 @@ class Webhooks:
         """
         check_str(status, "status")
         edit = edits(changes, remove, raw, self._config.naming.message_key)
-        verb = Verb("emit", state_of(message, self._engine), (status, edit))
+        changed = (changes or {}).get("event.type")
+        routed = changed if isinstance(changed, str) else self._config.naming.event_type
+        verb = Verb("emit", state_of(message, self._engine), (status, edit, routed))
         self._engine.perform(verb, "emit()")
+        return PendingPlan(self._engine.performer)
+
+    def emit_event(
+        self,
+        type: str,  # noqa: A002 - as §2.2 names it
+        resource: Mapping[str, object] | None = None,
+        /,
+        *,
+        key: str | None = None,
+        id: str | None = None,  # noqa: A002 - likewise
+        body: Mapping[str, object] | str | bytes | None = None,
+    ) -> PendingPlan:
+        """Emit an event of another type, which belongs to no message and costs nothing (assumed).
+
+        The service's description has one type (§6); the shapes of others are yours to give.
+
+        Args:
+            type: The event's type; who listens for it gets the event.
+            resource: What stands in the envelope of §2.2 beside ``id``, ``type``, ``apiVersion``
+                and ``createTime``; None: an empty object.
+            key: Where it stands; None: the type without its last part, in camel case, so that
+                ``chat.inbound_message.received`` has ``chatInboundMessage``.
+            id: The event's id; None: that of the body, or one of a sequence of its own.
+            body: The whole body instead of an envelope.
+
+        Raises:
+            TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
+            ValueError: An argument is empty, the key is the envelope's, or ``body`` is not alone.
+        """
+        draft = other_event(type, resource, key, id, body)
+        self._engine.perform(Verb("emit_event", None, (draft,)), "emit_event()")
         return PendingPlan(self._engine.performer)
 
 

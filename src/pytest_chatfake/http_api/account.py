@@ -31,6 +31,18 @@ if TYPE_CHECKING:
 _MAX_DELAY = 60
 
 
+class Answering(Protocol):
+    """Knows who is part of an answer."""
+
+    def block(self, request: int | None, /) -> AbstractContextManager[None]:
+        """Return a block in which verbs act at once, and only queue their events.
+
+        Args:
+            request: The place of the request that is answered; None if it is not recorded.
+        """
+        ...
+
+
 class Port(Protocol):
     """What the API asks of the fake behind it. Called from many threads.
 
@@ -49,12 +61,9 @@ class Port(Protocol):
         """Return the amount that the query reports now, and the moment in nanoseconds."""
         ...
 
-    def answering(self, request: int | None, /) -> AbstractContextManager[None]:
-        """Return a block in which verbs act at once, and only queue their events.
-
-        Args:
-            request: The place of the request that is answered; None if it is not recorded.
-        """
+    @property
+    def answering(self) -> Answering:
+        """Knows who is part of an answer."""
         ...
 
     def attempt_now(self) -> None:
@@ -174,7 +183,7 @@ class AccountApi:
     ) -> Response | Reply:
         """Answer with a route of the user's. Its error is a 500, and comes back in the test."""
         try:
-            with self._port.answering(self._place_of(asked)):
+            with self._port.answering.block(self._place_of(asked)):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is no JSON
             return error.get_response(request.environ)

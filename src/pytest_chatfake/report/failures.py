@@ -83,7 +83,7 @@ def charge_failure(
 
 def statuses_failure(engine: Engine, message: MessageState, expected: Sequence[str]) -> str | None:
     """Compare the statuses of a message's events."""
-    found = [event.status for event in engine.outbox.events_of(message.number)]
+    found = [event.status or "" for event in engine.outbox.events_of(message.number)]
     if found == list(expected):
         return None
     same = 0

@@ -43,11 +43,18 @@ def fake_story(engine: Engine) -> str:
     """Tell what happened in the whole fake: its balance, and its events and attempts in order."""
     ledger = engine.account.ledger
     rows = [
-        (event.moment, 0, "event", event.status, event.message_id, f"caused at {event.line}")
+        (
+            event.moment,
+            0,
+            "event",
+            event.status or event.type,
+            event.message_id or "",
+            f"caused at {event.line}",
+        )
         for event in engine.outbox.events
     ]
     rows += [
-        (one.moment, 1, "attempt", one.event.status, one.event.message_id,
+        (one.moment, 1, "attempt", one.event.status or one.event.type, one.event.message_id or "",
          f"{one.endpoint.name}: {one.outcome}")
         for one in engine.outbox.attempts
     ]  # fmt: skip

@@ -42,5 +42,6 @@ def ledger_table(entries: Iterable[LedgerEntry]) -> str:
 def events_table(events: Iterable[Event]) -> str:
     """Write events, one a line: when, status, id, and the line that caused it."""
     return table(
-        (stamp(event.moment), event.status, event.id, f"at {event.line}") for event in events
+        (stamp(event.moment), event.status or event.type, event.id, f"at {event.line}")
+        for event in events
     )

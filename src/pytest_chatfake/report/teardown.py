@@ -14,7 +14,6 @@ from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
-from ..webhooks.events import Event
 from ..webhooks.outbox import Outbox
 from .stories import fake_story
 from .tables import table
@@ -75,16 +74,23 @@ class TeardownChecks:
             text = _listed(
                 f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test "
                 f"with a verb, an assertion or settle()",
-                [f"{_subject(one.event)}, caused at {one.event.line}" for one in queued],
+                [f"{one.event._subject}, caused at {one.event.line}" for one in queued],
             )
             yield text, queued[0].event.line
+        if outbox.unheard:
+            text = _listed(
+                f"{len(outbox.unheard)} event{_s(outbox.unheard)} that no endpoint listens for: "
+                f"connect one with events=[...]",
+                [f"{event.type}, caused at {event.line}" for event in outbox.unheard],
+            )
+            yield text, outbox.unheard[0].line
         failed = list(_overlooked(outbox))
         if failed:
             text = _listed(
                 f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
                 f"fake.webhooks.attempts",
                 [
-                    f"{_subject(one.event)} at {one.endpoint.name}: {one.outcome}{_hint(one)}; "
+                    f"{one.event._subject} at {one.endpoint.name}: {one.outcome}{_hint(one)}; "
                     f"caused at {one.event.line}"
                     for one in failed
                 ],
@@ -117,10 +123,6 @@ def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
         arranged = one.event.synthetic or (one.endpoint._scripted and one.error is None)
         if last.get((one.event, one.endpoint)) == one and not arranged:
             yield one
-
-
-def _subject(event: Event) -> str:
-    return f"{event.status} of message {event.message_id}"
 
 
 def _hint(attempt: Attempt) -> str:

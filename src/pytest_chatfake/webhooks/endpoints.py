@@ -149,7 +149,9 @@ class Endpoints:
         """Return those that get events of a type."""
         found = self._listening.get(event_type)
         if found is None:
-            found = tuple(one for one in self._connected if event_type in one.events)
+            found = tuple(
+                one for one in self._connected if not one.events.isdisjoint((event_type, "*"))
+            )
             self._listening[event_type] = found
         return found
 

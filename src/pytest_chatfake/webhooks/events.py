@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -38,6 +39,10 @@ class EventLog:
         self._lines: list[Line] = []
         self._moments: list[int] = []  # where time stands still, all share one integer
         self._synthetic: set[int] = set()
+        # Of those whose type or id is not the usual one: by their place.
+        self._types: dict[int, str] = {}
+        self._given_ids: dict[int, str] = {}
+        self._other_places: list[int] = []
         self._by_message: defaultdict[int, list[Event]] = defaultdict(list)
         self._indexed = 0
 
@@ -60,7 +65,11 @@ class EventLog:
         return self._id(len(self._moments) + ahead, number)
 
     def _id(self, index: int, number: int) -> str:
-        return self._ids.event % (number if self._per_message else index + 1)
+        if self._per_message:
+            return self._ids.event % number
+        if self._other_places:  # events of other types have a sequence of their own
+            index -= bisect(self._other_places, index)
+        return self._ids.event % (index + 1)
 
     def add(self, status: str, number: int, body: bytes, line: Line, moment: int) -> Event:
         """Add an event about the message of a number; see :class:`Event` for the rest."""
@@ -72,9 +81,27 @@ class EventLog:
         self._moments.append(moment)
         return Event(self, index)
 
-    def mark_synthetic(self, event: Event) -> None:
-        """Note that the service would not have emitted an event."""
+    def add_synthetic(
+        self, status: str, number: int, body: bytes, line: Line, moment: int, type_: str
+    ) -> Event:
+        """Add an event that the service would not have emitted, perhaps under another type."""
+        event = self.add(status, number, body, line, moment)
         self._synthetic.add(event._index)
+        if type_ != self._type:
+            self._types[event._index] = type_
+        return event
+
+    def next_other_id(self) -> str:
+        """Return the id of the next event of another type, if no other one is given."""
+        return self._ids.other_event % (len(self._given_ids) + 1)
+
+    def add_other(self, type_: str, id_: str, body: bytes, line: Line, moment: int) -> Event:
+        """Add an event of another type, which belongs to no message."""
+        event = self.add("", 0, body, line, moment)
+        self._types[event._index] = type_
+        self._given_ids[event._index] = id_
+        self._other_places.append(event._index)
+        return event
 
     def of(self, number: int) -> Sequence[Event]:
         """Return the events about the message of a number, in order."""
@@ -95,7 +122,7 @@ class Event:
         self._index = index
 
     def __repr__(self) -> str:
-        return f"<Event {self.id} {self.status} of message {self.message_id}>"
+        return f"<Event {self.id} {self._subject}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self._log is other._log and self._index == other._index
@@ -106,22 +133,31 @@ class Event:
     @property
     def id(self) -> str:
         """The event's identifier, ``evt_...``."""
-        return self._log._id(self._index, self._log._numbers[self._index])
+        given = self._log._given_ids.get(self._index)
+        return given or self._log._id(self._index, self._log._numbers[self._index])
 
     @property
     def type(self) -> str:
         """For example ``chat.message.updated``."""
-        return self._log._type
+        return self._log._types.get(self._index, self._log._type)
 
     @property
-    def status(self) -> str:
-        """The message's status in it."""
-        return self._log._statuses[self._index]
+    def status(self) -> str | None:
+        """The message's status in it; None if it is of another type, and about no message."""
+        return self._log._statuses[self._index] or None
 
     @property
-    def message_id(self) -> str:
-        """The service's id of the message."""
-        return self._log._ids.message % self._log._numbers[self._index]
+    def message_id(self) -> str | None:
+        """The service's id of the message; None if it is about none."""
+        number = self._log._numbers[self._index]
+        return self._log._ids.message % number if number else None
+
+    @property
+    def _subject(self) -> str:
+        """What it is about, in a few words of a report."""
+        if self.message_id is None:
+            return self.type
+        return f"{self.status} of message {self.message_id}"
 
     @property
     def body(self) -> bytes:

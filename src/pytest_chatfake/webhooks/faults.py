@@ -35,6 +35,7 @@ class Fault(Trigger):
         message: MessageState | None,
         status: str | None,
         endpoint: Endpoint | None,
+        type: str | None,  # noqa: A002 - as §2.2 names it
         line: Line,
         delay: int = 0,
         change: Callable[[bytes], bytes] | None = None,
@@ -49,6 +50,7 @@ class Fault(Trigger):
         self._status = status
         self._endpoint = endpoint
         self._hit: list[int] = []  # the places of the events that it concerned
+        self._type = type
 
     def __repr__(self) -> str:
         return f"<Fault {self.description}, fired {self.fired} times>"
@@ -59,6 +61,7 @@ class Fault(Trigger):
         limits = {
             "message": self._message and (self._message.id or "a message"),
             "status": self._status,
+            "type": self._type,
             "endpoint": self._endpoint and self._endpoint.name,
             "start": self._start if self._start != 1 else None,
         }
@@ -76,6 +79,7 @@ class Fault(Trigger):
         concerned = tuple(one for one in endpoints if self._endpoint in (None, one))
         if (
             not concerned
+            or self._type not in (None, event.type)
             or self._status not in (None, event.status)
             or (self._message is not None and self._message.id != event.message_id)
         ):

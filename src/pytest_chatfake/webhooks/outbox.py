@@ -51,7 +51,7 @@ from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .signing import sign
-from .synthetic import Edit
+from .writing import Writing
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -77,12 +77,14 @@ class Outbox:
         note: Takes note of what happens, in order: see :mod:`~pytest_chatfake.base.notes`.
 
     Attributes:
+        writing: Writes events before they are emitted.
         endpoints: Where attempts go.
         events: What was emitted, in order.
         attempts: What was attempted, in order.
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now.
+        unheard: Events of other types that no endpoint listened for.
         busy: Held by the drainer; locked while somebody attempts.
         drainer: The thread that attempts; 0 while none does.
     """
@@ -100,7 +102,7 @@ class Outbox:
         errors: list[BaseException],
         note: Callable[[int], None],
     ) -> None:
-        self._writer = writer
+        self.writing = Writing(writer)
         self._type = event_type
         self._per_message = per_message
         self._timeout = timeout
@@ -126,8 +128,10 @@ class Outbox:
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
         self.events = EventLog(ids, self._type, per_message=self._per_message)
+        self.writing.events = self.events
         self.attempts = AttemptLog(self.events)
         self.queue: deque[Dispatch] = deque()
+        self.unheard: list[Event] = []
         self.faults.clear()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
@@ -139,41 +143,26 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def write(self, facts: list[Fact]) -> list[bytes]:
-        """Write the events of facts that are about to become so."""
-        bodies: list[bytes] = []
-        for fact in facts:
-            id_ = self.events.next_id(fact.message.number, len(bodies))
-            bodies.append(self._writer.write(id_, fact))
-        return bodies
-
     def emit(self, fact: Fact, body: bytes, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
         event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
         self._note(fact.rule.code + ENTRY * len(fact.entries))
         self._send_off(event, self._type, fact.at)
 
-    def write_synthetic(self, fact: Fact, status: str, edit: Edit) -> bytes:
-        """Write an event that the service would not emit: an honest body, edited."""
-        id_ = self.events.next_id(fact.message.number)
-        return edit(self._writer.write(id_, fact, status))
-
-    def emit_synthetic(self, fact: Fact, status: str, body: bytes, line: Line) -> None:
-        """Emit it, as it was written."""
+    def emit_synthetic(self, fact: Fact, body: bytes, status: str, type_: str, line: Line) -> None:
+        """Emit an event that the service would not, as it was written."""
         number = fact.message.number
-        event = self.events.add(status, number, body, line, fact.at)
-        self.events.mark_synthetic(event)
+        event = self.events.add_synthetic(status, number, body, line, fact.at, type_)
         self._note(EVENT)
-        self._send_off(event, self._type, fact.at)
+        self._send_off(event, type_, fact.at)
 
-    def refuse_foreign(self, event: Event) -> None:
-        """Refuse an event that is not to be attempted again.
-
-        Raises:
-            ValueError: It is not one of this fake's, or of before a reset.
-        """
-        if event._log is not self.events:
-            raise ValueError(f"{event!r} was not emitted by this fake")
+    def emit_other(self, type_: str, id_: str, body: bytes, line: Line, now: int) -> None:
+        """Emit an event of another type, which belongs to no message, as it was written."""
+        event = self.events.add_other(type_, id_, body, line, now)
+        self._note(EVENT)
+        if not self.endpoints.listening(type_):
+            self.unheard.append(event)
+        self._send_off(event, type_, now)
 
     def redeliver(self, event: Event, line: Line) -> None:
         """Queue a past event again."""
@@ -377,8 +366,8 @@ class Outbox:
             raise outcome
         if surfaces:
             outcome.add_note(
-                f"raised by {endpoint.name} at the {dispatch.event.status} event of message "
-                f"{dispatch.event.message_id}, caused at {dispatch.event.line}"
+                f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+                f"caused at {dispatch.event.line}"
             )
             self._raised = self._raised or outcome
 
@@ -396,3 +385,9 @@ class Outbox:
             f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
             f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
         )
+
+
+def _title(event: Event) -> str:
+    if event.message_id is None:
+        return f"the {event.type} event"
+    return f"the {event.status} event of message {event.message_id}"

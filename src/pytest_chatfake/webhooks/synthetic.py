@@ -7,11 +7,14 @@ Fields are named by their path: ``totalPrice`` and ``conversation.expireTime`` a
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from ..base.arguments import check_str
 from ..wire.exact_json import encode
+from ..wire.naming import ENVELOPE_KEYS
 
 #: Takes an honest body, returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
@@ -85,3 +88,60 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
         f"there is no object {'.'.join(parents)!r} for {path!r}: paths begin in the message, as "
         f"'totalPrice' and 'conversation.expireTime' do, or with 'event.' in the envelope"
     )
+
+
+class OtherEvent(NamedTuple):
+    """An event of another type, as a test asks for it.
+
+    Attributes:
+        type: Its type.
+        id: Its id; None: one of a sequence of its own.
+        key: The envelope's field that holds the resource.
+        resource: The resource, as JSON text.
+        body: The whole body instead of an envelope.
+    """
+
+    type: str
+    id: str | None
+    key: str
+    resource: str
+    body: bytes | None
+
+
+def other_event(
+    event_type: object, resource: object, key: object, id_: object, body: object
+) -> OtherEvent:
+    """Return the event that ``emit_event()`` is asked for.
+
+    Raises:
+        TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
+        ValueError: An argument is empty, the key is the envelope's, or ``body`` is not alone.
+    """
+    name = check_str(event_type, "the type")
+    given = None if id_ is None else check_str(id_, "id")
+    if body is not None:
+        if key is not None or resource is not None:
+            raise ValueError("give a resource and its key=, or the whole body=, not both")
+        if isinstance(body, Mapping):
+            if given is None and isinstance(own := body.get("id"), str):
+                given = own or None
+            body = encode(dict(body)).encode()
+        elif isinstance(body, str):
+            body = body.encode()
+        elif not isinstance(body, bytes):
+            raise TypeError(f"body must be a mapping, text or bytes, not {body!r}")
+        return OtherEvent(name, given, "", "", body)
+    place = _key_of(name) if key is None else check_str(key, "key")
+    if place in ENVELOPE_KEYS:
+        raise ValueError(f"key can't be {place!r}: the envelope has a field of that name")
+    if resource is not None and not isinstance(resource, Mapping):
+        raise TypeError(
+            f"the resource must be a mapping of field names to values, not {resource!r}"
+        )
+    return OtherEvent(name, given, place, encode(dict(resource or {})), None)
+
+
+def _key_of(event_type: str) -> str:
+    """Return the type without its last part, in camel case; a type of one part is its own key."""
+    words = re.split(r"[._-]+", event_type.rpartition(".")[0] or event_type)
+    return words[0] + "".join(word[:1].upper() + word[1:] for word in words[1:])

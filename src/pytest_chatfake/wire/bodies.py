@@ -12,6 +12,7 @@ from json.encoder import encode_basestring_ascii as quoted
 from ..domain.facts import Fact
 from ..domain.failures import Failure
 from ..domain.instants import stamp
+from ..domain.messages import MessageState
 from .exact_json import encode, number
 from .naming import Naming
 
@@ -28,28 +29,35 @@ class EventWriter:
         naming: The names of fields and values that hide the channel's brand (§1).
         currency: The three-letter code of every amount.
         conversation_type: The ``type`` of every conversation (§2.4).
+        sender: The address that messages come from, if nothing else is said.
     """
 
     __slots__ = (
-        "_body",
+        "_biz_type",
         "_conversation",
         "_currency",
+        "_has_addresses",
         "_naming",
         "_original",
         "_resource",
+        "_sender",
         "_type",
     )
 
-    def __init__(self, naming: Naming, currency: str, conversation_type: str) -> None:
+    def __init__(self, naming: Naming, currency: str, conversation_type: str, sender: str) -> None:
+        self._sender = sender
+        self._has_addresses = naming.to_key is not None or naming.from_key is not None
         self._naming = naming
         self._type = f'"type":{quoted(naming.event_type)},"apiVersion":"v2"'
         self._resource = quoted(naming.message_key)
         self._original = quoted(naming.original_id_key)
         self._conversation = f'"type":{quoted(conversation_type)},'
         self._currency = f'"currency":{quoted(currency)}'
-        self._body = f'"bizType":{quoted(naming.biz_type)},"type":"text","text":{{"body":'
+        self._biz_type = f'"bizType":{quoted(naming.biz_type)}'
 
-    def write(self, event_id: str, fact: Fact, status: str | None = None) -> bytes:
+    def write(
+        self, event_id: str, fact: Fact, fields: str = "", status: str | None = None
+    ) -> bytes:
         """Write an event: the envelope (§2.2) around the message resource (§2.3).
 
         Which field is present in which status is §2.3, §2.4 and §6 to the letter; a field that is
@@ -58,11 +66,14 @@ class EventWriter:
         Args:
             event_id: The event's id.
             fact: What happened, or is said to have happened.
+            fields: More fields of the message resource, as JSON text with a comma before it.
             status: The status to show, if it is another than the fact's.
         """
         what, message, at, _, total_price, conversation, expires_at, _, failure = fact
         shown = what if status is None else encode(status)[1:-1]
-        middle = times = ""
+        middle = times = people = ""
+        if self._has_addresses:
+            people = self._addresses(message)
         if what == "failed":
             assert failure is not None
             times = self._failure(failure)
@@ -85,12 +96,34 @@ class EventWriter:
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
                 f'"originType":{quoted(conversation.origin_type)}{expiry}}}'
             )
+        content = message.content
+        if content is None:
+            content = f'{{"body":{quoted(message.body)}}}'
         return (
             f'{{"id":"{event_id}",{self._type},"createTime":"{stamp(at)}",{self._resource}:{{'
-            f'"id":"{message.id}",{self._original}:"{message.chat_message_id}","status":"{shown}"'
-            f'{middle},"totalPrice":{total_price:f},{self._currency}{times}'
-            f",{self._body}{quoted(message.body)}}}{message.extra}}}}}"
+            f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"{people}'
+            f',"status":"{shown}"{middle},"totalPrice":{total_price:f},{self._currency}{times}'
+            f',{self._biz_type},"type":"{message.type}","{message.type}":{content}'
+            f"{fields}{message.extra}}}}}"
         ).encode()
+
+    def write_other(
+        self, event_id: str, event_type: str, key: str, resource: str, at: int
+    ) -> bytes:
+        """Write an event of another type: the envelope (§2.2) around a resource, as JSON text."""
+        return (
+            f'{{"id":{quoted(event_id)},"type":{quoted(event_type)},"apiVersion":"v2",'
+            f'"createTime":"{stamp(at)}",{quoted(key)}:{resource}}}'
+        ).encode()
+
+    def _addresses(self, message: MessageState) -> str:
+        """Write who sent the message to whom, where the naming has keys for it."""
+        naming, text = self._naming, ""
+        if naming.from_key is not None:
+            text = f",{quoted(naming.from_key)}:{quoted(message.sender or self._sender)}"
+        if naming.to_key is not None:
+            text += f",{quoted(naming.to_key)}:{quoted(message.recipient)}"
+        return text
 
     def _failure(self, failure: Failure) -> str:
         text = f',"errorCode":{quoted(failure.code)},"errorMessage":{quoted(failure.message)}'

@@ -79,8 +79,8 @@ class ChatMessage(_Model):
     error_message: str | None = Field(None, alias="errorMessage")
     chat_api_error: ChatApiError | None = Field(None, alias="chatApiError")
     biz_type: str = Field(alias="bizType")
-    type: Literal["text"]
-    text: Text
+    type: str
+    text: Text | None = None
 
     @model_validator(mode="after")
     def _check_presence(self) -> Self:
@@ -89,6 +89,8 @@ class ChatMessage(_Model):
         if present != expected:
             wrong = sorted(present.symmetric_difference(expected))
             raise ValueError(f"a {self.status} message is wrong in having or lacking {wrong}")
+        if (self.type == "text") != (self.text is not None):
+            raise ValueError("text is in messages of the type text, and only there")
         if self.chat_api_error is not None and self.status != "failed":
             raise ValueError(f"a {self.status} message has no platform error")
         if self.conversation is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -25,6 +25,10 @@ class Naming:
         biz_type: The value of ``bizType`` (§2.3).
         messaging_product: The value of ``error_data.messaging_product`` (§2.5).
         id_prefix: What the platform's message ids begin with (§2.3).
+        to_key: The field of the message resource that holds the recipient's address; None: there
+            is none (assumed).
+        from_key: The field of the message resource that holds the sender's address; None: there
+            is none (assumed).
 
     Raises:
         TypeError: A name is no text.
@@ -39,34 +43,102 @@ class Naming:
     biz_type: str = "chat"
     messaging_product: str = "chat"
     id_prefix: str = "wamid."
+    to_key: str | None = None
+    from_key: str | None = None
 
     def __post_init__(self) -> None:
         for name in (item.name for item in fields(self)):
-            value = check_str(getattr(self, name), f"Naming.{name}")
-            if not re.fullmatch(r"[!#-\[\]-~]+", value):
+            value = getattr(self, name)
+            if value is None and name in {"to_key", "from_key"}:
+                continue
+            if not _PLAIN.fullmatch(check_str(value, f"Naming.{name}")):
                 raise ValueError(
                     f"Naming.{name} must be printable ASCII without spaces, quotes and "
                     f"backslashes, and {value!r} is not"
                 )
-        _refuse_taken("message_key", self.message_key, _ENVELOPE_KEYS)
-        _refuse_taken("original_id_key", self.original_id_key, _MESSAGE_KEYS)
-        _refuse_taken("error_key", self.error_key, {*_MESSAGE_KEYS, self.original_id_key})
+        _refuse_taken("message_key", self.message_key, ENVELOPE_KEYS)
         _refuse_taken("trace_key", self.trace_key, _ERROR_KEYS)
+        taken = set(_MESSAGE_KEYS)
+        for name in ("original_id_key", "error_key", "to_key", "from_key"):
+            if (value := getattr(self, name)) is not None:
+                _refuse_taken(name, value, taken)
+                taken.add(value)
 
     @property
-    def _message_keys(self) -> frozenset[str]:
-        """Every key that the message resource can have (§2.3)."""
-        return _MESSAGE_KEYS | {self.original_id_key, self.error_key}
+    def _message_keys(self) -> Mapping[str, str]:
+        """Every key that the message resource can have (§2.3), with what gives its value."""
+        keys = {
+            **_MESSAGE_KEYS,
+            self.original_id_key: "Naming.original_id_key renames it",
+            self.error_key: "fail(platform_error=) sets it",
+        }
+        if self.to_key is not None:
+            keys[self.to_key] = "to= sets it"
+        if self.from_key is not None:
+            keys[self.from_key] = "ChatFakeConfig(sender=) sets it"
+        return keys
 
 
-_ENVELOPE_KEYS: Final = frozenset({"id", "type", "apiVersion", "createTime"})
-_MESSAGE_KEYS: Final = frozenset(
-    {
-        "id", "status", "conversation", "totalPrice", "currency", "createTime", "sendTime",
-        "deliverTime", "readTime", "errorCode", "errorMessage", "bizType", "type", "text",
-    }
-)  # fmt: skip
+def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> None:
+    """Refuse names of fields that the message resource has already.
+
+    Args:
+        names: The names.
+        keys: The keys of the message resource, each with what gives its value.
+        what: Where the names were given.
+
+    Raises:
+        ValueError: One of them is taken; the error says what to write instead.
+    """
+    for name in names:
+        if name in keys:
+            raise ValueError(
+                f"{what} can't replace {name!r}, a field of the description: {keys[name]}. "
+                f"To send an event with it changed, see fake.webhooks.emit()."
+            )
+
+
+def check_type(value: object, keys: Mapping[str, str]) -> str:
+    """Return ``value`` if it can be a message's type, whose object stands under the same key.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: It is empty or not plain, or the message resource has a field of that name.
+    """
+    name = check_str(value, "the type")
+    if not _PLAIN.fullmatch(name):
+        raise ValueError(
+            f"the type must be printable ASCII without spaces, quotes and backslashes, "
+            f"and {name!r} is not"
+        )
+    if name != "text" and name in keys:
+        raise ValueError(
+            f"{name!r} can't be a message's type: the message has a field of that name"
+        )
+    return name
+
+
+ENVELOPE_KEYS: Final = frozenset({"id", "type", "apiVersion", "createTime"})
+_MESSAGE_KEYS: Final[Mapping[str, str]] = {
+    "id": "the service gives it",
+    "status": "a verb sets it",
+    "conversation": "conversation= and origin_type= set it",
+    "totalPrice": "price= sets it",
+    "currency": "ChatFakeConfig(currency=) sets it",
+    "createTime": "the clock sets it",
+    "sendTime": "the clock sets it",
+    "deliverTime": "the clock sets it",
+    "readTime": "the clock sets it",
+    "errorCode": "fail(code=) sets it",
+    "errorMessage": "fail(message=) sets it",
+    "bizType": "Naming.biz_type sets it",
+    "type": "send(type, content) sets it",
+    "text": "send_text() sets it",
+}
 _ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
+
+#: What stands between quotes as it is.
+_PLAIN: Final = re.compile(r"[!#-\[\]-~]+")
 
 
 def _refuse_taken(name: str, value: str, taken: Iterable[str]) -> None:

@@ -1,0 +1,60 @@
+"""The site's table of contents: the lists of ``docs/README.md``, which are there for readers.
+
+So a page has to be listed once, and the Markdown needs no directive that only Sphinx understands.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+INDEX = Path(__file__).parents[1] / "README.md"
+
+#: What the lists don't have.
+FIRST = [("Overview", "docs/README")]
+LAST = [("Changes", "CHANGELOG"), ("Contributing", "CONTRIBUTING")]
+
+
+def chapters(text: str) -> dict[str, list[tuple[str, str]]]:
+    """Give the lists of an index: their headings, and for each the titles and pages."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for heading in re.split(r"^##+ ", text, flags=re.MULTILINE)[1:]:
+        caption = heading.partition("\n")[0]
+        entries = re.findall(r"^- \[(.+?)\]\((.+?)\.(?:md|rst)\)", heading, re.MULTILINE)
+        if entries:
+            found[caption] = [(title, posixpath.normpath(f"docs/{at}")) for title, at in entries]
+    return found
+
+
+def _toctree(caption: str, entries: list[tuple[str, str]]) -> str:
+    lines = [":hidden:", *([f":caption: {caption}"] if caption else []), ""]
+    lines += [f"{title} </{page}>" for title, page in entries]
+    return "\n".join(["", "```{toctree}", *lines, "```", ""])
+
+
+def _add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
+    if docname == app.config.root_doc:
+        found = chapters(INDEX.read_text("utf-8"))
+        source[0] += _toctree("", FIRST)
+        source[0] += "".join(_toctree(*chapter) for chapter in found.items())
+        source[0] += _toctree("Project", LAST)
+
+
+def _add_index(app: Sphinx, error: Exception | None) -> None:
+    """A site begins at ``index.html``, and a project at its README."""
+    out = Path(app.outdir)
+    if error is None and app.builder.name == "html":
+        shutil.copyfile(out / f"{app.config.root_doc}.html", out / "index.html")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Connect to the build."""
+    app.connect("source-read", _add_contents)
+    app.connect("build-finished", _add_index)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,77 @@
+"""How the site is built from the Markdown of this folder, with Sphinx.
+
+The source folder is the project's root, so that links between pages are the same on the site and
+where the pages lie::
+
+    python -m sphinx -nW --keep-going -c docs . build/site
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "pytest-chatfake"
+author = "the pytest-chatfake contributors"
+project_copyright = author
+release = metadata.version("pytest-chatfake")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "myst_parser",
+    "docstrings",
+    "mermaid_pictures",
+    "navigation",
+    "nothing_remote",
+    "repository_links",
+]
+
+root_doc = "README"
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs/**.md",
+    "docs/**.rst",
+    "examples/*/README.md",
+]
+exclude_patterns = [".*", "build", "src", "tests", "benchmarks"]
+nitpicky = True
+
+# Headings have the anchors that GitHub gives them, and diagrams the fences that it knows.
+myst_heading_anchors = 6
+myst_fence_as_directive = ["mermaid"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+add_module_names = False
+python_maximum_signature_line_length = 88
+autoclass_content = "class"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+html_theme = "furo"
+pygments_dark_style = "github-dark"
+html_title = "pytest-chatfake"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_theme_options = {
+    "light_css_variables": {
+        "color-brand-primary": "#0b6e4f",
+        "color-brand-content": "#0b6e4f",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#5cc8a1",
+        "color-brand-content": "#5cc8a1",
+    },
+}

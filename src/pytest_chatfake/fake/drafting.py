@@ -1,0 +1,160 @@
+"""What a test says of a message, checked before anything happens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import partial
+from typing import cast
+
+from ..base.arguments import check_str
+from ..domain.conversations import ConversationRecord
+from ..domain.facts import Draft
+from ..domain.messages import MessageState
+from ..domain.money import amount as exact
+from ..engine.engine import Engine
+from ..wire.exact_json import encode, members
+from ..wire.naming import check_type
+from .config import ChatFakeConfig, Price, check_extra
+from .messages import Conversation, Message
+from .recipients import Recipient
+
+#: The person that messages without ``to=`` go to.
+_DEFAULT_ADDRESS = "+15550100"
+
+
+class Drafting:
+    """Turns what a test asks for into a message and a draft.
+
+    Args:
+        engine: The fake's engine.
+        config: Gives the default price and the names that ``extra`` must not take.
+    """
+
+    def __init__(self, engine: Engine, config: ChatFakeConfig) -> None:
+        self._engine = engine
+        self._naming = config.naming
+        self._default_price = self._price(config.price)
+        self._default_extra: Mapping[str, object] = {}
+        if callable(config.extra):
+            engine.fields_of = partial(self._ask_for_fields, config.extra)
+        elif config.extra is not None:
+            self._default_extra = dict(config.extra)
+        self._default_fields = members(self._default_extra)
+        self._recipients: dict[str, Recipient] = {}
+
+    def recipient(self, address: str, devices: int, read_receipts: bool) -> Recipient:
+        """Describe a person: messages to this address go by it from now on."""
+        self._engine.refuse_closed()
+        person = Recipient(address, devices, read_receipts)
+        self._recipients[address] = person
+        return person
+
+    def forget(self) -> None:
+        """Forget the people."""
+        self._recipients.clear()
+
+    def prepare(
+        self,
+        type_: object,
+        content: object,
+        to: str | Recipient | None,
+        conversation: Conversation | str | None,
+        origin_type: str | None,
+        price: Price | None,
+        extra: Mapping[str, object] | None,
+    ) -> tuple[MessageState, Draft]:
+        """Return the message that is asked for, and what is to be decided when it is accepted.
+
+        Arguments and errors are those of :meth:`.ChatFake.send`.
+        """
+        message, draft = self.prepare_text("", to, conversation, origin_type, price, extra)
+        message.type = check_type(type_, self._naming._message_keys)
+        if not isinstance(content, Mapping):
+            raise TypeError(f"content must be a mapping of field names to values, not {content!r}")
+        fields = dict(cast("Mapping[str, object]", content))
+        message.content = encode(fields)
+        if message.type == "text":
+            body = fields.get("body")
+            if not isinstance(body, str):
+                raise TypeError(f"the body of a text must be text, not {body!r}")
+            message.body = body
+        return message, draft
+
+    def prepare_text(
+        self,
+        body: str,
+        to: str | Recipient | None,
+        conversation: Conversation | str | None,
+        origin_type: str | None,
+        price: Price | None,
+        extra: Mapping[str, object] | None,
+    ) -> tuple[MessageState, Draft]:
+        """Return a text message, as :meth:`prepare` does."""
+        if self._engine.closed:
+            self._engine.refuse_closed()
+        if not isinstance(body, str):
+            raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
+        known = None if conversation is None else self._known_conversation(conversation)
+        address, devices, read_receipts = self._person(to)
+        if origin_type is not None:
+            check_str(origin_type, "origin_type")
+        fields = self._default_fields
+        if extra is not None:
+            check_extra(extra, self._naming)
+            fields = members({**self._default_extra, **extra})
+        message = MessageState(body, address, devices, read_receipts, fields)
+        charge = self._default_price if price is None else self._price(price)
+        return message, Draft(known, origin_type, charge)
+
+    def _ask_for_fields(
+        self,
+        function: Callable[[Message, str], Mapping[str, object]],
+        message: MessageState,
+        status: str,
+    ) -> str:
+        """Ask the configuration's function for an event's fields; the call's own count more."""
+        engine = self._engine
+        with engine.asking.of("the function of extra=", "a mapping"):
+            found = function(Message(engine, message), status)
+        check_extra(found, self._naming)
+        own = json.loads("{" + message.extra[1:] + "}")
+        return members({name: value for name, value in found.items() if name not in own})
+
+    def _known_conversation(self, conversation: Conversation | str) -> ConversationRecord | str:
+        if isinstance(conversation, Conversation):
+            if conversation._engine is not self._engine:
+                raise ValueError(f"conversation {conversation.id} belongs to another fake")
+            return conversation._record
+        if not isinstance(conversation, str):
+            raise TypeError(
+                f"conversation must be a conversation or a hex id, not {conversation!r}"
+            )
+        if not conversation or not set(conversation) <= set("0123456789abcdefABCDEF"):
+            raise ValueError(
+                f"a conversation's id is a hex string such as 'c0ffee', and {conversation!r} is not"
+            )
+        return str.__str__(conversation)  # of an enumeration's member, too
+
+    def _person(self, to: str | Recipient | None) -> tuple[str, int, bool]:
+        """Return an address, with the devices and the read receipts of who is behind it."""
+        if isinstance(to, Recipient):
+            return to.address, to.devices, to.read_receipts
+        address = _DEFAULT_ADDRESS if to is None else check_str(to, "to")
+        known = self._recipients.get(address)
+        if known is None:
+            return address, 1, True
+        return address, known.devices, known.read_receipts
+
+    def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
+        if not callable(price):
+            return exact(price, "price")
+        engine = self._engine
+
+        def ask(message: MessageState) -> Decimal:
+            with engine.asking.of("a price function", "an amount"):
+                found = price(Message(engine, message))
+            return exact(found, "the amount that the price function returned")
+
+        return ask

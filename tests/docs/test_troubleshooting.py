@@ -1,0 +1,120 @@
+"""The page on trouble has every exception, warning and section, in the words that are printed."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import pytest_chatfake
+from pytest_chatfake.base import errors
+
+from .pages import DOCS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = (DOCS / "reference" / "troubleshooting.md").read_text("utf-8")
+
+#: What the titles of a report's sections begin with, and what a warning's text is given to.
+SECTION = "chat fake: "
+WARNING = "_listed"
+
+
+def first_cells(heading: str) -> list[str]:
+    """What the first cells of the tables under a heading have between backticks."""
+    part = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \|", part, re.MULTILINE)
+
+
+def trees() -> Iterator[ast.AST]:
+    for path in sorted(Path(pytest_chatfake.__file__).parent.rglob("*.py")):
+        yield ast.parse(path.read_text("utf-8"))
+
+
+def text_of(node: ast.AST) -> str | None:
+    """A text of the code, with … for what it fills in."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [one.value if isinstance(one, ast.Constant) else "…" for one in node.values]
+        return "".join(map(str, parts)).replace("`", "")
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value.replace("`", "")
+    return None
+
+
+TEXTS = {text for tree in trees() for node in ast.walk(tree) if (text := text_of(node))}
+
+#: The rows that show a text behind a class's name.
+SHOWN = [
+    row
+    for heading in ("Exceptions", "Warnings at the end of a test")
+    for row in first_cells(heading)
+    if ": " in row
+]
+
+
+def is_printed(shown: str) -> bool:
+    """Whether a text of the code has this text; its … stands for anything."""
+    pattern = re.compile(".*".join(map(re.escape, shown.split("…"))))
+    return any(pattern.search(text) for text in TEXTS)
+
+
+def test_every_exception_has_a_row() -> None:
+    rows = {row.partition(":")[0] for row in first_cells("Exceptions")}
+    assert {n for n, v in vars(errors).items() if isinstance(v, type)} - {"WebhookWarning"} == rows
+
+
+def test_every_warning_has_a_row() -> None:
+    heads = {
+        text_of(node.args[0])
+        for tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == WARNING
+    }
+    rows = [row.removeprefix("WebhookWarning: … ") for row in SHOWN if row.startswith("Webhook")]
+    assert heads, f"no text is given to {WARNING}()"
+    assert {head for head in heads if head} == {
+        head for head in heads if head and any(row in head for row in rows)
+    }
+    assert len(heads) == len(rows)
+
+
+def test_every_section_has_a_row_and_every_row_a_section() -> None:
+    titles = {text for text in TEXTS if text.startswith(SECTION)}
+    assert titles, f"no title begins with {SECTION!r}"
+    assert titles == set(first_cells("Sections in the report of a failed test"))
+
+
+@pytest.mark.parametrize("row", SHOWN)
+def test_what_a_row_shows_is_what_the_code_prints(row: str) -> None:
+    assert is_printed(row.partition(": ")[2])
+
+
+def test_a_text_that_nothing_prints_is_noticed() -> None:
+    assert not is_printed("this text … is nowhere")
+
+
+def test_a_warning_is_made_an_error_as_the_page_says(pytester: pytest.Pytester) -> None:
+    (ini,) = re.findall(r"```ini\n(.*?)```", PAGE, re.DOTALL)
+    pytester.makeini(f"{ini}asyncio_default_fixture_loop_scope = function\n")
+    pytester.makepyfile(
+        """
+        def test_nobody_looks(chat_fake):
+            def refuse(environ, start_response):
+                start_response("500 Oops", [])
+                return [b""]
+
+            chat_fake.webhooks.connect(wsgi=refuse)
+            chat_fake.send_text()
+        """
+    )
+    result = pytester.runpytest("-p", "no:inline_snapshot")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*WebhookWarning: 1 attempt failed*"])
