@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .fake.messages import Conversation, Message, Submission
     from .fake.receiver import Receiver
     from .fake.recipients import Recipient
+    from .fake.timeline import Timeline, TimelineEntry
     from .fake.webhooks import Webhooks
     from .http_api.faults import ApiFault
     from .http_api.request_log import ApiRequest
@@ -65,6 +66,8 @@ __all__ = [
     "Recipient",
     "StandardWebhooksSigner",
     "Submission",
+    "Timeline",
+    "TimelineEntry",
     "UndeliveredWebhooks",
     "WebhookRequest",
     "WebhookWarning",
@@ -91,6 +94,7 @@ _HOMES = {
     "fake.fake": ("ChatFake",),
     "fake.messages": ("Conversation", "Message", "Submission"),
     "fake.recipients": ("Recipient",),
+    "fake.timeline": ("Timeline", "TimelineEntry"),
     "wire.models": ("ChatMessageUpdated",),
     "http_api.faults": ("ApiFault",),
     "http_api.request_log": ("ApiRequest",),

@@ -21,6 +21,7 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
@@ -31,6 +32,7 @@ from .drafting import Drafting
 from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
+from .timeline import Timeline
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ class ChatFake:
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
         self._checks = TeardownChecks(engine, self.api)
+        self._story = Story(engine, self.api)
         service.open(self.api)
         service.hold()
         try:
@@ -133,6 +136,11 @@ class ChatFake:
         """The entries of the ledger, in order; the balances are their sums."""
         self._engine.ensure_readable()
         return self._engine.account.ledger.entries
+
+    @property
+    def timeline(self) -> Timeline:
+        """All that happened, in order: verbs, money, events, attempts, requests, moves of time."""
+        return Timeline(self._story)
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
         """Return the message of that id.

@@ -22,7 +22,7 @@ from ..webhooks.faults import Fault, FaultKind
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
 from .config import ChatFakeConfig
-from .connecting import event_types, headers_of, target_of
+from .connecting import event_types, headers_of, label_of, target_of
 from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
@@ -131,6 +131,7 @@ class Webhooks:
         endpoint = Endpoint(
             name,
             target,
+            label=label_of(url, wsgi or asgi, handler, path),
             headers=headers_of(headers),
             events=event_types([config.naming.event_type] if events is None else events),
             raise_exceptions=raise_exceptions,

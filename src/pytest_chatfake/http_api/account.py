@@ -15,13 +15,14 @@ from ..base.arguments import check_int, check_str
 from ..base.calling_line import calling_line
 from ..base.marks import Mark
 from ..base.notes import API_FAULT, REQUEST
+from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
 from ..transport.server.replies import Reply, error_reply, server_error
 from ..wire.bodies import balance_body
 from .faults import ApiFault, ApiFaultKind, Damage, rate_limited
-from .request_log import ApiRequest, tail
+from .request_log import ApiRequest
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class AccountApi:
         self._now = now
         self._note = note
         self._currency = currency
+        self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
         self._routes = Routes()
@@ -120,6 +122,7 @@ class AccountApi:
     def _set_key(self, key: str) -> None:
         """Go by another key."""
         self._key = key
+        self._keys.append(key)
         self._tail = tail(key)
 
     def _record(self, method: str, path: str, key: str | None, status: int) -> None:

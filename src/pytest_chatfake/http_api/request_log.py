@@ -43,10 +43,3 @@ class ApiRequest(NamedTuple):
         unknown = self.accepted and self.status == 404
         hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
         return f"{self.method} {self.path} with {key}: {status}{hint}"
-
-
-def tail(key: str | None) -> str:
-    """Return what may be shown of a key: its last four characters."""
-    if not key:
-        return ""
-    return "..." + key[-4:] if len(key) > 8 else "..."

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from werkzeug import Request, Response
 
+from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, is_bodiless, status_line
 from .account import AccountApi
-from .request_log import tail
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from ..base.redaction import redacted
 from ..domain.instants import planned
 from ..transport.client.targets import Target
 from .events import Event
@@ -19,6 +20,7 @@ class Endpoint:
 
     Attributes:
         name: What it is, in a few words: its URL, or the app or function.
+        label: The same, as reports show it: shorter, and without what a URL has in secret.
         headers: What every attempt carries beside a signature.
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
@@ -34,6 +36,7 @@ class Endpoint:
         "connected",
         "events",
         "headers",
+        "label",
         "name",
         "raise_exceptions",
         "signer",
@@ -44,6 +47,7 @@ class Endpoint:
         name: str,
         target: Target,
         *,
+        label: str,
         headers: Mapping[str, str],
         events: frozenset[str],
         raise_exceptions: bool,
@@ -53,6 +57,7 @@ class Endpoint:
         disconnect: Callable[[Endpoint], None],
     ) -> None:
         self.name = name
+        self.label = label
         self._target = target
         self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
         self.events = events
@@ -64,7 +69,7 @@ class Endpoint:
         self._disconnect = disconnect
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self.name}{'' if self.connected else ' (disconnected)'}>"
+        return f"<Endpoint {redacted(self.name)}{'' if self.connected else ' (disconnected)'}>"
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
@@ -128,14 +133,15 @@ class Endpoints:
     """The endpoints of a fake, in the order in which they were connected.
 
     Attributes:
+        ever: All of them, disconnected or not.
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
-    __slots__ = ("_connected", "_ever", "_listening", "threaded")
+    __slots__ = ("_connected", "_listening", "ever", "threaded")
 
     def __init__(self) -> None:
         self._connected: tuple[Endpoint, ...] = ()
-        self._ever: list[Endpoint] = []
+        self.ever: list[Endpoint] = []
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
         self.threaded = False
 
@@ -157,7 +163,7 @@ class Endpoints:
 
     def connect(self, endpoint: Endpoint) -> None:
         """Add an endpoint; it gets what is emitted from now on."""
-        self._ever.append(endpoint)
+        self.ever.append(endpoint)
         self.threaded = self.threaded or endpoint._target.threaded
         self._connected = (*self._connected, endpoint)
         self._listening = {}
@@ -171,7 +177,7 @@ class Endpoints:
     def close(self) -> None:
         """Close what leads to all of them, disconnected or not."""
         with ExitStack() as stack:
-            for endpoint in self._ever:
+            for endpoint in self.ever:
                 stack.callback(endpoint._target.close)
 
 
