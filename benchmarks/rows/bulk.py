@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_chatfake import ChatFake
-    from pytest_chatfake.domain.messages import MessageState
+    from pytest_chatfake.domain.facts import Fact
 
 MANY = 100_000
 FEW = 10_000
@@ -38,18 +38,23 @@ def campaign(count: int) -> tuple[ChatFake, float]:
 
 def bare_loop(fake: ChatFake) -> float:
     """Write the same bodies with the same function, and give them to the same handler."""
+    from pytest_chatfake.domain.facts import Fact
     from pytest_chatfake.wire.bodies import EventWriter
 
-    writer = EventWriter(fake.config)
+    config = fake.config
+    writer = EventWriter(config.naming, config.currency, config.conversation_type)
     messages = {one.id: one for one in fake._engine.account.messages}
-    writings: list[tuple[str, Any, MessageState, int, int | None]] = []
+    writings: list[tuple[str, Fact]] = []
     for event in fake.events:
         message = messages[event.message_id]
-        assert message.conversation is not None
-        expiry = message.conversation.expires_at
+        conversation = message.conversation
+        assert conversation is not None
+        expiry = conversation.expires_at
         if event.status == "sent":
             expiry = event.moment + 24 * 3600 * 1_000_000_000
-        writings.append((event.id, event.status, message, event.moment, expiry))
+        what: Any = event.status
+        fact = Fact(what, message, event.moment, message.total_price, conversation, expiry)
+        writings.append((event.id, fact))
     assert [writer.write(*writing) for writing in writings] == [event.body for event in fake.events]
     gc.collect()
     started = now()

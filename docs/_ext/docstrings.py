@@ -44,7 +44,7 @@ MADE_BY_USERS = {
 }
 
 #: The aliases that are spelt out.
-ALIASES = ("Money", "Price", "Signer")
+ALIASES = ("Mode", "Money", "Price", "Signer")
 
 
 def _spelt_out() -> dict[str, str]:
@@ -76,6 +76,7 @@ def _signature(
     if what == "class" and name.rpartition(".")[2] not in MADE_BY_USERS:
         return "", None
     aliases = _spelt_out()
+    signature = signature and signature.replace("<factory>", "...")  # what a dataclass makes anew
     return _spell_out(signature, aliases), _spell_out(returns, aliases)
 
 

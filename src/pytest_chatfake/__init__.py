@@ -7,113 +7,86 @@ type annotations, for configuration, and for use without pytest.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .base.errors import (
-        ChatFakeError,
-        ClockError,
-        ClosedError,
-        IllegalTransition,
-        NotAwaited,
-        UndeliveredWebhooks,
-        WebhookWarning,
-    )
-    from .domain.failures import PlatformError
-    from .domain.ledger import Balance, LedgerEntry
-    from .fake.clock import Clock
-    from .fake.config import ChatFakeConfig
-    from .fake.fake import ChatFake
-    from .fake.messages import Conversation, Message, Submission
-    from .fake.receiver import Receiver
-    from .fake.recipients import Recipient
-    from .fake.timeline import Timeline, TimelineEntry
-    from .fake.webhooks import Webhooks
-    from .http_api.faults import ApiFault
-    from .http_api.request_log import ApiRequest
-    from .webhooks.attempts import Attempt
-    from .webhooks.endpoints import Endpoint, WebhookRequest
-    from .webhooks.events import Event
-    from .webhooks.faults import Fault
-    from .webhooks.signing import HmacSigner, StandardWebhooksSigner
-    from .wire.models import ChatMessageUpdated
-    from .wire.naming import Naming
+    from .base.errors import ChatFakeError as ChatFakeError
+    from .base.errors import ClockError as ClockError
+    from .base.errors import ClosedError as ClosedError
+    from .base.errors import IllegalTransition as IllegalTransition
+    from .base.errors import NotAwaited as NotAwaited
+    from .base.errors import UndeliveredWebhooks as UndeliveredWebhooks
+    from .base.errors import WebhookWarning as WebhookWarning
+    from .domain.failures import PlatformError as PlatformError
+    from .domain.ledger import Balance as Balance
+    from .domain.ledger import LedgerEntry as LedgerEntry
+    from .fake.clock import Clock as Clock
+    from .fake.config import ChatFakeConfig as ChatFakeConfig
+    from .fake.fake import ChatFake as ChatFake
+    from .fake.messages import Conversation as Conversation
+    from .fake.messages import Message as Message
+    from .fake.messages import Submission as Submission
+    from .fake.receiver import Receiver as Receiver
+    from .fake.recipients import Recipient as Recipient
+    from .fake.timeline import Timeline as Timeline
+    from .fake.timeline import TimelineEntry as TimelineEntry
+    from .fake.webhooks import Webhooks as Webhooks
+    from .http_api.faults import ApiFault as ApiFault
+    from .http_api.request_log import ApiRequest as ApiRequest
+    from .webhooks.attempts import Attempt as Attempt
+    from .webhooks.endpoints import Endpoint as Endpoint
+    from .webhooks.endpoints import WebhookRequest as WebhookRequest
+    from .webhooks.events import Event as Event
+    from .webhooks.faults import Fault as Fault
+    from .webhooks.signing import HmacSigner as HmacSigner
+    from .webhooks.signing import StandardWebhooksSigner as StandardWebhooksSigner
+    from .wire.models import ChatMessageUpdated as ChatMessageUpdated
+    from .wire.naming import Naming as Naming
+else:
+    # Where each name lives. It is imported when it is first used, so that a run of pytest that
+    # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
+    # a module with __getattr__ has any name at all.
+    _HOMES = {
+        "ApiFault": "http_api.faults",
+        "ApiRequest": "http_api.request_log",
+        "Attempt": "webhooks.attempts",
+        "Balance": "domain.ledger",
+        "ChatFake": "fake.fake",
+        "ChatFakeConfig": "fake.config",
+        "ChatFakeError": "base.errors",
+        "ChatMessageUpdated": "wire.models",
+        "Clock": "fake.clock",
+        "ClockError": "base.errors",
+        "ClosedError": "base.errors",
+        "Conversation": "fake.messages",
+        "Endpoint": "webhooks.endpoints",
+        "Event": "webhooks.events",
+        "Fault": "webhooks.faults",
+        "HmacSigner": "webhooks.signing",
+        "IllegalTransition": "base.errors",
+        "LedgerEntry": "domain.ledger",
+        "Message": "fake.messages",
+        "Naming": "wire.naming",
+        "NotAwaited": "base.errors",
+        "PlatformError": "domain.failures",
+        "Receiver": "fake.receiver",
+        "Recipient": "fake.recipients",
+        "StandardWebhooksSigner": "webhooks.signing",
+        "Submission": "fake.messages",
+        "Timeline": "fake.timeline",
+        "TimelineEntry": "fake.timeline",
+        "UndeliveredWebhooks": "base.errors",
+        "WebhookRequest": "webhooks.endpoints",
+        "WebhookWarning": "base.errors",
+        "Webhooks": "fake.webhooks",
+    }
+    __all__ = list(_HOMES)
 
-__all__ = [
-    "ApiFault",
-    "ApiRequest",
-    "Attempt",
-    "Balance",
-    "ChatFake",
-    "ChatFakeConfig",
-    "ChatFakeError",
-    "ChatMessageUpdated",
-    "Clock",
-    "ClockError",
-    "ClosedError",
-    "Conversation",
-    "Endpoint",
-    "Event",
-    "Fault",
-    "HmacSigner",
-    "IllegalTransition",
-    "LedgerEntry",
-    "Message",
-    "Naming",
-    "NotAwaited",
-    "PlatformError",
-    "Receiver",
-    "Recipient",
-    "StandardWebhooksSigner",
-    "Submission",
-    "Timeline",
-    "TimelineEntry",
-    "UndeliveredWebhooks",
-    "WebhookRequest",
-    "WebhookWarning",
-    "Webhooks",
-]
-
-# Where each name lives. They are imported when they are first used, so that a run of pytest that
-# does not use the fixtures does not pay for them.
-_HOMES = {
-    "fake.clock": ("Clock",),
-    "fake.config": ("ChatFakeConfig",),
-    "wire.naming": ("Naming",),
-    "domain.failures": ("PlatformError",),
-    "domain.ledger": ("Balance", "LedgerEntry"),
-    "base.errors": (
-        "ChatFakeError",
-        "ClockError",
-        "ClosedError",
-        "IllegalTransition",
-        "NotAwaited",
-        "UndeliveredWebhooks",
-        "WebhookWarning",
-    ),
-    "fake.fake": ("ChatFake",),
-    "fake.messages": ("Conversation", "Message", "Submission"),
-    "fake.recipients": ("Recipient",),
-    "fake.timeline": ("Timeline", "TimelineEntry"),
-    "wire.models": ("ChatMessageUpdated",),
-    "http_api.faults": ("ApiFault",),
-    "http_api.request_log": ("ApiRequest",),
-    "webhooks.endpoints": ("Endpoint", "WebhookRequest"),
-    "webhooks.attempts": ("Attempt",),
-    "webhooks.events": ("Event",),
-    "webhooks.faults": ("Fault",),
-    "fake.webhooks": ("Webhooks",),
-    "fake.receiver": ("Receiver",),
-    "webhooks.signing": ("HmacSigner", "StandardWebhooksSigner"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            value = globals()[name] = getattr(import_module(f".{home}", __name__), name)
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        return value
 
 
 # No __dir__: freezegun gets every name that dir() lists, in every module, whenever it freezes time.

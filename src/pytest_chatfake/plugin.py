@@ -32,14 +32,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
         default=_START,
     )
+    parser.addini(
+        "chat_fake_strict",
+        "whether a test fails where it would be given a WebhookWarning (default: false)",
+        type="bool",
+        default=False,
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse options that mean nothing.
 
     Raises:
-        UsageError: ``chat_clock_start`` is no moment.
+        UsageError: ``chat_clock_start`` is no moment, or ``chat_fake_strict`` is neither true nor
+            false.
     """
+    try:
+        config.getini("chat_fake_strict")
+    except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
+        raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
     start = config.getini("chat_clock_start")
     if start != _START:
         from .domain.instants import aware
@@ -154,7 +165,8 @@ def _configured(
             f"the fixture chat_fake_config must return a ChatFakeConfig(...), not {config!r}",
             pytrace=False,
         )
-    for name, default in (("seed", request.node.nodeid), ("mode", mode)):
+    strict = request.config.getini("chat_fake_strict")
+    for name, default in (("seed", request.node.nodeid), ("mode", mode), ("strict", strict)):
         if fields.get(name, getattr(config, name)) is None:
             fields[name] = default
     try:

@@ -366,6 +366,34 @@ def names(fake: ChatFake, receiver: Receiver) -> object:
 
 
 @row
+def addresses(fake: ChatFake, receiver: Receiver) -> object:
+    return "absent" if {"to", "from"}.isdisjoint(resource(fake.send_text())) else "there"
+
+
+@row
+def other_types(fake: ChatFake, receiver: Receiver) -> object:
+    return list(resource(fake.send("template", {"name": "sale"})))[-2:]
+
+
+@row
+def other_events(fake: ChatFake, receiver: Receiver) -> object:
+    more = fake.webhooks.receiver(events="*")
+    fake.webhooks.emit_event("chat.inbound_message.received", {})
+    return list(more.events[-1].json())[-1]
+
+
+@row
+def send_call(fake: ChatFake, receiver: Receiver) -> object:
+    fake.send_endpoint()
+    order = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+    answer = Client(fake.wsgi_app).post(
+        "/v2/messages", json=order, headers={"X-API-Key": fake.api_key}
+    )
+    fake.settle()
+    return answer.status_code, answer.json["status"]
+
+
+@row
 def extra_fields(fake: ChatFake, receiver: Receiver) -> object:
     plain, more = fake.send_text(), fake.send_text(extra={"tag": 1})
     return "absent" if {"tag"} == set(resource(more)) - set(resource(plain)) else "present"

@@ -12,7 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .pages import INI, PAGES, PATIENCE, ShownOutput, shown_outputs
+from .pages import INI, PAGES, ShownOutput, shown_outputs
+
+#: Real seconds that one run may take.
+PATIENCE = 120
 
 
 def printed(shown: ShownOutput, folder: Path) -> list[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from ..forked_pytest import run_pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +18,6 @@ DOCS = ROOT / "docs"
 #: The pages whose Python is run, and those whose links are checked.
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/*/README.md")])
 LINKED = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-
-#: Real seconds that the code of one page may take.
-PATIENCE = 120
 
 # Django leaves the SQLite connections of async tests to the garbage collector; Python 3.13 says so.
 INI = """\
@@ -138,33 +134,15 @@ class Outcome(NamedTuple):
 def run(module: str, path: Path) -> Outcome:
     """Run a module as a user would: in a process of its own, with all plugins, warnings as errors.
 
-    A process for each page costs a second, and keeps what a page does to its process (Django's
-    settings, say) from all others.
+    A process for each page keeps what a page does to its process from all others.
     """
     path.write_text(module, "utf-8")
     path.with_name("pytest.ini").write_text(INI, "utf-8")
-    environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-rA",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:inline_snapshot",
-            path.name,
-        ],
-        cwd=path.parent,
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    lines = re.findall(r"^PASSED \S+?\.py::(?:\w+::)*(\w+)", done.stdout, re.MULTILINE)
-    return Outcome(set(lines), done.returncode == 0, done.stdout + done.stderr)
+    options = ("-rA", "-p", "no:cacheprovider", "-p", "no:inline_snapshot")
+    result = run_pytest(path.parent, *options, path.name)
+    output = result.stdout.str()
+    lines = re.findall(r"^PASSED \S+?\.py::(?:\w+::)*(\w+)", output, re.MULTILINE)
+    return Outcome(set(lines), result.ret == 0, output)
 
 
 # Headings and links

@@ -6,9 +6,12 @@ import contextlib
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_chatfake.transport.client.http_client import HttpClient
 
 if TYPE_CHECKING:
     import ssl
@@ -16,7 +19,12 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 """Before a test gives up on a socket or a thread."""
 
+SOON = 0.2
+"""A timeout that a test waits for."""
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: %b\r\n\r\n"
 
 
 class Post(NamedTuple):
@@ -139,3 +147,29 @@ def answers(data: bytes) -> Script:
         conversation.send(data)
 
     return script
+
+
+def dribbles(data):
+    def script(conversation):
+        conversation.read()
+        while True:
+            for byte in data:
+                conversation.send(bytes([byte]))
+                time.sleep(0.02)
+
+    return script
+
+
+def post_to(url, body=b"{}", headers=None, *, timeout=SECONDS, times=1):
+    client = HttpClient(url, timeout=timeout)
+    try:
+        for _ in range(times):
+            answer = client.post(body, headers or {})
+        return answer
+    finally:
+        client.close()
+
+
+def answer_to(data, **options):
+    with serving(answers(data)) as server:
+        return post_to(server.url, **options)

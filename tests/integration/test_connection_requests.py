@@ -150,6 +150,12 @@ def test_http_1_0_knows_no_100_continue(client: RawClient) -> None:
     assert 200 == client.ask(head + b"hello").status
 
 
+def test_the_coding_may_have_spaces_around_it_and_any_case(client: RawClient) -> None:
+    head = POST + b"Transfer-Encoding: \t CHUNKED \t\r\n\r\n"
+
+    assert b"hello" == client.ask(head + b"5\r\nhello\r\n0\r\n\r\n").body
+
+
 def test_a_refused_request_is_not_continued(client: RawClient) -> None:
     answer = client.ask(POST + b"Expect: 100-continue\r\nContent-Length: many\r\n\r\n")
 
@@ -187,6 +193,9 @@ def test_the_connection_stays_open_as_agreed(
         assert client.hung_up()
 
 
+CODED = POST + b"Transfer-Encoding: %b\r\n\r\n0\r\n\r\n"
+NOT_IMPLEMENTED = (501, "NOT_IMPLEMENTED")
+UNEXPECTED = (417, "EXPECTATION_FAILED")
 LENGTH = b"Content-Length: %b\r\n\r\nhello"
 REFUSED = {
     "garbage": (b"hello\r\n", 400, "BAD_REQUEST"),
@@ -224,11 +233,22 @@ REFUSED = {
     "an empty length": (POST + LENGTH % b"", 400, "BAD_REQUEST"),
     "a length of 5000 digits": (POST + LENGTH % (b"9" * 5000), 400, "BAD_REQUEST"),
     "a length and chunks": (CHUNKED[:-2] + LENGTH % b"5", 400, "BAD_REQUEST"),
-    "another transfer coding": (
-        POST + b"Transfer-Encoding: gzip, chunked\r\n\r\n",
-        501,
-        "NOT_IMPLEMENTED",
+    "a lower-case method": (b"post /echo HTTP/1.1\r\n\r\n", *NOT_IMPLEMENTED),
+    "a method in mixed case": (b"Get /v2/balance HTTP/1.1\r\n\r\n", *NOT_IMPLEMENTED),
+    "two hosts": (POST + b"host: other\r\n\r\n", 400, "BAD_REQUEST"),
+    "the same host twice": (QUERY[:-2] + b"Host: test\r\n\r\n", 400, "BAD_REQUEST"),
+    "another expectation": (POST + b"Expect: 200-ok\r\n\r\n", *UNEXPECTED),
+    "two expectations": (POST + b"Expect: 100-continue, 200-ok\r\n\r\n", *UNEXPECTED),
+    "an expectation in a second header": (
+        POST + b"Expect: 100-continue\r\nExpect: 200-ok\r\n\r\n",
+        *UNEXPECTED,
     ),
+    "another transfer coding": (CODED % b"gzip, chunked", *NOT_IMPLEMENTED),
+    "no transfer coding": (CODED % b"", *NOT_IMPLEMENTED),
+    "a transfer coding behind a space that is none": (CODED % b"\xa0chunked", *NOT_IMPLEMENTED),
+    "a transfer coding after a control character": (CODED % b"\x0bchunked", 400, "BAD_REQUEST"),
+    "a transfer coding before a control character": (CODED % b"chunked\x1f", 400, "BAD_REQUEST"),
+    "a transfer coding around a control character": (CODED % b"chun\x7fked", 400, "BAD_REQUEST"),
     "a body beyond the limit": (
         POST + b"Content-Length: 99999999999\r\n\r\n",
         413,

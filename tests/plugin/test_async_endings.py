@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..forked_pytest import run_pytest
+
 if TYPE_CHECKING:
     import pytest
-
-# Real seconds that a run inside a test may take.
-PATIENCE = 60
 
 
 def run(pytester: pytest.Pytester, source: str, *args: str) -> pytest.RunResult:
@@ -17,7 +16,7 @@ def run(pytester: pytest.Pytester, source: str, *args: str) -> pytest.RunResult:
         "[pytest]\nfilterwarnings = error\nasyncio_default_fixture_loop_scope = function"
     )
     pytester.makepyfile(test_it=source)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args, timeout=PATIENCE)
+    return run_pytest(pytester.path, "-p", "no:cacheprovider", *args)
 
 
 # Never awaited

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..forked_pytest import run_pytest
+
 if TYPE_CHECKING:
     import pytest
-
-# Real seconds that a run inside a test may take.
-PATIENCE = 60
 
 CONFTEST = """
 import asyncio
@@ -173,6 +172,6 @@ def test_tests_in_a_row_leave_nothing(pytester: pytest.Pytester) -> None:
     )
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(TESTS)
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", timeout=PATIENCE)
+    result = run_pytest(pytester.path, "-p", "no:cacheprovider")
     result.assert_outcomes(passed=13)
     assert 0 == result.ret

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..forked_pytest import run_pytest
+
 if TYPE_CHECKING:
     import pytest
-
-# Real seconds that a run inside a test may take.
-PATIENCE = 120
 
 CONFTEST = """
 import httpx
@@ -179,7 +178,7 @@ def run(pytester: pytest.Pytester, ini: str = "", **marks: str) -> pytest.RunRes
     )
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(**{name: TESTS.format(mark=mark) for name, mark in marks.items()})
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", timeout=PATIENCE)
+    return run_pytest(pytester.path, "-p", "no:cacheprovider")
 
 
 def test_pytest_asyncio_in_auto_mode(pytester):

@@ -48,7 +48,13 @@ def notes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *args: str
     """What each test of a run emitted."""
     place = Path(pytester.path) / "-".join(["notes", *re.findall(r"\w+", " ".join(args))])
     monkeypatch.setenv("NOTES", str(place))
-    assert 0 == pytester.runpytest_subprocess(*args, timeout=60).ret
+    on_workers = "-n" in args
+    result = (
+        pytester.runpytest_subprocess(*args, timeout=60)
+        if on_workers
+        else pytester.runpytest_inprocess(*args)
+    )
+    assert 0 == result.ret
     return {file.name: file.read_text() for file in place.iterdir()}
 
 
@@ -56,7 +62,7 @@ def test_ids_come_from_the_node_id_whatever_else_runs(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everything = notes(pytester, monkeypatch)
-    alone = notes(pytester, monkeypatch, "test_it.py::test_last", "-n", "0")
+    alone = notes(pytester, monkeypatch, "test_it.py::test_last")
     backwards = notes(
         pytester,
         monkeypatch,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
+
+from ..forked_pytest import run_pytest
 
 SUITE = """
     import sys
@@ -44,10 +48,11 @@ SUITE = """
 OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
 
 
-@pytest.fixture
-def report(pytester: pytest.Pytester) -> str:
-    pytester.makepyfile(SUITE)
-    result = pytester.runpytest(*OPTIONS, "--tb=long")
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("tracebacks")
+    (folder / "test_it.py").write_text(dedent(SUITE))
+    result = run_pytest(folder, *OPTIONS, "--tb=long")
     result.assert_outcomes(failed=7)
     return result.stdout.str()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -74,6 +75,7 @@ class ModelComparison:
         self.calls: list[tuple[Call, str | None]] = []
         self.seen_events = 0
         self.seen_entries = 0
+        self.sums: defaultdict[str, Fraction] = defaultdict(Fraction)  # of the ledger, by kind
 
     def run(self) -> Model:
         """Play it to the end; raises Divergence at the first difference."""
@@ -183,6 +185,9 @@ class ModelComparison:
             self.model.ledger[self.seen_entries :], ledger[self.seen_entries :], strict=True
         ):
             self.equal("amount of a ledger entry", Decimal, type(posted.amount))
+            self.sums[posted.kind] += Fraction(posted.amount)
+            if posted.kind not in {"opening", "adjustment"} and posted.amount <= 0:
+                self.differ("amounts are positive", "> 0", posted)
             self.equal(f"amount of a {entry.kind}", Fraction(entry.amount), Fraction(posted.amount))
             self.equal(f"time of a {entry.kind}", moment(entry.at), posted.at)
             self.equal(f"message of a {entry.kind}", entry.message, posted.message_id)
@@ -210,24 +215,18 @@ class ModelComparison:
         self.equal(f"time of {what}", moment(expected.at), found.create_time)
 
     def compare_balance(self) -> None:
-        model, balance, ledger = self.model, self.fake.balance, self.fake.ledger
+        model, balance = self.model, self.fake.balance
         for name in ("available", "held", "charged"):
             self.equal(f"balance.{name}", getattr(model, name), Fraction(getattr(balance, name)))
         self.equal("balance.currency", model.knobs.currency, balance.currency)
-        # The ledger alone, replayed, tells the same story.
-        sums: dict[str, Fraction] = {}
-        for entry in ledger:
-            sums[entry.kind] = sums.get(entry.kind, Fraction(0)) + Fraction(entry.amount)
-            if entry.kind not in {"opening", "adjustment"} and entry.amount <= 0:
-                self.differ("amounts are positive", "> 0", entry)
-        paid_in = sum(
-            (sums.get(kind, 0) for kind in ("opening", "top_up", "adjustment")), Fraction(0)
-        )
+        # The ledger alone, added up, tells the same story.
+        sums = self.sums
+        paid_in = sum((sums[kind] for kind in ("opening", "top_up", "adjustment")), Fraction(0))
         accounted = sum(map(Fraction, (balance.available, balance.held, balance.charged)))
         self.equal("available + held + charged", paid_in, accounted)
-        held = sums.get("hold", Fraction(0)) - sums.get("release", Fraction(0))
+        held = sums["hold"] - sums["release"]
         self.equal("held, from the ledger", held, Fraction(balance.held))
-        self.equal("charged, from the ledger", sums.get("charge", 0), Fraction(balance.charged))
+        self.equal("charged, from the ledger", sums["charge"], Fraction(balance.charged))
 
     def compare_messages(self) -> None:
         for number in range(len(self.model.messages)):

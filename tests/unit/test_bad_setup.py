@@ -15,7 +15,8 @@ from .fakes import fake_with_receiver, frozen_fake, visible_state
 FIELDS = (
     "api_key, opening_balance, currency, price, origin_type, conversation_type, "
     "conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, "
-    "insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, sender"
+    "insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, "
+    "extra, sender, strict"
 )
 
 BAD_FIELDS = [
@@ -51,6 +52,8 @@ BAD_FIELDS = [
     ("webhook_url", 1, TypeError, "webhook_url must be text"),
     ("seed", "", ValueError, "seed must not be empty"),
     ("seed", 1, TypeError, "seed must be text"),
+    ("strict", 1, TypeError, "strict must be True or False, not 1"),
+    ("strict", "yes", TypeError, "strict must be True or False, not 'yes'"),
 ]
 
 
@@ -168,7 +171,7 @@ def test_a_bad_connection(args: Any, options: Any, error: Any, words: str) -> No
         (("v2/messages",), {}, ValueError, "must begin with / and have no query string"),
         (("/v2/messages?a=1",), {}, ValueError, "must begin with / and have no query string"),
         ((1,), {}, TypeError, "a route's path must be text"),
-        (("/x", "POST"), {}, TypeError, "methods must be a list such as [\"POST\"], not 'POST'"),
+        (("/x", "POST"), {}, TypeError, "such as [\"POST\"], not 'POST'"),
         (("/x", [1]), {}, TypeError, "methods must be a list of names"),
         (("/x", []), {}, ValueError, "methods must name at least one method"),
         (("/v2/balance", ["GET"]), {}, ValueError, "the service's own"),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-import time
+import sys
 from datetime import timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_chatfake import ChatFake, IllegalTransition
 
 from .fakes import frozen_fake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ALICE, BOB = "+4915100001", "+4915100002"
 DAY = timedelta(hours=24)
@@ -320,17 +323,42 @@ def test_the_length_of_a_session_is_a_knob(length: Any) -> None:
         assert ["2026-01-01T12:10:00.000Z"] * 2 == expiries(first)
 
 
-def test_thousands_of_conversations_with_one_person_cost_no_more_than_each_its_own() -> None:
-    with frozen_fake() as fake:
-        began = time.perf_counter()
-        for number in range(1, 2_001):
-            fake.send_text(conversation=f"{number:x}")
-        few = time.perf_counter() - began
-        for number in range(2_001, 16_001):
-            fake.send_text(conversation=f"{number:x}")
-        many = time.perf_counter() - began - few
+def lines_run_by(work: Callable[[], object]) -> int:
+    """How many lines of Python are run meanwhile, those of a loop in each of its turns."""
+    count = 0
 
-        assert many < 7 * few * 4  # seven times as many; it was fifty times as long
+    def trace(frame: object, event: str, argument: object) -> Any:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_a_message_costs_no_more_beside_thousands_of_conversations_than_beside_ten(
+    fake: ChatFake,
+) -> None:
+    def beside(numbers: range) -> int:
+        for number in numbers:
+            fake.send_text(conversation=f"{number:x}")
+
+        def send() -> None:
+            fake.send_text(conversation=f"{numbers.stop:x}")
+            fake.send_text(conversation="1")
+            fake.send_text()
+
+        return lines_run_by(send)
+
+    ten = beside(range(1, 11))
+    thousands = beside(range(12, 4_000))
+
+    assert thousands < 2 * ten
 
 
 def test_of_conversations_used_in_turns_the_last_used_is_found(fake: ChatFake) -> None:

@@ -153,7 +153,7 @@ def body_of(status: str, **fake_config: Any) -> Any:
         ("sent", {"totalPrice": -1}, "greater than or equal to 0"),
         ("sent", {"currency": "usd"}, "should match pattern"),
         ("sent", {"status": "played"}, "Input should be 'sent', 'delivered', 'read' or 'failed'"),
-        ("sent", {"chatMessageId": "x"}, "must begin with 'wamid.'"),
+        ("sent", {"chatMessageId": "x"}, "should match pattern '.wamid"),
         ("delivered", {"conversation.type": None}, "in delivered and read events, and only there"),
     ],
 )

@@ -47,6 +47,10 @@ KEPT_ALIVE = {
     "keeping alive": OK + b"Connection: Keep-Alive\r\n" + TWO + b"\r\nok",
     "in chunks": OK + CHUNKED + b"\r\n" + IN_A_CHUNK,
     "in chunks in spite of its length": OK + CHUNKED + b"Content-Length: 12\r\n\r\n" + IN_A_CHUNK,
+    "in chunks in spite of an impossible length": OK
+    + CHUNKED
+    + b"Content-Length: -5\r\n\r\n"
+    + IN_A_CHUNK,
     "announced": b"HTTP/1.1 100 Continue\r\n\r\n" + OK + TWO + b"\r\nok",
     "announced with a length": b"HTTP/1.1 103 x\r\nContent-Length: 0\r\n\r\n"
     + OK

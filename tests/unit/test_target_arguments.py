@@ -29,6 +29,15 @@ def test_a_path_that_is_none_is_refused_with_what_to_write(path, message):
         AsgiTarget(print, path=path, portal=Portal())
 
 
+@pytest.mark.parametrize("path", ["/caf\udce9", "/?a=\ud800"])
+def test_a_lone_surrogate_in_a_path_is_refused_in_a_sentence(path):
+    with pytest.raises(ValueError, match="has a lone surrogate, which can't be sent") as caught:
+        WsgiTarget(lambda environ, start_response: [], path=path)
+
+    assert ValueError is type(caught.value)
+    assert repr(path) in str(caught.value)
+
+
 def test_what_is_no_text_is_no_path():
     with pytest.raises(TypeError, match="path= is a str such as '/hooks/chat'"):
         WsgiTarget(lambda environ, start_response: [], path=b"/hooks")

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatfake.transport.client.url import Address, parse_url
+from pytest_chatfake.transport.client.url import parse_url
 
 
 @pytest.mark.parametrize(
-    ("url", "address"),
+    ("url", "server", "authority", "target"),
     [
-        ("http://127.0.0.1:8000/a", Address("127.0.0.1", 8000, False, "127.0.0.1:8000", "/a")),
-        ("http://example.com", Address("example.com", 80, False, "example.com", "/")),
-        ("http://example.com:80/", Address("example.com", 80, False, "example.com", "/")),
-        ("http://example.com:443", Address("example.com", 443, False, "example.com:443", "/")),
-        ("https://example.com", Address("example.com", 443, True, "example.com", "/")),
-        ("https://example.com:80", Address("example.com", 80, True, "example.com:80", "/")),
-        ("HTTP://Example.COM/A", Address("example.com", 80, False, "example.com", "/A")),
-        ("http://[::1]:8000/", Address("::1", 8000, False, "[::1]:8000", "/")),
-        ("http://[::1]/", Address("::1", 80, False, "[::1]", "/")),
-        ("http://h?a=/b%20c", Address("h", 80, False, "h", "/?a=/b%20c")),
-        ("http://h/a%2Fb;x=1?", Address("h", 80, False, "h", "/a%2Fb;x=1")),
+        ("http://127.0.0.1:8000/a", ("127.0.0.1", 8000, False), "127.0.0.1:8000", "/a"),
+        ("http://example.com", ("example.com", 80, False), "example.com", "/"),
+        ("http://example.com:80/", ("example.com", 80, False), "example.com", "/"),
+        ("http://example.com:443", ("example.com", 443, False), "example.com:443", "/"),
+        ("https://example.com", ("example.com", 443, True), "example.com", "/"),
+        ("https://example.com:80", ("example.com", 80, True), "example.com:80", "/"),
+        ("HTTP://Example.COM/A", ("example.com", 80, False), "example.com", "/A"),
+        ("http://[::1]:8000/", ("::1", 8000, False), "[::1]:8000", "/"),
+        ("http://[::1]/", ("::1", 80, False), "[::1]", "/"),
+        ("http://h?a=/b%20c", ("h", 80, False), "h", "/?a=/b%20c"),
+        ("http://h/a%2Fb;x=1?", ("h", 80, False), "h", "/a%2Fb;x=1"),
     ],
 )
-def test_a_url_says_where_to_connect_and_what_to_ask_for(url, address):
-    assert address == parse_url(url)
+def test_a_url_says_where_to_connect_and_what_to_ask_for(url, server, authority, target):
+    assert (server, authority, target) == parse_url(url)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,15 @@ def test_a_url_says_where_to_connect_and_what_to_ask_for(url, address):
 def test_a_url_that_nothing_can_be_posted_to_is_refused(url, message):
     with pytest.raises(ValueError, match=message):
         parse_url(url)
+
+
+@pytest.mark.parametrize("url", ["http://h/caf\udce9", "http://h\ud800/", "\udfff"])
+def test_a_lone_surrogate_in_a_url_is_refused_in_a_sentence(url):
+    with pytest.raises(ValueError, match="has a lone surrogate, which can't be sent") as caught:
+        parse_url(url)
+
+    assert ValueError is type(caught.value)
+    assert repr(url) in str(caught.value)
 
 
 @pytest.mark.parametrize("url", [b"http://h/", None, 8000])

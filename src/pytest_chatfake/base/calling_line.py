@@ -40,15 +40,10 @@ class Line(NamedTuple):
         return f"{helper} while at {here}" if self.elsewhere else f"{here} via {helper}"
 
 
-class _Watched(NamedTuple):
-    """The test function that pytest runs now: its code, its thread, and whether it was called."""
-
-    code: CodeType
-    thread: int
-    called: bool
-
-
-_watched: _Watched | None = None
+#: The test function that pytest runs now, its thread, and whether its fixtures are done.
+_test: CodeType | None = None
+_thread = 0
+_called = False
 
 #: The lines that need no second look: those of the test function; outside pytest, of any code.
 _lines: dict[tuple[str, int], Line] = {}
@@ -62,8 +57,8 @@ def watch(code: CodeType | None, *, called: bool = False) -> None:
         code: The function's; None: no test is running.
         called: Whether it is running, and not only its fixtures.
     """
-    global _watched  # noqa: PLW0603 - there is one test at a time in a process
-    _watched = None if code is None else _Watched(code, threading.get_ident(), called)
+    global _test, _thread, _called
+    _test, _thread, _called = code, threading.get_ident(), called
     _lines.clear()
     _known.clear()
 
@@ -74,9 +69,8 @@ def calling_line(depth: int = 2) -> Line:
     The same line gives the same object, so that a loop of many sends costs no memory here.
 
     Args:
-        depth: How many calls lie between this function and the test's line at least: with fewer of
-            them the test's line would be skipped. To look at a frame makes it an object, so the
-            search begins as far out as it can.
+        depth: How many frames to skip unseen, because looking at a frame makes it an object. All
+            of them must be of this package: this function, its caller, the caller's caller.
     """
     try:
         frame = sys._getframe(depth)
@@ -84,35 +78,36 @@ def calling_line(depth: int = 2) -> Line:
         frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
-    line = _lines.get((frame.f_code.co_filename, frame.f_lineno))
+    code = frame.f_code
+    key = code.co_filename, frame.f_lineno
+    line = _lines.get(key)
     if line is None:
-        line = _find(frame)
-        line = _known.setdefault(line, line)
+        if code is _test or (
+            _test is None
+            and "__tracebackhide__" not in code.co_varnames
+            and "__tracebackhide__" not in frame.f_globals
+        ):
+            line = _lines[key] = Line(*key)
+        else:
+            line = _find(frame)
+            line = _known.setdefault(line, line)
     return line
 
 
 def _find(frame: FrameType) -> Line:
-    """Return the line that a frame of the user's stands for."""
-    watched = _watched
-    if watched is None:
-        found = _visible(frame, None) or frame
-        line = Line(*_place(found))
-        if found is frame:
-            _lines[_place(frame)] = line
-        return line
-    if threading.get_ident() != watched.thread:
+    """Return the line that a frame of the user's stands for, which is not the test's own."""
+    if _test is None:
+        return Line(*_place(_visible(frame, None) or frame))
+    if threading.get_ident() != _thread:
         helper = _place(_visible(frame, None) or frame)
-        test = _frame_of(watched.code, sys._current_frames().get(watched.thread))
+        test = _frame_of(_test, sys._current_frames().get(_thread))
         return Line(*helper) if test is None else Line(*_place(test), helper, elsewhere=True)
-    test = _frame_of(watched.code, frame)
-    if test is frame:
-        line = _lines[_place(frame)] = Line(*_place(frame))
-        return line
+    test = _frame_of(_test, frame)
     visible = _visible(frame, test)
     if test is not None:
         place = _place(test)
-    elif not watched.called:  # a fixture: nothing of the test has run yet
-        place = watched.code.co_filename, watched.code.co_firstlineno
+    elif not _called:  # a fixture: nothing of the test has run yet
+        place = _test.co_filename, _test.co_firstlineno
     else:
         return Line(*_place(visible or frame))
     via = None if visible is None else _place(visible)

@@ -1,14 +1,14 @@
 """What the fake raises, and when.
 
-Bad arguments raise ``TypeError`` or ``ValueError`` and unmet expectations ``AssertionError``,
-as everywhere in Python. What remains are states, and they form this tree::
+Bad arguments raise ``TypeError`` or ``ValueError``, failed expectations ``AssertionError``, as
+everywhere in Python. What remains are states, and they form this tree::
 
     ChatFakeError
     ├── IllegalTransition      a verb that the message's status does not allow
     ├── NotAwaited             async mode: a result is read before its steps were awaited
     ├── ClockError             time can't be moved as asked
     ├── ClosedError            the fake is used after its test
-    └── UndeliveredWebhooks    attempts that never come to an end
+    └── UndeliveredWebhooks    attempts that never come to an end; if strict, what a warning tells
 
     WebhookWarning             at the end of a test: attempts that failed, or were never made
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 
 class ChatFakeError(Exception):
-    """Base of the states that the fake refuses to go on from."""
+    """Base of the states in which the fake refuses to go on."""
 
 
 class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the public face
@@ -25,11 +25,11 @@ class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the 
 
 
 class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """In async mode, steps were laid and their result read, or dropped, before an ``await``."""
+    """In async mode, a result was read before its steps were awaited, or they were dropped."""
 
 
 class ClockError(ChatFakeError):
-    """Time can't be moved as asked: backwards, past a foreign traveller or the calendar's end."""
+    """Time can't be moved as asked: backwards, past the calendar, under another time traveller."""
 
 
 class ClosedError(ChatFakeError):
@@ -37,7 +37,10 @@ class ClosedError(ChatFakeError):
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """Attempts never came to an end: each one caused another event."""
+    """Attempts never came to an end: each one caused another event.
+
+    With ``strict=True`` also what is a :class:`WebhookWarning` without it.
+    """
 
 
 class WebhookWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""What the report of a failed test shows of this package: nothing, where a test did the wrong."""
+"""Which of this package's frames a failed test shows: none, unless the fault is our own."""
 
 from __future__ import annotations
 
@@ -9,43 +9,35 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
-
 _PACKAGE = __name__.partition(".")[0]
 
 
 def hide_our_frames() -> None:
-    """Tell pytest when to leave the frames of this package out, whose modules it asks."""
+    """Let pytest ask, at each frame of a module of ours, whether to leave it out."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType):
-            vars(module)["__tracebackhide__"] = _is_no_fault_of_ours
+            vars(module)["__tracebackhide__"] = _is_hidden
 
 
-def _is_no_fault_of_ours(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
-    """Whether an error ends in a refusal, or in a user's app.
-
-    One that nobody raised on purpose is ours, and is shown as it is.
-    """
+def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
+    """Whether an error ends in one of our refusals or in a user's code: both are not our fault."""
     if excinfo is None:
         return False
     entries: list[Any] = list(excinfo.traceback)
     while len(entries) > 1 and _top(entries[-1].frame.f_globals) in sys.stdlib_module_names:
-        entries.pop()  # whoever called the standard library is whose fault it is
+        entries.pop()  # an error of the standard library is the fault of its caller
     last = entries[-1]
-    if not _is_ours(last.frame.f_globals):
+    if _top(last.frame.f_globals) != _PACKAGE:
         return True
     return str(last.statement).lstrip().startswith(("raise ", "warnings.warn"))
 
 
 def from_outside(error: BaseException) -> BaseException:
-    """Return an error with a traceback that begins where our own code ends, if it goes on there."""
+    """Return an error whose traceback begins at the first frame that is not of this package."""
     traceback = error.__traceback__
-    while traceback is not None and _is_ours(traceback.tb_frame.f_globals):
+    while traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE:
         traceback = traceback.tb_next
     return error if traceback is None else error.with_traceback(traceback)
-
-
-def _is_ours(module: dict[str, Any]) -> bool:
-    return _top(module) == _PACKAGE
 
 
 def _top(module: dict[str, Any]) -> str:

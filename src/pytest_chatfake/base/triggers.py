@@ -1,9 +1,8 @@
-"""When a fault fires: from the ``start``-th chance on, ``times`` times."""
+"""When a fault fires, whatever it does: the counting, and the list of those that are set up."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
 from .arguments import check_int
@@ -11,14 +10,9 @@ from .calling_line import Line
 
 
 class Trigger(ABC):
-    """Something that goes wrong on some of its chances, until it is removed.
+    """Something that goes wrong ``times`` times (None: always), from the ``start``-th chance on.
 
     Usable as a context manager, which removes it at the end.
-
-    Args:
-        times: How often; None: until it is removed.
-        start: From which chance on; 1 is the next.
-        line: Where the test set it up.
 
     Attributes:
         fired: How often it fired so far.
@@ -33,6 +27,9 @@ class Trigger(ABC):
         self._start = check_int(start, "start", 1)
         self._registry: Triggers[Any] | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.description}, fired {self.fired} times>"
+
     @property
     @abstractmethod
     def description(self) -> str:
@@ -41,12 +38,7 @@ class Trigger(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.remove()
 
     def remove(self) -> None:
@@ -58,10 +50,6 @@ class Trigger(ABC):
         """Count a chance, and return whether it is one to fire on."""
         self._chances += 1
         return self._chances >= self._start and (self._times is None or self.fired < self._times)
-
-    def _fire(self) -> None:
-        """Note that it fired."""
-        self.fired += 1
 
 
 _T = TypeVar("_T", bound=Trigger)
@@ -75,14 +63,12 @@ class Triggers(Generic[_T]):
         ever: All that were set up, removed or not: some may never have fired.
     """
 
-    __slots__ = ("active", "ever")
-
     def __init__(self) -> None:
         self.active: tuple[_T, ...] = ()
         self.ever: list[_T] = []
 
     def add(self, trigger: _T) -> _T:
-        """Set a trigger up."""
+        """Set a trigger up, and return it."""
         trigger._registry = self
         self.active = (*self.active, trigger)
         self.ever.append(trigger)

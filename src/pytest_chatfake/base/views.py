@@ -10,28 +10,26 @@ _T = TypeVar("_T")
 
 
 class Records(Protocol):
-    """What a view is made of."""
+    """What a view is made of: a list, or a log that is indexed like one."""
 
     def __len__(self) -> int: ...
-
     def __getitem__(self, index: int, /) -> Any: ...
-
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class View(Sequence[_T], Generic[_T]):
-    """A read-only sequence over records that go on growing.
+    """A read-only sequence over records to which more are added.
 
     Args:
-        items: The records: a list, or what has a length and places as a list has.
-        make: Makes what is shown of what is stored.
+        items: The records.
+        make: Makes what is shown of what is stored; None: they are shown as they are.
     """
 
     __slots__ = ("_items", "_make")
 
     def __init__(self, items: Records, make: Callable[[Any], _T] | None = None) -> None:
         self._items = items
-        self._make = make or _same
+        self._make: Callable[[Any], _T] = make or (lambda item: item)
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, islice(self, 20)))
@@ -45,14 +43,12 @@ class View(Sequence[_T], Generic[_T]):
 
     @overload
     def __getitem__(self, index: int) -> _T: ...
-
     @overload
     def __getitem__(self, index: slice) -> tuple[_T, ...]: ...
 
     def __getitem__(self, index: int | slice) -> _T | tuple[_T, ...]:
         if isinstance(index, slice):
-            places = range(len(self._items))[index]
-            return tuple(self._make(self._items[place]) for place in places)
+            return tuple(self._make(self._items[place]) for place in range(len(self))[index])
         try:
             return self._make(self._items[index])
         except IndexError:
@@ -64,7 +60,3 @@ class View(Sequence[_T], Generic[_T]):
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # it goes on growing
-
-
-def _same(item: _T) -> _T:
-    return item

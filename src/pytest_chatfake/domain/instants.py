@@ -70,13 +70,18 @@ def planned(value: object, what: str) -> int:
     return length
 
 
-@lru_cache(maxsize=1024)  # the events of a moment show the same few stamps again and again
 def stamp(moment: int) -> str:
     """Write a moment as the service does: ISO 8601, UTC, milliseconds and ``Z`` (§2.2).
 
     Digits beyond the millisecond are cut off, not rounded: a stamp is never in the future.
     """
-    at = _EPOCH + timedelta(milliseconds=moment // MILLISECOND)
+    return millisecond_stamp(moment // MILLISECOND)
+
+
+@lru_cache(maxsize=1024)  # the events of a millisecond show the same few stamps again and again
+def millisecond_stamp(milliseconds: int) -> str:
+    """Write a moment that is given in milliseconds since the epoch, as :func:`stamp` does."""
+    at = _EPOCH + timedelta(milliseconds=milliseconds)
     return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 

@@ -85,7 +85,6 @@ class Engine:
             EventWriter(
                 settings.naming, settings.currency, settings.conversation_type, settings.sender
             ),
-            settings.naming.event_type,
             per_message=settings.event_ids == "per-message",
             timeout=settings.timeout,
             now=self.time.read,

@@ -113,16 +113,17 @@ class Plan:
     def complaint(self) -> str:
         """Say what was never awaited, and where to put the ``await``."""
         return (
-            f"{self._count('never awaited')}: put `await` before the chain at {self._steps[0].line}"
+            f"{self._steps_were()} never awaited: "
+            f"put `await` before the chain at {self._steps[0].line}"
         )
 
     def remainder(self) -> str:
         """Say what was not performed in a test that failed: before its ``await``, or without."""
         return (
-            f"{self._count('not performed')}, from the chain at {self._steps[0].line} on: the test "
-            f"failed before its `await`, or there is none"
+            f"{self._steps_were()} not performed, from the chain at {self._steps[0].line} on: "
+            f"the test failed before its `await`, or there is none"
         )
 
-    def _count(self, what: str) -> str:
+    def _steps_were(self) -> str:
         count = len(self._steps)
-        return f"{count} step{'s were' if count > 1 else ' was'} {what}"
+        return f"{count} step{'s were' if count > 1 else ' was'}"

@@ -83,8 +83,8 @@ class ChatFake:
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
-        self._checks = TeardownChecks(engine, self.api)
         self._story = Story(engine, self.api)
+        self._checks = TeardownChecks(engine, self.api, strict=bool(config.strict))
         service.open(self.api)
         service.hold()
         try:
@@ -307,6 +307,7 @@ class ChatFake:
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
+            UndeliveredWebhooks: ``strict`` is set, and there is something to warn about.
             Exception: What a user route raised and was not yet re-raised.
         """
         if self._engine.closed:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict, Unpack
 
-from ..base.arguments import check_names, check_str
+from ..base.arguments import check_bool, check_names, check_str
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..domain.facts import Verb
@@ -125,8 +125,7 @@ class Webhooks:
             portal=self._portal,
             timeout=self._engine.settings.timeout,
         )
-        if not isinstance(raise_exceptions, bool):
-            raise TypeError(f"raise_exceptions must be True or False, not {raise_exceptions!r}")
+        check_bool(raise_exceptions, "raise_exceptions")
         check_signer(signer)
         endpoint = Endpoint(
             name,

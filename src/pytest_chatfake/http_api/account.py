@@ -1,4 +1,4 @@
-"""``fake.api``: one account's side of the HTTP API: its answers, its log, its faults."""
+"""``fake.api``: one account's side of the HTTP API, with its answers, its log and its faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_bytes, check_int, check_str
 from ..base.calling_line import calling_line
 from ..base.marks import Mark
 from ..base.notes import API_FAULT, REQUEST
@@ -45,12 +45,9 @@ class Answering(Protocol):
 
 
 class Port(Protocol):
-    """What the API asks of the fake behind it. Called from many threads.
+    """What the API asks of the fake behind it, from many threads."""
 
-    Attributes:
-        errors: Where an error is kept until the test can raise it.
-    """
-
+    #: Where an error is kept until the test can raise it.
     errors: list[BaseException]
 
     @property
@@ -83,11 +80,11 @@ class Port(Protocol):
 class AccountApi:
     """``fake.api``: what was asked of the API, and what goes wrong with it.
 
-    A fault concerns balance queries with the fake's key: from the ``start``-th on (1 is the
-    next), ``times`` times (None: until it is removed). Several at once work together: the first
-    that answers wins, delays add up.
-
-    The service's description has one error, 401 (§7.1). All else that can go wrong here is assumed.
+    The faults, :meth:`fail` to :meth:`rate_limit`, concern balance queries with the fake's key:
+    from the ``start``-th on (1 is the next), ``times`` times (None: until the fault is removed).
+    Several at once work together: the first that answers wins, delays add up. Each raises
+    ``TypeError`` for an argument of the wrong kind, and ``ValueError`` for one that is out of
+    range. The service's description has one error, 401 (§7.1): all of them are assumed.
     """
 
     def __init__(
@@ -115,12 +112,10 @@ class AccountApi:
         return tuple(self._log)
 
     def _forget(self) -> None:
-        """Forget what was asked, and remove the faults."""
         self._log.clear()
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
-        """Go by another key."""
         self._key = key
         self._keys.append(key)
         self._tail = tail(key)
@@ -167,13 +162,13 @@ class AccountApi:
 
     def _damaged(self, reply: Reply, now: int, marks: list[Mark]) -> Reply:
         delay = 0.0
-        # Each counts every query, also where another one answers.
+        # Each counts every query, also one that another fault answers.
         for fault in [one for one in self._faults.active if one._should_fire()]:
             damaged = fault._damage(reply, now)
             if damaged is None:
                 fault.remove()
                 continue
-            fault._fire()
+            fault.fired += 1
             marks.append(Mark(fault.description, fault.line))
             if damaged.delay:
                 delay += damaged.delay
@@ -182,13 +177,13 @@ class AccountApi:
         return reply._replace(delay=delay)
 
     def _answer_route(
-        self, route: Route, request: Request, variables: dict[str, Any], asked: ApiRequest
+        self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
     ) -> Response | Reply:
-        """Answer with a route of the user's. Its error is a 500, and comes back in the test."""
+        """Answer with a route of the user's; its error is a 500, and comes back in the test."""
         try:
             with self._port.answering.block(self._place_of(asked)):
                 response = route.answer(request, variables)
-        except HTTPException as error:  # abort(422), or a body that is no JSON
+        except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         except (KeyboardInterrupt, SystemExit):
             raise
@@ -214,47 +209,33 @@ class AccountApi:
         times: int | None = 1,
         start: int = 1,
     ) -> ApiFault:
-        """Let balance queries fail.
+        """Answer with an error.
 
         Args:
             status: The status of the answer.
             code: ``error.code``; by default the status's name, as ``SERVICE_UNAVAILABLE``.
             message: ``error.message``; by default the same.
             body: The exact body, in place of the error body of §7.1.
-            times: How often; None: until it is removed.
-            start: From which query on.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range, or ``body`` is given with the other two.
+            times: How many queries; see :class:`AccountApi`.
+            start: The first of them.
         """
         check_int(status, "status", 200, 599)
         if body is not None:
             if code is not None or message is not None:
                 raise ValueError("give code= and message=, or the whole body=, not both")
-            if not isinstance(body, (str, bytes)):
-                raise TypeError(f"body must be text or bytes, not {body!r}")
-            reply = Reply(status, body.encode() if isinstance(body, str) else body)
+            reply = Reply(status, check_bytes(body, "body"))
         else:
             code = _code_of(status) if code is None else check_str(code, "code")
-            reply = error_reply(
-                status, code, code if message is None else check_str(message, "message")
-            )
+            message = code if message is None else check_str(message, "message")
+            reply = error_reply(status, code, message)
         return self._add("fail", lambda _, __: reply, times, start)
 
     def delay(
         self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
     ) -> ApiFault:
-        """Let balance queries be slow: so many real seconds over a socket, none in process.
+        """Answer late by ``duration``, a ``timedelta`` or seconds, a minute at most.
 
-        Args:
-            duration: How long each answer waits; at most a minute.
-            times: How often; None: until it is removed.
-            start: From which query on.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range.
+        Over a socket this is real time; in process nothing waits.
         """
         seconds = nanoseconds_of(duration, "duration") / SECOND
         if not 0 < seconds <= _MAX_DELAY:
@@ -262,16 +243,7 @@ class AccountApi:
         return self._add("delay", lambda reply, _: reply._replace(delay=seconds), times, start)
 
     def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
-        """Let the connection be closed without an answer. In process: ``ConnectionResetError``.
-
-        Args:
-            times: How often; None: until it is removed.
-            start: From which query on.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range.
-        """
+        """Close the connection without an answer. In process: ``ConnectionResetError``."""
         return self._add(
             "disconnect", lambda reply, _: reply._replace(disconnect=True), times, start
         )
@@ -279,16 +251,9 @@ class AccountApi:
     def truncate(
         self, length: int | None = None, *, times: int | None = 1, start: int = 1
     ) -> ApiFault:
-        """Let the body be cut off after so many bytes, though the headers promise all of it.
+        """Cut the body off after ``length`` bytes (None: half of them).
 
-        Args:
-            length: How many bytes arrive; None: half of them.
-            times: How often; None: until it is removed.
-            start: From which query on.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range.
+        The headers promise all of it.
         """
         if length is not None:
             check_int(length, "length", 0)
@@ -304,14 +269,7 @@ class AccountApi:
     ) -> ApiFault:
         """Answer 429 with ``Retry-After`` until that time has passed on the fake's clock.
 
-        Args:
-            retry_after: How long the limit holds, from the first query that meets it.
-            times: How many queries meet it at most; None: all until it is over.
-            start: From which query on.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range.
+        It is a ``timedelta`` or seconds, and runs from the first query that is answered so.
         """
         length = nanoseconds_of(retry_after, "retry_after")
         if not length:
@@ -320,7 +278,7 @@ class AccountApi:
 
     def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
         self._port.refuse_closed()
-        fault = ApiFault(kind, damage, times=times, start=start, line=calling_line(3))
+        fault = ApiFault(kind, damage, times, start, calling_line(3))
         self._note(API_FAULT)
         return self._faults.add(fault)
 

@@ -18,23 +18,14 @@ Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
 
 
 class ApiFault(Trigger):
-    """Something that goes wrong with balance queries, as ``fail`` & co. return it."""
+    """Something that goes wrong with balance queries, as ``chat_fake.api.fail()`` returns it."""
 
     def __init__(
-        self,
-        kind: ApiFaultKind,
-        damage: Damage,
-        *,
-        times: int | None,
-        start: int,
-        line: Line,
+        self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int, line: Line
     ) -> None:
         super().__init__(times, start, line)
         self._kind = kind
         self._damage = damage
-
-    def __repr__(self) -> str:
-        return f"<ApiFault {self.description}, fired {self.fired} times>"
 
     @property
     def description(self) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
+from ..base.arguments import check_list
 from ..wire.exact_json import encode
 
 #: Takes werkzeug's request (and the variables of the path), returns what to answer.
@@ -17,6 +19,7 @@ View: TypeAlias = "Callable[..., Response | dict[str, Any] | tuple[dict[str, Any
 BALANCE_PATH = "/v2/balance"
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Route:
     """One endpoint of the user's own.
 
@@ -26,12 +29,9 @@ class Route:
         webhooks_first: Whether its events are attempted before the answer leaves.
     """
 
-    __slots__ = ("path", "view", "webhooks_first")
-
-    def __init__(self, path: str, view: View, webhooks_first: bool) -> None:
-        self.path = path
-        self.view = view
-        self.webhooks_first = webhooks_first
+    path: str
+    view: View
+    webhooks_first: bool
 
     def answer(self, request: Request, variables: dict[str, Any]) -> Response:
         """Call the view and make a response of what it returns.
@@ -62,15 +62,15 @@ class Routes:
     """The routes of one account."""
 
     def __init__(self) -> None:
-        self._rules: list[tuple[str, list[str], Route]] = []
+        self._rules: list[Rule] = []
         self._map = Map()
 
     def add(self, path: str, methods: Iterable[str], route: Route) -> None:
         """Add a route; where two answer the same request, the one that was added last does.
 
         Raises:
-            TypeError: The path or a method is no text.
-            ValueError: The path is not one, no method is given, or the balance query is meant.
+            TypeError: The path or a method is not text.
+            ValueError: The path is invalid, no method is given, or the balance query is meant.
         """
         names = _methods(methods)
         if not isinstance(path, str):
@@ -84,16 +84,13 @@ class Routes:
                 f"GET {BALANCE_PATH} is the service's own; to let it answer something else, "
                 f"see fake.api"
             )
-        rules = [(path, sorted(names), route), *self._rules]
-        self._map = Map(
-            [Rule(path, methods=methods, endpoint=route) for path, methods, route in rules],
-            strict_slashes=False,
-            merge_slashes=False,
-        )
+        # A rule belongs to one map for good, and the first that matches answers.
+        rules = [Rule(path, methods=names, endpoint=route), *(one.empty() for one in self._rules)]
+        self._map = Map(rules, strict_slashes=False, merge_slashes=False)
         self._rules = rules
 
     def find(self, path: str, method: str) -> tuple[Route, dict[str, Any]] | None:
-        """Return the route of a request and the variables of its path; None if there is none."""
+        """Return the route of a request and the variables of its path, if there is one."""
         try:
             route, variables = self._map.bind("").match(path, method)
         except (NotFound, MethodNotAllowed, RequestRedirect):
@@ -110,9 +107,7 @@ class Routes:
 
 
 def _methods(methods: Iterable[Any]) -> set[str]:
-    if isinstance(methods, (str, bytes)) or not hasattr(methods, "__iter__"):
-        raise TypeError(f'methods must be a list such as ["POST"], not {methods!r}')
-    names = list(methods)
+    names = check_list(methods, "methods", 'names such as ["POST"]')
     if not all(isinstance(name, str) and name.isalpha() for name in names):
         raise TypeError(f'methods must be a list of names such as ["POST"], not {methods!r}')
     if not names:

@@ -43,11 +43,7 @@ class Service:
     # Who is served
 
     def open(self, account: AccountApi) -> None:
-        """Serve an account from now on.
-
-        Raises:
-            ValueError: Another fake that lives has that key.
-        """
+        """Serve an account from now on; its key must not be another's."""
         with self._lock:
             if account._key in self._accounts:
                 raise ValueError(
@@ -72,7 +68,7 @@ class Service:
 
     @property
     def listener(self) -> Listener:
-        """The pytest-httpserver server of ours; it may not run yet."""
+        """Our server on pytest-httpserver; it may not run yet."""
         with self._lock:
             if self._listener is None:
                 from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
@@ -82,7 +78,7 @@ class Service:
 
     @property
     def url(self) -> str:
-        """The listener's base URL; it is started if it does not run."""
+        """The listener's base URL; the listener is started if it does not run."""
         listener = self.listener
         with self._lock:
             if not listener.is_running():
@@ -95,14 +91,13 @@ class Service:
             self._users += 1
 
     def release(self) -> None:
-        """Let go of the listener; the last one stops it."""
+        """Let go of the listener; the last release stops it."""
         with self._lock:
             self._users -= 1
-            last = self._users == 0
-            listener = self._listener
-            if last:
-                self._listener = None
-        if last and listener is not None and listener.is_running():
+            if self._users:
+                return
+            listener, self._listener = self._listener, None
+        if listener is not None and listener.is_running():
             listener.stop()
 
     def check(self) -> None:
@@ -119,7 +114,7 @@ class Service:
 
     def balance(self, key: str | None, target: str = BALANCE_PATH, method: str = "GET") -> Reply:  # noqa: ARG002 - target: as the listener passes it
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
-        account = self._accounts.get(key) if key is not None else None
+        account = self._accounts.get(key or "")
         if account is not None:
             return account._answer_balance(method)
         self._record(method, BALANCE_PATH, key, 401)
@@ -134,10 +129,9 @@ class Service:
         found = account._routes.find(_path(request), request.method) if account else None
         if account is None or found is None:
             return None
-        route, variables = found
         asked = account._arrived(request.method, _path(request))
         request.environ[_ASKED] = account, asked
-        return account._answer_route(route, request, variables, asked)
+        return account._answer_route(asked, request, *found)
 
     def not_found(self, request: Request) -> Reply:
         """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""
@@ -151,8 +145,7 @@ class Service:
 
     def answered(self, request: Request, status: int) -> None:
         """Record the answer to a request that was not a balance query."""
-        arrival = request.environ.get(_ASKED)
-        if arrival is not None:
+        if (arrival := request.environ.get(_ASKED)) is not None:
             account, asked = arrival
             account._answered(asked, status)
         elif not _asks_for_the_balance(request):

@@ -10,20 +10,13 @@ from typing import NamedTuple
 from ..base.marks import Mark
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
-from .dispatch import Overrides
+from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event, EventLog
 
 
 class Result(NamedTuple):
-    """How an attempt was made and how it ended; most attempts share this with others.
-
-    Attributes:
-        endpoint: Where it went.
-        number: 1 for the first attempt, 2 for the first retry.
-        overrides: What faults changed about it.
-        answer: What came back.
-    """
+    """How an attempt was made and what came back; most attempts share this with others."""
 
     endpoint: Endpoint
     number: int
@@ -34,11 +27,8 @@ class Result(NamedTuple):
 class AttemptLog:
     """Every attempt of a fake, in the order in which they were made.
 
-    Args:
-        events: The events that they are about.
-
     Attributes:
-        events: The same.
+        events: The events that they are about.
         surfaced: The place of each whose error came back in the test.
         seen: How many of them the test has looked at.
     """
@@ -62,23 +52,17 @@ class AttemptLog:
         return (Attempt(self, index) for index in range(len(self)))
 
     def add(
-        self,
-        event: Event,
-        endpoint: Endpoint,
-        number: int,
-        overrides: Overrides,
-        answer: Answer,
-        moment: int,
+        self, dispatch: Dispatch, endpoint: Endpoint, answer: Answer, moment: int
     ) -> int | None:
-        """Add an attempt at an event, and return its place; see :class:`Result` for the rest.
+        """Add an attempt and return its place; None for an event of before a reset.
 
-        The fake's lock is held: whoever emits may record a loss while another thread attempts.
-        An event of before a reset is left out.
+        The fake's lock is held: a thread may record a loss while another one attempts.
         """
+        event = dispatch.event
         if event._log is not self.events:
             return None
         result = self._last.get(endpoint)
-        found = (endpoint, number, overrides, answer)
+        found = (endpoint, dispatch.number, dispatch.overrides, answer)
         # An app's errors are never compared.
         if result is None or answer.error is not None or result != found:
             result = self._last[endpoint] = Result(*found)
@@ -119,13 +103,13 @@ class Attempt:
         return hash(self._index)
 
     @property
+    def _result(self) -> Result:
+        return self._log._results[self._index]
+
+    @property
     def event(self) -> Event:
         """The event."""
         return Event(self._log.events, self._log._events[self._index])
-
-    @property
-    def _result(self) -> Result:
-        return self._log._results[self._index]
 
     @property
     def number(self) -> int:
@@ -157,7 +141,7 @@ class Attempt:
 
     @property
     def at(self) -> datetime:
-        """When it was made: aware, UTC, to the microsecond."""
+        """The same: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
     @property
@@ -182,16 +166,13 @@ class Attempt:
 
     @property
     def outcome(self) -> str:
-        """Result it ended, in a few words."""
+        """How it ended, in a few words."""
         if self.fault == "drop":
             return "dropped by a fault"
-        if self.error is not None:
-            return f"{type(self.error).__name__}: {_text_of(self.error)}".rstrip(": ")
-        return f"answered {self.status_code}"
-
-
-def _text_of(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # an app's error, in the middle of a report
-        return "(its text can't be shown)"
+        if self.error is None:
+            return f"answered {self.status_code}"
+        try:
+            text = str(self.error)
+        except Exception:  # an app's error, in the middle of a report
+            text = "(its text can't be shown)"
+        return f"{type(self.error).__name__}: {text}".rstrip(": ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..base.marks import Mark
@@ -16,9 +16,9 @@ class Overrides(NamedTuple):
 
     Attributes:
         fault: The kind of the last fault that changed it.
-        delay: It starts that much later, in nanoseconds.
-        change: It changes the body after it was signed.
-        signer: It signs in place of the endpoint's own.
+        delay: How much later it starts, in nanoseconds.
+        change: Changes the body after it was signed.
+        signer: Signs in place of the endpoint's own.
         marks: What was done to it, in order, and the lines that asked for it.
     """
 
@@ -34,9 +34,10 @@ class Overrides(NamedTuple):
         return self.fault == "drop"
 
 
-NO_OVERRIDES = Overrides()
+_NO_OVERRIDES = Overrides()
 
 
+@dataclass(slots=True, eq=False)
 class Dispatch:
     """An event on its way to some endpoints.
 
@@ -44,29 +45,18 @@ class Dispatch:
         event: The event.
         endpoints: Where it goes.
         depth: How many attempts led to it, each causing the next event.
-        number: Which attempt this will be.
+        number: Which attempt this will be; 1 is the first.
         due: When it was due, in nanoseconds; None: at once.
         overrides: What faults changed.
     """
 
-    __slots__ = ("depth", "due", "endpoints", "event", "number", "overrides")
-
-    def __init__(
-        self, event: Event, endpoints: tuple[Endpoint, ...], depth: int, number: int = 1
-    ) -> None:
-        self.event = event
-        self.endpoints = endpoints
-        self.depth = depth
-        self.number = number
-        self.due: int | None = None
-        self.overrides = NO_OVERRIDES
+    event: Event
+    endpoints: tuple[Endpoint, ...]
+    depth: int
+    number: int = 1
+    due: int | None = None
+    overrides: Overrides = _NO_OVERRIDES
 
     def mark(self, mark: Mark) -> None:
         """Note what was done to it."""
         self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))
-
-    def part(self, endpoints: tuple[Endpoint, ...]) -> Dispatch:
-        """Return the same for these endpoints only."""
-        part = copy(self)
-        part.endpoints = endpoints
-        return part

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from ..base.arguments import check_list
 from ..base.redaction import redacted
 from ..domain.instants import planned
 from ..transport.client.targets import Target
@@ -28,20 +30,6 @@ class Endpoint:
         connected: Whether it still gets events.
     """
 
-    __slots__ = (
-        "_disconnect",
-        "_retries",
-        "_scripted",
-        "_target",
-        "connected",
-        "events",
-        "headers",
-        "label",
-        "name",
-        "raise_exceptions",
-        "signer",
-    )
-
     def __init__(
         self,
         name: str,
@@ -58,14 +46,14 @@ class Endpoint:
     ) -> None:
         self.name = name
         self.label = label
-        self._target = target
         self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
         self.events = events
         self.raise_exceptions = raise_exceptions
-        self._retries = retries
         self.signer = signer
-        self._scripted = scripted  # the test writes its answers: a failed attempt is no news
         self.connected = True
+        self._target = target
+        self._retries = retries
+        self._scripted = scripted  # the test writes its answers, so it expects failures
         self._disconnect = disconnect
 
     def __repr__(self) -> str:
@@ -81,6 +69,7 @@ class Endpoint:
         self._disconnect(self)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class WebhookRequest:
     """One attempt as the receiver sees it (§4.2).
 
@@ -93,23 +82,12 @@ class WebhookRequest:
         endpoint: Where the attempt goes.
     """
 
-    __slots__ = ("body", "endpoint", "event", "headers", "number", "timestamp")
-
-    def __init__(
-        self,
-        event: Event,
-        body: bytes,
-        headers: Mapping[str, str],
-        timestamp: int,
-        number: int,
-        endpoint: Endpoint,
-    ) -> None:
-        self.event = event
-        self.body = body
-        self.headers = headers
-        self.timestamp = timestamp
-        self.number = number
-        self.endpoint = endpoint
+    event: Event
+    body: bytes
+    headers: Mapping[str, str]
+    timestamp: int
+    number: int
+    endpoint: Endpoint
 
     @property
     def id(self) -> str:
@@ -137,13 +115,11 @@ class Endpoints:
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
-    __slots__ = ("_connected", "_listening", "ever", "threaded")
-
     def __init__(self) -> None:
+        self.threaded = False
         self._connected: tuple[Endpoint, ...] = ()
         self.ever: list[Endpoint] = []
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
-        self.threaded = False
 
     def __len__(self) -> int:
         return len(self._connected)
@@ -185,9 +161,8 @@ def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
     """Return the delays of retries in nanoseconds.
 
     Raises:
-        TypeError: It is no list of lengths of time.
+        TypeError: It is not a list of lengths of time.
         ValueError: One of them is negative, not finite, or too long to plan.
     """
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"retry_after must be a list of seconds such as [10, 30], not {value!r}")
-    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(value))
+    delays = check_list(value, "retry_after", "seconds such as [10, 30]")
+    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(delays))

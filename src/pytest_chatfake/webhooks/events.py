@@ -71,7 +71,16 @@ class EventLog:
             index -= bisect(self._other_places, index)
         return self._ids.event % (index + 1)
 
-    def add(self, status: str, number: int, body: bytes, line: Line, moment: int) -> Event:
+    def add(
+        self,
+        status: str,
+        number: int,
+        body: bytes,
+        line: Line,
+        moment: int,
+        *,
+        synthetic: bool = False,
+    ) -> Event:
         """Add an event about the message of a number; see :class:`Event` for the rest."""
         index = len(self._moments)
         self._statuses.append(status)
@@ -79,6 +88,8 @@ class EventLog:
         self._bodies.append(body)
         self._lines.append(line)
         self._moments.append(moment)
+        if synthetic:
+            self._synthetic.add(index)
         return Event(self, index)
 
     def add_synthetic(
@@ -175,6 +186,11 @@ class Event:
         return self._log._moments[self._index]
 
     @property
+    def create_time(self) -> datetime:
+        """The same: aware, UTC, to the microsecond (the body shows milliseconds)."""
+        return instant(self.moment)
+
+    @property
     def synthetic(self) -> bool:
         """Whether ``emit`` made it, and the service would not have."""
         return self._index in self._log._synthetic
@@ -183,11 +199,6 @@ class Event:
     def forged(self) -> bool:
         """The former name of :attr:`synthetic`."""
         return self.synthetic
-
-    @property
-    def create_time(self) -> datetime:
-        """When it was emitted: aware, UTC, to the microsecond (the body shows milliseconds)."""
-        return instant(self.moment)
 
     def json(self) -> Any:
         """Return the body parsed as JSON, with every fraction as an exact ``Decimal``.

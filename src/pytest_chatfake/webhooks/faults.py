@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, Literal, TypeAlias
+from dataclasses import replace
+from typing import Any, Final, Literal, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
 from ..domain.instants import SECOND
 from ..domain.messages import MessageState
-from .dispatch import Dispatch
-from .endpoints import Endpoint, Signer
+from .dispatch import Dispatch, Overrides
+from .endpoints import Endpoint
 from .events import Event
 
 FaultKind: TypeAlias = Literal["duplicate", "drop", "delay", "tamper", "sign"]
@@ -37,23 +38,16 @@ class Fault(Trigger):
         endpoint: Endpoint | None,
         type: str | None,  # noqa: A002 - as §2.2 names it
         line: Line,
-        delay: int = 0,
-        change: Callable[[bytes], bytes] | None = None,
-        signer: Signer | None = None,
+        **effect: Any,
     ) -> None:
         super().__init__(times, start, line)
         self.kind: FaultKind = kind
-        self._delay = delay
-        self._change = change
-        self._signer = signer
+        self._effect = Overrides(kind, **effect)
         self._message = message
         self._status = status
         self._endpoint = endpoint
         self._hit: list[int] = []  # the places of the events that it concerned
         self._type = type
-
-    def __repr__(self) -> str:
-        return f"<Fault {self.description}, fired {self.fired} times>"
 
     @property
     def description(self) -> str:
@@ -71,49 +65,42 @@ class Fault(Trigger):
     @property
     def mark(self) -> Mark:
         """What it does to an event, and the line that set it up."""
-        text = f"delayed {self._delay / SECOND:g} s" if self._delay else _MARKS[self.kind]
-        return Mark(text, self.line)
+        delay = self._effect.delay
+        return Mark(f"delayed {delay / SECOND:g} s" if delay else _MARKS[self.kind], self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""
         concerned = tuple(one for one in endpoints if self._endpoint in (None, one))
-        if (
-            not concerned
-            or self._type not in (None, event.type)
-            or self._status not in (None, event.status)
-            or (self._message is not None and self._message.id != event.message_id)
-        ):
+        matches = (
+            self._type in (None, event.type)
+            and self._status in (None, event.status)
+            and (self._message is None or self._message.id == event.message_id)
+        )
+        if not (concerned and matches and self._should_fire()):
             return ()
-        if not self._should_fire():
-            return ()
-        self._fire()
+        self.fired += 1
         self._hit.append(event._index)
         return concerned
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
         """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
-        if dispatch.overrides.dropped:
+        hit = tuple(one for one in dispatch.endpoints if one in concerned)
+        if dispatch.overrides.dropped or not hit:
             yield dispatch
             return
-        rest = tuple(one for one in dispatch.endpoints if one not in concerned)
-        if rest:
-            yield dispatch.part(rest)
-        hit = tuple(one for one in dispatch.endpoints if one in concerned)
-        if not hit:
-            return
-        shaped = dispatch.part(hit)
+        if rest := tuple(one for one in dispatch.endpoints if one not in hit):
+            yield replace(dispatch, endpoints=rest)
         if self.kind == "duplicate":
-            yield shaped
-            shaped = dispatch.part(hit)
-        overrides = shaped.overrides
-        shaped.overrides = overrides._replace(
+            yield replace(dispatch, endpoints=hit)
+        before, effect = dispatch.overrides, self._effect
+        overrides = Overrides(
             fault=self.kind,
-            delay=overrides.delay + self._delay,
-            change=self._change or overrides.change,
-            signer=self._signer or overrides.signer,
-            marks=(*overrides.marks, self.mark),
+            delay=before.delay + effect.delay,
+            change=effect.change or before.change,
+            signer=effect.signer or before.signer,
+            marks=(*before.marks, self.mark),
         )
-        yield shaped
+        yield replace(dispatch, endpoints=hit, overrides=overrides)
 
 
 _MARKS: Final = {
@@ -125,11 +112,7 @@ _MARKS: Final = {
 
 
 def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
-    """Return what a function makes of a body.
-
-    Raises:
-        TypeError: It returns no bytes.
-    """
+    """Return what a function of the test's makes of a body; raise a TypeError if not bytes."""
     result: object = change(body)
     if not isinstance(result, bytes):
         raise TypeError(

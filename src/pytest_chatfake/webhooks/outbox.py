@@ -32,6 +32,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
@@ -67,7 +68,6 @@ class Outbox:
 
     Args:
         writer: Writes their bodies.
-        event_type: The type of the events of messages (§6).
         per_message: Whether all events of a message share one id (§2.2).
         timeout: For how many real seconds a verb waits for another thread's attempts.
         now: Gives the present in nanoseconds.
@@ -92,7 +92,6 @@ class Outbox:
     def __init__(
         self,
         writer: EventWriter,
-        event_type: str,
         *,
         per_message: bool,
         timeout: float,
@@ -103,7 +102,7 @@ class Outbox:
         note: Callable[[int], None],
     ) -> None:
         self.writing = Writing(writer)
-        self._type = event_type
+        self._type = writer.event_type
         self._per_message = per_message
         self._timeout = timeout
         self._now = now
@@ -123,7 +122,7 @@ class Outbox:
         self._next_endpoint = 0
         self._depth = 0
         self._moment = 0
-        self._raised: Exception | None = None
+        self._raised: BaseException | None = None
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
@@ -176,27 +175,25 @@ class Outbox:
         dispatch = Dispatch(event, endpoints, self._depth)
         if mark is not None:
             dispatch.mark(mark)
+        queue = self.queue if self.paused is None else self.paused
         if not self.faults.active:
-            (self.queue if self.paused is None else self.paused).append(dispatch)
+            queue.append(dispatch)
             return
         for part in shaped(dispatch, self.faults.active):
             if part.overrides.dropped:
                 for endpoint in part.endpoints:
                     self._note(LOSS)
-                    self.attempts.add(event, endpoint, 1, part.overrides, Answer(None), now)
+                    self.attempts.add(part, endpoint, Answer(None), now)
             elif part.overrides.delay:
                 self._schedule.add(now + part.overrides.delay, "attempt", part)
             else:
-                self._enqueue(part)
+                queue.append(part)
 
     def take_due(self, dispatch: Dispatch, due: int) -> None:
         """Queue what was planned for ``due``: a late attempt, or a retry."""
         # Where time has jumped over it, it counts as made when it was due.
         if self._now() - due > MILLISECOND:
             dispatch.due = due
-        self._enqueue(dispatch)
-
-    def _enqueue(self, dispatch: Dispatch) -> None:
         (self.queue if self.paused is None else self.paused).append(dispatch)
 
     # Attempting: no lock is held
@@ -242,7 +239,7 @@ class Outbox:
         if self.queue:
             self.attempt()
         if self.busy.locked() and not self.in_attempt():
-            self.wait()
+            self._wait()
             self.attempt()  # what the other one left, because a receiver raised
 
     def in_attempt(self) -> bool:
@@ -253,15 +250,11 @@ class Outbox:
         """
         return self.busy.locked() and self in _attempting.get()
 
-    def wait(self) -> None:
+    def _wait(self) -> None:
         """Let the test's own thread wait until another thread that is attempting has finished."""
         here = threading.get_ident()
         # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if (
-            self.busy.locked()
-            and here == self._home != self.drainer
-            and self.busy.acquire(timeout=self._timeout)
-        ):
+        if here == self._home != self.drainer and self.busy.acquire(timeout=self._timeout):
             self.busy.release()
 
     def _enter(self) -> Token[tuple[Outbox, ...]]:
@@ -294,7 +287,12 @@ class Outbox:
                 dispatch = self._dispatch = queue.popleft()
                 self._next_endpoint = 0
                 if dispatch.depth > _MAX_DEPTH:
-                    self._refuse_endless(dispatch)
+                    queue.clear()
+                    raise UndeliveredWebhooks(
+                        f"{_MAX_DEPTH} attempts in a row have each caused another event, the last "
+                        f"one at {dispatch.event.line}: does the receiver send a message for every "
+                        f"event it gets?"
+                    )
                 self._depth = dispatch.depth + 1
             endpoint = dispatch.endpoints[self._next_endpoint]
             self._next_endpoint += 1
@@ -313,8 +311,6 @@ class Outbox:
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
         signer = overrides.signer or endpoint.signer
-        if signer is None and overrides.change is None:
-            return request
         try:
             if signer is not None:
                 request.headers = {**endpoint.headers, **sign(signer, request)}
@@ -329,53 +325,45 @@ class Outbox:
     def _record(self, endpoint: Endpoint, outcome: Outcome) -> None:
         """Record an attempt, plan its retry, and keep what has to be raised in the test.
 
-        Raises:
-            BaseException: A cancellation or an interrupt, which can't wait for other endpoints:
-                they stay queued.
+        A cancellation or an interrupt is raised at once; the endpoints that are left stay queued.
         """
         dispatch = self._dispatch
         assert dispatch is not None
+        error = outcome if isinstance(outcome, BaseException) else None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
         with self._lock:
-            place = self.attempts.add(
-                dispatch.event,
-                endpoint,
-                dispatch.number,
-                dispatch.overrides,
-                answer,
-                self._moment,
-            )
+            place = self.attempts.add(dispatch, endpoint, answer, self._moment)
             if is_success(answer):
                 return
-            if dispatch.number <= len(endpoint._retries) and place is not None:
-                retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-                delay = endpoint._retries[dispatch.number - 1]
-                self._schedule.add(self._moment + delay, "attempt", retry)
-        if not isinstance(outcome, BaseException):
+            number = dispatch.number
+            if number <= len(endpoint._retries) and place is not None:
+                retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
+                self._schedule.add(self._moment + endpoint._retries[number - 1], "attempt", retry)
+        if error is None or not self._surfaces(error, endpoint):
             return
-        if not isinstance(outcome, Exception):
-            self._break_off(dispatch, outcome)
-            surfaces = True
-        else:
-            # A retry may mend what an app raised; an assertion of the test's own is a failure.
-            judged = endpoint._scripted and isinstance(outcome, AssertionError)
-            surfaces = endpoint.raise_exceptions and (judged or not endpoint._retries)
-        if surfaces and place is not None:
+        if place is not None:
             self.attempts.surfaced.add(place)
-        if not isinstance(outcome, Exception):
-            raise outcome
-        if surfaces:
-            outcome.add_note(
-                f"raised by {endpoint.name} at {_title(dispatch.event)}, "
-                f"caused at {dispatch.event.line}"
-            )
-            self._raised = self._raised or outcome
+        if not isinstance(error, Exception):
+            self._break_off(dispatch, error)
+            raise error
+        error.add_note(
+            f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+            f"caused at {dispatch.event.line}"
+        )
+        self._raised = self._raised or error
+
+    def _surfaces(self, error: BaseException, endpoint: Endpoint) -> bool:
+        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
+        if not isinstance(error, Exception):
+            return True
+        # An assertion of the test's own is a failure in any case.
+        judged = endpoint._scripted and isinstance(error, AssertionError)
+        return endpoint.raise_exceptions and (judged or not endpoint._retries)
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""
-        rest = dispatch.endpoints[self._next_endpoint :]
-        if rest:
-            self.queue.appendleft(dispatch.part(rest))
+        if rest := dispatch.endpoints[self._next_endpoint :]:
+            self.queue.appendleft(replace(dispatch, endpoints=rest))
         if self._raised is not None and self._raised is not error:
             self._errors.append(self._raised)  # it has to wait for the next verb
 

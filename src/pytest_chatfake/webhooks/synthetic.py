@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
-from ..base.arguments import check_str
+from ..base.arguments import check_bytes, check_list, check_str
 from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
 
 #: Takes an honest body, returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
+
+_FIELDS = 'fields such as ["totalPrice"]'
 
 
 def edits(
@@ -38,23 +40,19 @@ def edits(
         TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
         ValueError: ``raw`` is given with one of the others.
     """
-    paths = (
-        None if isinstance(remove, (str, bytes)) or not isinstance(remove, Iterable) else [*remove]
-    )
-    if paths is None or not all(isinstance(path, str) for path in paths):
-        raise TypeError(f'remove must be a list of fields such as ["totalPrice"], not {remove!r}')
+    paths = check_list(remove, "remove", _FIELDS)
+    if not all(isinstance(path, str) for path in paths):
+        raise TypeError(f"remove must be a list of {_FIELDS}, not {remove!r}")
     if changes is not None and not isinstance(changes, Mapping):
         raise TypeError(f"changes must be a mapping of fields to values, not {changes!r}")
-    if raw is not None:
-        if not isinstance(raw, (str, bytes)):
-            raise TypeError(f"raw must be text or bytes, not {raw!r}")
-        if changes or paths:
-            raise ValueError("give changes= and remove=, or the whole raw=, not both")
-        body = raw.encode() if isinstance(raw, str) else raw
-        return lambda _: body
-    if not changes and not paths:
-        return lambda body: body
     values = dict(changes or {})
+    if raw is not None:
+        body = check_bytes(raw, "raw")
+        if values or paths:
+            raise ValueError("give changes= and remove=, or the whole raw=, not both")
+        return lambda _: body
+    if not values and not paths:
+        return lambda body: body
     for path, value in values.items():
         if not isinstance(path, str):
             raise TypeError(f"a field's path must be text, not {path!r}")
@@ -126,10 +124,8 @@ def other_event(
             if given is None and isinstance(own := body.get("id"), str):
                 given = own or None
             body = encode(dict(body)).encode()
-        elif isinstance(body, str):
-            body = body.encode()
-        elif not isinstance(body, bytes):
-            raise TypeError(f"body must be a mapping, text or bytes, not {body!r}")
+        else:
+            body = check_bytes(body, "body")
         return OtherEvent(name, given, "", "", body)
     place = _key_of(name) if key is None else check_str(key, "key")
     if place in ENVELOPE_KEYS:

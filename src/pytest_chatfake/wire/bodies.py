@@ -1,6 +1,6 @@
 """What goes over the wire, as bytes: events (§2.2-2.5, §6), and the balance (§4.1).
 
-An event is written once, by :meth:`EventWriter.write`; whatever is recorded, signed, sent or sent
+An event is written once, by :meth:`EventWriter.write`; what is recorded, signed, sent and sent
 again are those bytes.
 """
 
@@ -11,7 +11,8 @@ from json.encoder import encode_basestring_ascii as quoted
 
 from ..domain.facts import Fact
 from ..domain.failures import Failure
-from ..domain.instants import stamp
+from ..domain.instants import MILLISECOND
+from ..domain.instants import millisecond_stamp as stamp
 from ..domain.messages import MessageState
 from .exact_json import encode, number
 from .naming import Naming
@@ -30,24 +31,16 @@ class EventWriter:
         currency: The three-letter code of every amount.
         conversation_type: The ``type`` of every conversation (§2.4).
         sender: The address that messages come from, if nothing else is said.
-    """
 
-    __slots__ = (
-        "_biz_type",
-        "_conversation",
-        "_currency",
-        "_has_addresses",
-        "_naming",
-        "_original",
-        "_resource",
-        "_sender",
-        "_type",
-    )
+    Attributes:
+        event_type: The ``type`` of every event of a message (§6).
+    """
 
     def __init__(self, naming: Naming, currency: str, conversation_type: str, sender: str) -> None:
         self._sender = sender
         self._has_addresses = naming.to_key is not None or naming.from_key is not None
         self._naming = naming
+        self.event_type = naming.event_type
         self._type = f'"type":{quoted(naming.event_type)},"apiVersion":"v2"'
         self._resource = quoted(naming.message_key)
         self._original = quoted(naming.original_id_key)
@@ -71,38 +64,41 @@ class EventWriter:
         """
         what, message, at, _, total_price, conversation, expires_at, _, failure = fact
         shown = what if status is None else encode(status)[1:-1]
-        middle = times = people = ""
+        now = stamp(at // MILLISECOND)
+        session = details = people = ""
         if self._has_addresses:
             people = self._addresses(message)
         if what == "failed":
             assert failure is not None
-            times = self._failure(failure)
+            details = self._failure(failure)
         elif conversation is not None:
+            # A moment that the message does not have yet is the fact's.
             created, sent = message.created_at, message.sent_at
-            times = (
-                f',"createTime":"{stamp(at if created is None else created)}"'
-                f',"sendTime":"{stamp(at if sent is None else sent)}"'
+            delivered, read = message.delivered_at, message.read_at
+            details = (
+                f',"createTime":"{now if created is None else stamp(created // MILLISECOND)}"'
+                f',"sendTime":"{now if sent is None else stamp(sent // MILLISECOND)}"'
             )
-            kind = ""  # §2.4: no type in sent events
+            kind = ""
             if what != "sent":
                 kind = self._conversation
-                arrived = message.delivered_at
-                times += f',"deliverTime":"{stamp(at if arrived is None else arrived)}"'
-                if what == "read":
-                    seen = message.read_at
-                    times += f',"readTime":"{stamp(at if seen is None else seen)}"'
-            expiry = "" if expires_at is None else f',"expireTime":"{stamp(expires_at)}"'
-            middle = (
+                time = now if delivered is None else stamp(delivered // MILLISECOND)
+                details += f',"deliverTime":"{time}"'
+            if what == "read":
+                details += f',"readTime":"{now if read is None else stamp(read // MILLISECOND)}"'
+            assert expires_at is not None  # estimated, if the session has not begun
+            session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
-                f'"originType":{quoted(conversation.origin_type)}{expiry}}}'
+                f'"originType":{quoted(conversation.origin_type)},'
+                f'"expireTime":"{stamp(expires_at // MILLISECOND)}"}}'
             )
         content = message.content
         if content is None:
             content = f'{{"body":{quoted(message.body)}}}'
         return (
-            f'{{"id":"{event_id}",{self._type},"createTime":"{stamp(at)}",{self._resource}:{{'
+            f'{{"id":"{event_id}",{self._type},"createTime":"{now}",{self._resource}:{{'
             f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"{people}'
-            f',"status":"{shown}"{middle},"totalPrice":{total_price:f},{self._currency}{times}'
+            f',"status":"{shown}"{session},"totalPrice":{total_price:f},{self._currency}{details}'
             f',{self._biz_type},"type":"{message.type}","{message.type}":{content}'
             f"{fields}{message.extra}}}}}"
         ).encode()
@@ -113,7 +109,7 @@ class EventWriter:
         """Write an event of another type: the envelope (§2.2) around a resource, as JSON text."""
         return (
             f'{{"id":{quoted(event_id)},"type":{quoted(event_type)},"apiVersion":"v2",'
-            f'"createTime":"{stamp(at)}",{quoted(key)}:{resource}}}'
+            f'"createTime":"{stamp(at // MILLISECOND)}",{quoted(key)}:{resource}}}'
         ).encode()
 
     def _addresses(self, message: MessageState) -> str:

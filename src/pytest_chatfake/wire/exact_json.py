@@ -18,10 +18,10 @@ def encode(value: Any) -> str:
     """Write a value as JSON text, decimals exactly.
 
     Raises:
-        TypeError: JSON has no such thing, or a key is no text.
+        TypeError: JSON has no such thing, or a key is not text.
         ValueError: A number is not finite.
     """
-    anything: Any = value  # for what the type checkers make of the patterns
+    anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
     match value:
         case None:
             return "null"
@@ -45,12 +45,11 @@ def encode(value: Any) -> str:
             raise TypeError(f"{type(value).__name__} {value!r} can't be written as JSON")
 
 
-def _key(key: Any) -> str:
-    if isinstance(key, str):
-        return quoted(key)
-    raise TypeError(f"a JSON key must be text, not {type(key).__name__} {key!r}")
-
-
 def members(fields: Mapping[Any, Any]) -> str:
     """Write fields as the inside of a JSON object, each with a comma before it."""
-    return "".join(f",{_key(key)}:{encode(value)}" for key, value in fields.items())
+    text = ""
+    for key, value in fields.items():
+        if not isinstance(key, str):
+            raise TypeError(f"a JSON key must be text, not {type(key).__name__} {key!r}")
+        text += f",{quoted(key)}:{encode(value)}"
+    return text

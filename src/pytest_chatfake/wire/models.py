@@ -1,17 +1,18 @@
 """The shapes of §2.2 to §2.5 as pydantic models: to read events with, and to check them by.
 
-The fake itself writes events without them (:mod:`.bodies`), because that is many
-times faster; the tests hold every kind of event against these models.
+The fake itself writes events without them (:mod:`.bodies`), which is many times faster; the tests
+hold every kind of event against these models.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from .naming import Naming
 
@@ -52,11 +53,13 @@ class Conversation(_Model):
     expire_time: datetime = Field(alias="expireTime")
 
 
+_SENT: Final = frozenset({"conversation", "create_time", "send_time"})
+
 #: Which optional fields each status has (§2.3, §6). ``chatApiError`` may be in ``failed``, too.
 _PRESENT: Final[dict[str, frozenset[str]]] = {
-    "sent": frozenset({"conversation", "create_time", "send_time"}),
-    "delivered": frozenset({"conversation", "create_time", "send_time", "deliver_time"}),
-    "read": frozenset({"conversation", "create_time", "send_time", "deliver_time", "read_time"}),
+    "sent": _SENT,
+    "delivered": _SENT | {"deliver_time"},
+    "read": _SENT | {"deliver_time", "read_time"},
     "failed": frozenset({"error_code", "error_message"}),
 }
 _OPTIONAL: Final = frozenset[str]().union(*_PRESENT.values())
@@ -93,12 +96,9 @@ class ChatMessage(_Model):
             raise ValueError("text is in messages of the type text, and only there")
         if self.chat_api_error is not None and self.status != "failed":
             raise ValueError(f"a {self.status} message has no platform error")
-        if self.conversation is not None:
-            has_type = self.conversation.type is not None
-            if has_type != (self.status in {"delivered", "read"}):
-                raise ValueError(
-                    "conversation.type is in delivered and read events, and only there"
-                )
+        typed = self.conversation is not None and self.conversation.type is not None
+        if typed != (self.status in {"delivered", "read"}):
+            raise ValueError("conversation.type is in delivered and read events, and only there")
         return self
 
 
@@ -114,49 +114,36 @@ class ChatMessageUpdated(_Model):
 
 @cache
 def event_model(naming: Naming | None = None) -> type[ChatMessageUpdated]:
-    """Return the model of events that are written with ``naming``.
+    """Return the model of events that are written with ``naming``; None: the description's names.
 
     The attributes keep their Python names (``event.chat_message.chat_api_error``); the keys and
     the fixed values are the naming's.
-
-    Args:
-        naming: The names; None: those of the description.
     """
     naming = naming or Naming()
-    error_data = _renamed(ErrorData, {}, {"messaging_product": naming.messaging_product})
-    error = _renamed(ChatApiError, {"trace_id": naming.trace_key}, {}, error_data=error_data)
-    message = _renamed(
+    error_data = _derived(ErrorData, {}, messaging_product=Literal[naming.messaging_product])
+    error = _derived(ChatApiError, {"trace_id": naming.trace_key}, error_data=error_data)
+    message = _derived(
         ChatMessage,
         {"chat_message_id": naming.original_id_key, "chat_api_error": naming.error_key},
-        {"biz_type": naming.biz_type},
-        chat_message_id=Annotated[str, AfterValidator(_beginning_with(naming.id_prefix))],
+        chat_message_id=Annotated[str, Field(pattern="^" + re.escape(naming.id_prefix))],
         chat_api_error=error | None,
+        biz_type=Literal[naming.biz_type],
     )
-    event: type[ChatMessageUpdated] = _renamed(
+    event: type[ChatMessageUpdated] = _derived(
         ChatMessageUpdated,
         {"chat_message": naming.message_key},
-        {"type": naming.event_type},
         chat_message=message,
+        type=Literal[naming.event_type],
     )
     return event
 
 
-def _renamed(model: Any, aliases: dict[str, str], values: dict[str, str], **types: Any) -> Any:
-    """Derive a model with other aliases, with fixed values, and with other types."""
+def _derived(model: Any, aliases: dict[str, str], **types: Any) -> Any:
+    """Derive a model with other aliases and other types."""
     fields: dict[str, Any] = {}
-    for name, info in model.model_fields.items():
-        if name in aliases or name in values or name in types:
-            alias = aliases.get(name, info.alias)
-            kind = Literal[values[name]] if name in values else types.get(name, info.annotation)
-            default: Any = ... if info.is_required() else info.default
-            fields[name] = (kind, Field(default, alias=alias))
+    for name in {**aliases, **types}:
+        field = model.model_fields[name]
+        default: Any = ... if field.is_required() else field.default
+        alias = aliases.get(name, field.alias)
+        fields[name] = (types.get(name, field.annotation), Field(default, alias=alias))
     return create_model(model.__name__, __base__=model, **fields)
-
-
-def _beginning_with(prefix: str) -> Any:
-    def check(value: str) -> str:
-        if not value.startswith(prefix):
-            raise ValueError(f"must begin with {prefix!r}")
-        return value
-
-    return check

@@ -31,7 +31,7 @@ class Naming:
             is none (assumed).
 
     Raises:
-        TypeError: A name is no text.
+        TypeError: A name is not text.
         ValueError: A name is empty, not printable ASCII, or a key is taken by another field.
     """
 

@@ -16,7 +16,7 @@ class Post(Protocol):
 
 
 class Answer(NamedTuple):
-    """What came back from an attempt.
+    """What came back from an attempt; of a body over a connection, the first 64 KiB.
 
     ``error`` is set, and ``status`` None, when no answer came: refused, timed out, cut off. An
     exception that leaves an in-process app is raised by the target, and becomes an ``error`` where

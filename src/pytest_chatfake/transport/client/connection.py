@@ -2,7 +2,8 @@
 
 Two ways lead to an answer. Nearly all are short, say their length and arrive in one piece: such a
 one is recognised by its head. Everything else goes the general way, through ``http.client``, which
-begins with the bytes that have arrived by then.
+begins with the bytes that have arrived by then. It reads no more than an attempt may cost, whatever
+the server sends, and where that is no complete answer, it says so in a sentence.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ import re
 import select
 from contextlib import suppress
 from functools import lru_cache
-from http.client import HTTPResponse, parse_headers
+from http.client import (
+    BadStatusLine,
+    HTTPException,
+    HTTPResponse,
+    IncompleteRead,
+    RemoteDisconnected,
+    UnknownProtocol,
+    parse_headers,
+)
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,6 +36,9 @@ if TYPE_CHECKING:
 # How far a socket's timeout may be from the deadline, in seconds: setting it is a system call.
 TOLERANCE_SECONDS = 0.01
 
+READ_LIMIT = 16 * 1024 * 1024  # bytes of an answer, announcements included, before it is given up
+KEEP_LIMIT = 64 * 1024  # bytes of a body that are kept
+
 PLAIN_HEAD = re.compile(
     rb"HTTP/1\.1 ([2-5][0-9]{2})(?: [^\r\n\0]*)?\r\n((?:%b)*)\r\n" % FIELD_LINE.pattern
 )
@@ -37,12 +49,17 @@ INTERIM = frozenset(range(100, 200)) - {101}
 
 
 class Connection:
-    """A connected socket that has a timeout."""
+    """A connected socket that has a timeout.
+
+    Attributes:
+        watched_until: How long it is waited for its end before it is used again; 0 at first.
+    """
 
     def __init__(self, sock: socket) -> None:
         self._sock = sock
         self._timeout = sock.gettimeout() or 0.0
         self._deadline = 0.0
+        self.watched_until = 0.0
         self._poll: select.poll | None = None
         if hasattr(select, "poll"):
             self._poll = select.poll()
@@ -73,14 +90,14 @@ class Connection:
         # The server may have answered before it had read everything.
         with suppress(BrokenPipeError, ConnectionResetError):
             self._sock.sendall(request)
-        arrived = self.receive(65_536)
+        arrived = self.receive(KEEP_LIMIT)
         end = arrived.find(b"\r\n\r\n") + 4
         plain = _read_plain_head(arrived[:end])
         if plain is not None and len(arrived) == end + plain[1]:
             return Answer(plain[0], arrived[end:]), True
         with _Response(cast("socket", _Incoming(self, arrived)), method="POST") as response:
             response.begin()
-            answer = Answer(response.status, response.read())
+            answer = Answer(response.status, response.read_start())
             return answer, not response.will_close and response.status >= 200
 
     def receive(self, limit: int) -> bytes:
@@ -122,6 +139,7 @@ class _Incoming(io.RawIOBase):
     def __init__(self, connection: Connection, arrived: bytes) -> None:
         self._connection = connection
         self._arrived = arrived
+        self._received = len(arrived)
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """Be the part of a socket that ``HTTPResponse`` asks for."""
@@ -132,7 +150,12 @@ class _Incoming(io.RawIOBase):
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         space = memoryview(buffer)
-        arrived = self._arrived or self._connection.receive(len(space))
+        arrived = self._arrived
+        if not arrived:
+            arrived = self._connection.receive(len(space))
+            self._received += len(arrived)
+            if self._received > READ_LIMIT:
+                raise HTTPException(f"the answer is longer than {READ_LIMIT // 2**20} MiB")
         taken = arrived[: len(space)]
         self._arrived = arrived[len(taken) :]
         space[: len(taken)] = taken
@@ -140,11 +163,41 @@ class _Incoming(io.RawIOBase):
 
 
 class _Response(HTTPResponse):
-    """An answer, past those that announce it: ``http.client`` itself skips 100 only."""
+    """An answer as ``http.client`` reads it, with sentences for what is wrong with it."""
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
-            line: tuple[str, int, str] = cast("Any", super())._read_status()
+            try:
+                line: tuple[str, int, str] = cast("Any", super())._read_status()
+            except RemoteDisconnected:
+                raise
+            except BadStatusLine as error:
+                start = str(error).strip() or str(error)
+                raise HTTPException(f"no HTTP answer: it began with {start[:80]!r}") from error
             if line[1] not in INTERIM:
                 return line
-            parse_headers(self.fp)
+            parse_headers(self.fp)  # ``http.client`` itself skips 100 only
+
+    def begin(self) -> None:
+        try:
+            super().begin()
+        except UnknownProtocol as error:
+            raise HTTPException(f"no HTTP/1.1 answer: it began with '{error}'") from error
+        lengths = {value.strip() for value in self.headers.get_all("Content-Length", ())}
+        shown = " and ".join(sorted(lengths))
+        if lengths and not self.chunked and not re.fullmatch("[0-9]{1,18}", shown):
+            raise HTTPException(f"the answer has an impossible Content-Length: {shown[:80]!r}")
+
+    def read_start(self) -> bytes:
+        """Read the whole body, and return as much of its beginning as is kept."""
+        start, size = b"", 0
+        try:
+            while part := self.read(KEEP_LIMIT):
+                start += part[: KEEP_LIMIT - len(start)]
+                size += len(part)
+        except (IncompleteRead, ValueError) as error:
+            raise HTTPException("the answer's chunks are malformed or cut off") from error
+        if self.length:
+            whole = size + self.length
+            raise HTTPException(f"the answer is cut off: {size} of {whole} bytes of its body came")
+        return start

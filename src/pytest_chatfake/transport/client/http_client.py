@@ -2,6 +2,9 @@
 
 A post is not idempotent: once a byte of it may have reached a server, nothing here sends it again.
 So before that byte we have to know whether a kept connection still has a server behind it.
+
+A server that serves one client at a time comes to a second connection when the first one is closed.
+So all endpoints at a server share its kept connection, and a new one is never made beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING
 from .answers import Answer
 from .connection import Connection, time_left
 from .headers import Headers, complete_headers
-from .url import Address, parse_url
+from .url import Address, Server, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 # How long after its first answer a server is watched, in seconds, before its connection is used
 # again. One that closes after every answer without saying so does it within this time.
 WATCH_SECONDS = 0.005
+
+# The idle connections, by server. An attempt takes one out, so no two attempts ever share it.
+_kept: dict[Server, Connection] = {}
 
 
 class HttpClient:
@@ -44,9 +50,7 @@ class HttpClient:
     def __init__(self, url: str, *, timeout: float) -> None:
         self._address = parse_url(url)
         self._timeout = timeout
-        self._kept: Connection | None = None
         self._keeps = True
-        self._watched_until: float | None = None
         self._tls: SSLContext | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
@@ -63,40 +67,36 @@ class HttpClient:
             late = TimeoutError(f"no complete answer within {self._timeout:g} s")
             late.__cause__ = error
             return Answer(None, b"", late)
-        # The last two come from lengths that no memory holds.
-        except (OSError, HTTPException, MemoryError, OverflowError) as error:
+        except (OSError, HTTPException) as error:
             return Answer(None, b"", error)
 
     def close(self) -> None:
-        """Close the kept connection."""
-        connection, self._kept = self._kept, None
-        if connection is not None:
-            connection.close()
+        """Close the kept connection to the server; other endpoints there make a new one."""
+        self._keeps = False
+        _close_kept(self._address.server)
 
     def _exchange(self, request: bytes, deadline: float) -> Answer:
         connection = self._take_kept() or self._connect(deadline)
-        keep = False
+        kept = None
         try:
             answer, reusable = connection.exchange(request, deadline)
-            keep = reusable and self._keeps
+            if reusable and self._keeps:
+                connection.watched_until = connection.watched_until or monotonic() + WATCH_SECONDS
+                kept = _kept.setdefault(self._address.server, connection)
         finally:
-            # Whatever else happened, the connection is in the middle of something.
-            if not keep:
+            # It is in the middle of something, or an attempt at the same time has kept another.
+            if kept is not connection:
                 connection.close()
-        if keep:
-            self._kept = connection
-            if self._watched_until is None:
-                self._watched_until = monotonic() + WATCH_SECONDS
         return answer
 
     def _take_kept(self) -> Connection | None:
         """Return the kept connection if the server has it open still."""
-        connection, self._kept = self._kept, None
+        connection = _kept.pop(self._address.server, None)
         if connection is None:
             return None
         # An idle server sends nothing: what is there is the end of the connection, or an answer
         # that nobody asked for.
-        if not connection.is_readable(max(0.0, (self._watched_until or 0.0) - monotonic())):
+        if not connection.is_readable(max(0.0, connection.watched_until - monotonic())):
             return connection
         connection.close()
         self._keeps = False
@@ -104,7 +104,10 @@ class HttpClient:
 
     def _connect(self, deadline: float) -> Connection:
         failure: OSError | None = None
-        host, port = self._address.host, self._address.port
+        host, port, tls = self._address.server
+        for server in list(_kept):
+            if server.port == port:  # it may be this one, under another name
+                _close_kept(server)
         for family, kind, protocol, _, place in socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM
         ):
@@ -113,7 +116,7 @@ class HttpClient:
                 sock.settimeout(time_left(deadline))
                 sock.connect(place)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if self._address.tls:
+                if tls:
                     sock = self._secure(sock)
                 return Connection(sock)
             except BaseException as error:
@@ -128,7 +131,13 @@ class HttpClient:
             import ssl  # noqa: PLC0415 - few tests need it
 
             self._tls = ssl.create_default_context()
-        return self._tls.wrap_socket(sock, server_hostname=self._address.host)
+        return self._tls.wrap_socket(sock, server_hostname=self._address.server.host)
+
+
+def _close_kept(server: Server) -> None:
+    connection = _kept.pop(server, None)
+    if connection is not None:
+        connection.close()
 
 
 @lru_cache(maxsize=128)  # endpoints send the same headers again and again

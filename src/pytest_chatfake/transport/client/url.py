@@ -7,20 +7,24 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 
-class Address(NamedTuple):
-    """Where to connect, and what to ask for.
-
-    Attributes:
-        host: The name or the IP address to connect to.
-        port: The TCP port.
-        tls: Whether the scheme is ``https``.
-        authority: The value of ``Host``.
-        target: Path and query, as the request line has them.
-    """
+class Server(NamedTuple):
+    """What to connect to: a name or an IP address, a TCP port, and whether by TLS."""
 
     host: str
     port: int
     tls: bool
+
+
+class Address(NamedTuple):
+    """A URL, taken apart.
+
+    Attributes:
+        server: Where to connect.
+        authority: The value of ``Host``.
+        target: Path and query, as the request line has them.
+    """
+
+    server: Server
     authority: str
     target: str
 
@@ -37,7 +41,7 @@ def parse_url(url: str) -> Address:
     if re.search(r"[\x00-\x20\x7f]", url):
         raise ValueError(f"the URL {url!r} has a space or a control character: quote it, as in %20")
     if not url.isascii():
-        plain = quote(url, safe="/:?#[]@!$&'()*+,;=%")
+        plain = _quoted(f"the URL {url!r}", url, "/:?#[]@!$&'()*+,;=%")
         raise ValueError(f"the URL {url!r} has letters outside ASCII: write {plain!r}")
     try:
         parts = urlsplit(url)
@@ -65,7 +69,8 @@ def parse_url(url: str) -> Address:
     if port not in (None, standard):
         authority = f"{authority}:{port}"
     query = f"?{parts.query}" if parts.query else ""
-    return Address(host, port or standard, tls, authority, (parts.path or "/") + query)
+    server = Server(host, port or standard, tls)
+    return Address(server, authority, (parts.path or "/") + query)
 
 
 def checked_path(path: str) -> str:
@@ -82,6 +87,16 @@ def checked_path(path: str) -> str:
     if "#" in path:
         raise ValueError(f"path={path!r} has a fragment, which is never sent: leave out '#...'")
     if not re.fullmatch(r"[\x21-\x7e]+", path):
-        quoted = quote(path, safe="/?:@!$&'()*+,;=%")
+        quoted = _quoted(f"path={path!r}", path, "/?:@!$&'()*+,;=%")
         raise ValueError(f"path={path!r} is written as in a URL: {quoted!r}")
     return path
+
+
+def _quoted(what: str, text: str, safe: str) -> str:
+    try:
+        return quote(text, safe=safe)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{what} has a lone surrogate, which can't be sent: was it decoded with "
+            "errors='surrogateescape'?"
+        ) from None

@@ -30,6 +30,7 @@ from .requests import (
     Refusal,
     body_length,
     connection_options,
+    expects_continue,
     read_body,
     read_headers,
     read_request_line,
@@ -140,8 +141,8 @@ class Connection(WSGIRequestHandler):
         self.command, self.path, self.request_version = read_request_line(self._reader)
         self.headers = read_headers(self._reader)
         length = body_length(self.headers)
-        expects = self.headers.get("Expect", "").lower()
-        if expects == "100-continue" and length != 0 and self.request_version != "HTTP/1.0":
+        waits = expects_continue(self.headers)
+        if waits and length != 0 and self.request_version != "HTTP/1.0":
             self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
         body = read_body(self._reader, length)
         try:

@@ -56,6 +56,9 @@ def read_request_line(reader: BufferedReader) -> tuple[str, str, str]:
     if major != "1":
         message = f"HTTP/{major}.{minor} is not spoken here: use HTTP/1.1"
         raise Refusal(message, 505, "HTTP_VERSION_NOT_SUPPORTED")
+    if method != method.upper():
+        message = f"the method {method[:80]!r} is not known here: write it in upper case"
+        raise Refusal(message, 501, "NOT_IMPLEMENTED")
     return method, target, f"HTTP/{major}.{minor}"
 
 
@@ -65,13 +68,17 @@ def read_headers(reader: BufferedReader) -> HTTPMessage:
     for _ in range(MAX_FIELDS + 1):
         line = _read_line(reader, "a header line", *TOO_LARGE)
         if line in BLANK_LINES:
-            return headers
+            break
         match = FIELD_LINE.fullmatch(line)
         if match is None:
             raise Refusal(f"not a header line: {_quote(line)}")
         name, value = match.groups()
         headers[name.decode()] = value.strip(b" \t").decode("latin-1")
-    raise Refusal(f"there are more than {MAX_FIELDS} header lines", *TOO_LARGE)
+    else:
+        raise Refusal(f"there are more than {MAX_FIELDS} header lines", *TOO_LARGE)
+    if len(headers.get_all("Host", ())) > 1:
+        raise Refusal("there is more than one Host")
+    return headers
 
 
 def connection_options(headers: HTTPMessage) -> set[str]:
@@ -80,15 +87,26 @@ def connection_options(headers: HTTPMessage) -> set[str]:
     return {option.strip().lower() for option in values.split(",")}
 
 
+def expects_continue(headers: HTTPMessage) -> bool:
+    """Return whether the client waits for a 100 before it sends the body."""
+    expectations = {value.lower() for value in headers.get_all("Expect", ())}
+    if expectations - {"100-continue"}:
+        raise Refusal("only 100-continue can be expected here", 417, "EXPECTATION_FAILED")
+    return bool(expectations)
+
+
 def body_length(headers: HTTPMessage) -> int | None:
     """Return the length of the body in bytes, or None if it comes in chunks."""
-    codings = ",".join(headers.get_all("Transfer-Encoding", ()))
+    codings = headers.get_all("Transfer-Encoding", ())
     lengths = set(headers.get_all("Content-Length", ()))
     if codings:
+        coding = ", ".join(codings)
         if lengths:
             raise Refusal("Content-Length and Transfer-Encoding exclude each other")
-        if codings.strip().lower() != "chunked":
-            message = f"the transfer coding {codings!r} is not spoken here: use 'chunked'"
+        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", coding):
+            raise Refusal(f"Transfer-Encoding has a control character in it: {coding[:80]!r}")
+        if coding.lower() != "chunked":
+            message = f"the transfer coding {coding[:80]!r} is not spoken here: use 'chunked'"
             raise Refusal(message, 501, "NOT_IMPLEMENTED")
         return None
     if not lengths:

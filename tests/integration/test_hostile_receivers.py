@@ -1,0 +1,196 @@
+"""Receivers that answer with what is not an answer, or too much of it, or too slowly."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import time
+import tracemalloc
+from http.client import HTTPException, RemoteDisconnected
+
+import pytest
+import time_machine
+
+from pytest_chatfake.transport.client.answers import Answer
+
+from .raw_server import CHUNKED, LENGTH, OK, SECONDS, SOON, answer_to, dribbles, post_to, serving
+
+OKAY = Answer(200, b"ok")
+BAD_CHUNKS = "the answer's chunks are malformed or cut off"
+
+# Malformed
+
+
+NO_ANSWERS = [
+    (b"hello", "no HTTP answer: it began with 'hello'"),
+    (b"SSH-2.0-OpenSSH\r\n", "no HTTP answer: it began with 'SSH-2.0-OpenSSH'"),
+    (b"\r\n\r\n" + OK, r"no HTTP answer: it began with '\r\n'"),
+    (b"\x16\x03\x01", r"no HTTP answer: it began with '\x16\x03\x01'"),
+    (b"x" * 1000, f"no HTTP answer: it began with '{'x' * 80}'"),
+    (b"HTTP/1.1 okay\r\n\r\n", "no HTTP answer: it began with 'HTTP/1.1 okay'"),
+    (b"HTTP/1.1 20 OK\r\n\r\n", "no HTTP answer: it began with 'HTTP/1.1 20 OK'"),
+    (b"HTTP/1.1 100 x\r\n\r\nhello", "no HTTP answer: it began with 'hello'"),
+    (b"HTTP/3 200 OK\r\n\r\n", "no HTTP/1.1 answer: it began with 'HTTP/3'"),
+    (b"HTTP/1.1 200 " + b"x" * 100_000, "got more than 65536 bytes when reading status line"),
+    (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 1000, "got more than 100 headers"),
+    (LENGTH % b"10" + b"half", "the answer is cut off: 4 of 10 bytes of its body came"),
+    (LENGTH % (b"9" * 18), f"the answer is cut off: 0 of {'9' * 18} bytes of its body came"),
+    (CHUNKED + b"3\r\none\r\n5\r\ntw", BAD_CHUNKS),
+    (CHUNKED + b"3\r\none\r\n", BAD_CHUNKS),
+    (CHUNKED + b"3\r\nfour\r\n0\r\n\r\n", BAD_CHUNKS),
+    (CHUNKED + b"zz\r\n", BAD_CHUNKS),
+    (CHUNKED + b"-5\r\n", BAD_CHUNKS),
+    (CHUNKED + b"-1\r\nx", BAD_CHUNKS),
+]
+
+
+@pytest.mark.parametrize(("data", "text"), NO_ANSWERS)
+def test_an_answer_that_is_malformed_or_cut_off_is_a_failed_attempt_that_says_so(data, text):
+    answer = answer_to(data)
+
+    assert (None, b"") == answer[:2]
+    assert isinstance(answer.error, HTTPException)
+    assert text == str(answer.error)
+
+
+@pytest.mark.parametrize(
+    "length", [b"-5", b"+2", b"2_0", b"0x2", b"two", b"2, 2", b"\xb2", b"", b"9" * 19, b"9" * 5000]
+)
+def test_an_impossible_length_is_a_failed_attempt(length):
+    answer = answer_to(LENGTH % length + b"ok")
+
+    shown = length.decode("latin-1")[:80]
+    assert f"the answer has an impossible Content-Length: {shown!r}" == str(answer.error)
+    assert None is answer.status
+
+
+def test_two_lengths_are_impossible_unless_they_are_the_same():
+    assert OKAY == answer_to(LENGTH % b"2\r\nContent-Length: 2" + b"ok")
+    assert "the answer has an impossible Content-Length: '2 and 3'" == (
+        str(answer_to(LENGTH % b"2\r\nContent-Length: 3" + b"ok").error)
+    )
+
+
+@pytest.mark.parametrize("data", [b"", b"HTTP/1.1 100 Continue\r\n\r\n"])
+def test_a_connection_that_ends_without_an_answer_is_a_failed_attempt(data):
+    assert isinstance(answer_to(data).error, RemoteDisconnected)
+
+
+# Endless
+
+
+def sends_for_ever(begin, part):
+    def script(conversation):
+        conversation.read()
+        conversation.send(begin)
+        while True:
+            conversation.send(part)
+
+    return script
+
+
+ENDLESS = {
+    "body": sends_for_ever(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 65_536),
+    "body with a length": sends_for_ever(LENGTH % (b"9" * 15), b"x" * 65_536),
+    "chunks": sends_for_ever(CHUNKED, b"10000\r\n" + b"x" * 65_536 + b"\r\n"),
+    "chunk": sends_for_ever(CHUNKED + b"F" * 12 + b"\r\n", b"x" * 65_536),
+    "trailers": sends_for_ever(CHUNKED + b"0\r\n", b"X: 1%b\r\n" % (b" " * 1000)),
+}
+
+
+@pytest.mark.parametrize("script", ENDLESS.values(), ids=ENDLESS)
+def test_an_endless_answer_is_given_up_after_16_mib(script):
+    with serving(script) as server:
+        answer = post_to(server.url)
+
+    assert (None, b"") == answer[:2]
+    assert "the answer is longer than 16 MiB" == str(answer.error)
+
+
+@pytest.mark.parametrize("kind", ["body", "chunks"])
+def test_an_endless_answer_costs_little_memory(kind):
+    with serving(ENDLESS[kind]) as server:
+        tracemalloc.start()
+        try:
+            post_to(server.url)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+    assert peak < 2**21
+
+
+def test_endless_announcements_end_with_the_timeout():
+    with serving(sends_for_ever(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)) as server:
+        assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)
+
+
+@pytest.mark.parametrize("part", [b"X: 1\r\n" * 1000, b"x" * 65_536], ids=["lines", "line"])
+def test_endless_headers_are_given_up_at_once(part):
+    with serving(sends_for_ever(b"HTTP/1.1 200 OK\r\nX: ", part)) as server:
+        assert str(post_to(server.url).error).startswith("got more than ")
+
+
+# Time
+
+
+def says_nothing(conversation):
+    conversation.read()
+    conversation.read()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        says_nothing,
+        dribbles(b"HTTP/1.1 200 OK\r\nX-Endless: " + b"x" * 1000),
+        dribbles(b"HTTP/1.1 100 Continue\r\n\r\n"),
+        dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000),
+        dribbles(CHUNKED + b"1\r\nx\r\n" * 500),
+    ],
+    ids=["silent", "head", "announcements", "body", "chunks"],
+)
+def test_the_timeout_is_for_the_whole_answer_however_it_dribbles(script):
+    with serving(script) as server:
+        started = time.monotonic()
+        answer = post_to(server.url, timeout=SOON)
+        took = time.monotonic() - started
+
+    assert isinstance(answer.error, TimeoutError)
+    assert "no complete answer within 0.2 s" == str(answer.error)
+    assert SOON <= took < SECONDS / 2
+
+
+def test_a_server_that_stops_reading_does_not_hold_a_big_body_for_ever():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        started = time.monotonic()
+        answer = post_to(f"http://127.0.0.1:{port}/", b"x" * 20_000_000, timeout=SOON)
+        took = time.monotonic() - started
+
+    assert isinstance(answer.error, TimeoutError)
+    assert SOON <= took < SECONDS / 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse instead of waiting")
+def test_a_server_that_does_not_take_the_connection_does_not_hold_it_for_ever():
+    waiting = []
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        port = listener.getsockname()[1]
+        for _ in range(3):  # as many as the system keeps waiting, and one more
+            waiting.append(socket.socket())
+            waiting[-1].setblocking(False)
+            waiting[-1].connect_ex(("127.0.0.1", port))
+        started = time.monotonic()
+        answer = post_to(f"http://127.0.0.1:{port}/", timeout=SOON)
+        took = time.monotonic() - started
+    for sock in waiting:
+        sock.close()
+
+    assert isinstance(answer.error, TimeoutError)
+    assert SOON <= took < SECONDS / 2
+
+
+def test_the_timeout_is_real_time_while_the_test_s_time_stands_still():
+    with serving(says_nothing) as server, time_machine.travel(0, tick=False):
+        assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)

@@ -1,0 +1,178 @@
+"""Several endpoints at one server: one that serves one client at a time gets all their events."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.targets import UrlTarget
+
+from ..unit.both_frameworks import hard_limit, in_asyncio
+from .raw_server import OK, SECONDS, keeps_alive, serving
+
+__all__ = ["hard_limit"]
+
+SOON = 2.0
+"""Seconds that an attempt may take where another endpoint's connection could be in its way."""
+
+
+class OneAtATime(HTTPServer):
+    """Serves one connection to its end before it takes the next, as HTTP/1.1 allows."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.posts = []
+        self.connections = set()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.posts.append((self.path, body))
+        self.server.connections.add(self.client_address)
+        self.wfile.write(OK)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    server = OneAtATime()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+    server.server_close()
+
+
+@contextmanager
+def targets(*urls):
+    opened = [UrlTarget(url, timeout=SOON) for url in urls]
+    try:
+        yield opened
+    finally:
+        for target in opened:
+            target.close()
+
+
+def request(number):
+    return SimpleNamespace(body=b"%d" % number, headers={})
+
+
+@pytest.mark.parametrize("hosts", [("127.0.0.1",) * 2, ("127.0.0.1", "localhost")])
+def test_two_endpoints_at_a_server_that_serves_one_client_both_get_their_events(server, hosts):
+    port = server.server_port
+    with targets(*(f"http://{host}:{port}/{host}" for host in hosts)) as both:
+        answers = [target.attempt(request(number)) for number in range(3) for target in both]
+
+    assert [Answer(200, b"ok")] * 6 == answers
+    assert [(f"/{host}", b"%d" % n) for n in range(3) for host in hosts] == server.posts
+
+
+def test_in_async_mode_they_get_them_too(server):
+    url = f"http://127.0.0.1:{server.server_port}"
+
+    async def main():
+        with targets(f"{url}/a", f"{url}/b") as both:
+            return [await t.attempt_async(request(number)) for number in range(3) for t in both]
+
+    assert [Answer(200, b"ok")] * 6 == in_asyncio(main)
+    assert 6 == len(server.posts)
+
+
+def test_endpoints_at_one_server_share_its_kept_connection(server):
+    url = f"http://127.0.0.1:{server.server_port}"
+    with targets(f"{url}/a", f"{url}/b") as both:
+        for number in range(10):
+            both[number % 2].attempt(request(number))
+
+    assert 10 == len(server.posts)
+    assert 1 == len(server.connections)
+
+
+def test_an_endpoint_that_is_closed_lets_go_of_the_server_at_once(server):
+    with targets(f"http://127.0.0.1:{server.server_port}/") as (target,):
+        target.attempt(request(0))
+        target.close()
+
+        stopping = threading.Thread(target=server.shutdown)
+        stopping.start()
+        stopping.join(SECONDS)
+        assert not stopping.is_alive()
+
+
+def test_when_an_endpoint_is_closed_another_one_at_the_server_goes_on(server):
+    url = f"http://127.0.0.1:{server.server_port}"
+    with targets(f"{url}/a", f"{url}/b") as (first, second):
+        first.attempt(request(0))
+        second.attempt(request(1))
+        first.close()
+
+        assert Answer(200, b"ok") == second.attempt(request(2))
+    assert [("/a", b"0"), ("/b", b"1"), ("/b", b"2")] == server.posts
+
+
+def test_endpoints_at_different_servers_keep_a_connection_each():
+    with serving(keeps_alive) as one, serving(keeps_alive) as other:
+        with targets(one.url, other.url) as both:
+            for number in range(6):
+                both[number % 2].attempt(request(number))
+
+        assert [3, 3] == [len(one.posts), len(other.posts)]
+        assert [1, 1] == [len(one.connections), len(other.connections)]
+
+
+def test_attempts_at_one_server_at_once_do_not_share_a_connection():
+    together = threading.Barrier(2)
+
+    def script(conversation):
+        while conversation.read():
+            if len(server.posts) > 1:
+                together.wait(SECONDS)  # passes only if both are being answered
+            conversation.send(OK)
+
+    with serving(script) as server, targets(server.url, server.url) as both:
+        answers = [both[0].attempt(request(0))]
+        threads = [
+            threading.Thread(target=lambda t=target: answers.append(t.attempt(request(1))))
+            for target in both
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+
+        assert [Answer(200, b"ok")] * 3 == answers
+        assert 2 == len(server.connections)
+
+
+def test_an_attempt_that_goes_on_while_its_endpoint_is_closed_keeps_no_connection():
+    reached, go_on, gone = threading.Event(), threading.Event(), threading.Event()
+
+    def script(conversation):
+        conversation.read()
+        reached.set()
+        go_on.wait(SECONDS)
+        conversation.send(OK)
+        assert conversation.read() is None
+        gone.set()
+
+    with serving(script) as server, targets(server.url) as (target,):
+        attempt = threading.Thread(target=target.attempt, args=(request(0),))
+        attempt.start()
+        assert reached.wait(SECONDS)
+        target.close()
+        go_on.set()
+        attempt.join(SECONDS)
+
+        assert gone.wait(SECONDS)
