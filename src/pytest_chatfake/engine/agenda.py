@@ -7,9 +7,12 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
 
+from ..base.calling_line import Line
 from ..base.errors import ClockError
+from ..base.notes import CLOCK
 from ..domain.instants import nanoseconds, stamp
 from ..domain.schedule import Due, Schedule
+from .journal import Journal
 from .process_time import ProcessTime
 
 #: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
@@ -27,6 +30,7 @@ class Agenda:
         time: The time of the process.
         lock: Held while something runs, and while the schedule is read.
         run: Does what is due.
+        journal: Takes note of moves.
     """
 
     def __init__(
@@ -35,11 +39,13 @@ class Agenda:
         time: ProcessTime,
         lock: AbstractContextManager[object],
         run: Callable[[Due], None],
+        journal: Journal,
     ) -> None:
         self._schedule = schedule
         self._time = time
         self._lock = lock
         self._run = run
+        self._journal = journal
         self._ran = 0
 
     def next_due(self) -> int | None:
@@ -67,12 +73,14 @@ class Agenda:
         yield
         yield from self._running(self._limit())
 
-    def moving(self, by: int | None, to: int | None) -> Iterator[None]:
+    def moving(self, by: int | None, to: int | None, what: str, line: Line) -> Iterator[None]:
         """Settle; then move time from one due moment to the next, and to its end.
 
         Args:
             by: A length in nanoseconds, or
             to: a moment.
+            what: What the test wrote.
+            line: Where.
 
         Raises:
             ClockError: It would go back, or past the calendar; or what falls due never ends.
@@ -91,6 +99,8 @@ class Agenda:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
+        self._journal.moved((what, line, now, target))
+        self._journal.note(CLOCK)
         yield from self._running(limit, target)
         self._time.forward(target)
 

@@ -25,15 +25,14 @@ if something else moved time, at the next use of the fake, in due order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import Final
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ClockError, ClosedError
+from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
 from ..domain.account import Account
 from ..domain.facts import Fact, Verb
 from ..domain.ids import ids_of
@@ -45,19 +44,16 @@ from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
+from .answering import ANSWERING, Answering
 from .asking import Asking
+from .emissions import EMISSIONS, FieldsOf, prepared
+from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Mode, Settings
 
-#: Gives more fields for an event of a message with a status, as JSON text; the lock is held.
-FieldsOf: TypeAlias = Callable[[MessageState, str], str]
-
 _NO_FIELDS: Final[Mapping[str, str]] = {}
-
-#: The engines of the fakes that answer a request in the running code: their webhooks must wait.
-_answering: ContextVar[tuple[Engine, ...]] = ContextVar("pytest_chatfake_answering", default=())
 
 
 class Engine:
@@ -76,10 +72,12 @@ class Engine:
         self.lock = threading.RLock()
         self.time = ProcessTime()
         self.schedule = Schedule()
-        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due)
+        self.journal = Journal()
+        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due, self.journal)
         self.closed = False
         self.errors: list[BaseException] = []
         self.asking = Asking(self.lock)
+        self.answering = Answering()
         self.fields_of: FieldsOf | None = None
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
@@ -92,6 +90,7 @@ class Engine:
             schedule=self.schedule,
             lock=self.lock,
             errors=self.errors,
+            note=self.journal.note,
         )
         self.plan = Plan()
         plan = None if self.mode == "sync" else self.plan
@@ -103,10 +102,12 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
+        self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
         self.account = Account(
             settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
         )
+        self.journal.note(POSTING)  # the opening balance
         self.outbox.begin(ids)
 
     # Changing
@@ -126,16 +127,18 @@ class Engine:
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and self._waits(verb.message):
-            run = partial(self._changing, verb, line)
+            run = partial(self._changing, verb, what, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
         if self.errors:
             self.raise_errors()
-        while not self._change(verb, line):
+        while not self._change(verb, what, line):
             self._run_what_is_due()
             self.raise_errors()
-        if self.mode == "sync" and self not in _answering.get():
-            self.outbox.flush()
+        outbox = self.outbox
+        idle = not (outbox.queue or outbox.busy.locked())
+        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
+            outbox.flush()
 
     def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
@@ -147,12 +150,12 @@ class Engine:
             return True
         return message is not None and not message.is_known and self.plan.is_to_begin(message)
 
-    def _changing(self, verb: Verb, line: Line) -> Iterator[None]:
-        while not self._change(verb, line):
+    def _changing(self, verb: Verb, what: str, line: Line) -> Iterator[None]:
+        while not self._change(verb, what, line):
             yield from self.agenda.settling()
         yield
 
-    def _change(self, verb: Verb, line: Line) -> bool:
+    def _change(self, verb: Verb, what: str, line: Line) -> bool:
         """Do what a verb says; nothing, and return False, if something else is due before."""
         with self.lock:
             now = self.time.read()
@@ -160,27 +163,33 @@ class Engine:
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
-            if verb.name == "redeliver":
-                self.outbox.redeliver(*verb.arguments)
-            elif verb.name == "emit_event":
-                self.outbox.emit_other(verb.arguments[0], line, now)
-            elif verb.name == "emit":
-                self._emit_synthetic(verb, line, now)
-            else:
-                message = verb.message
-                try:  # whatever may fail comes before the first change
-                    facts = self.account.decide(verb, now)
-                    fields = _NO_FIELDS
-                    if self.fields_of is not None:
-                        facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
-                    bodies = self.outbox.write(facts, fields)
-                except BaseException:
-                    if message is not None and message.state == "submitted":
-                        message.withdraw()
-                    raise
-                for fact, body in zip(facts, bodies, strict=True):
-                    self.account.apply(fact)
-                    self.outbox.emit(fact, body, line)
+            if verb.name in EMISSIONS:
+                emit = prepared(verb, line, now, self.outbox, self.account, self.fields_of)
+                subject = verb.arguments[0] if verb.name == "redeliver" else verb.message
+                self.note(what, line, subject)
+                emit()
+                return True
+            message, ledger = verb.message, self.account.ledger
+            posted = len(ledger) if message is None else 0
+            try:  # whatever may fail comes before the first change
+                facts = self.account.decide(verb, now)
+                fields = _NO_FIELDS
+                if self.fields_of is not None:
+                    facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
+                bodies = self.outbox.writing.of_facts(facts, fields)
+            except BaseException:
+                if message is not None and message.state == "submitted":
+                    message.withdraw()
+                raise
+            self.journal.verb((what, line, message, now))
+            self.journal.note(VERB)
+            if self.outbox.drainer or self.answering.requests:
+                self._note_cause()
+            if message is None and len(ledger) > posted:
+                self.journal.note(POSTING)
+            for fact, body in zip(facts, bodies, strict=True):
+                self.account.apply(fact)
+                self.outbox.emit(fact, body, line)
             return True
 
     def _ask_for_fields(
@@ -196,12 +205,19 @@ class Engine:
             facts = self.account.decide(verb, now)
         return facts, fields
 
-    def _emit_synthetic(self, verb: Verb, line: Line, now: int) -> None:
-        message = cast("MessageState", verb.message)
-        status, edit, type_ = verb.arguments
-        fields = "" if self.fields_of is None else self.fields_of(message, status)
-        fact = self.account.shown(message, status, now)
-        self.outbox.emit_synthetic(fact, fields, status, edit, type_, line)
+    def note(self, what: str, line: Line, subject: object = None) -> None:
+        """Note what a test did that changes nothing of the account, but what happens next."""
+        self.journal.verb((what, line, subject, self.time.read()))
+        self.journal.note(VERB)
+        self._note_cause()
+
+    def _note_cause(self) -> None:
+        """Note what caused the last verb, if it was called inside an answer or an attempt."""
+        request = self.answering.requests.get(threading.get_ident())
+        if request is not None:
+            self.journal.caused_by(REQUEST, request)
+        elif self.outbox.in_attempt():  # there is one at a time, and it was noted last
+            self.journal.caused_by(ATTEMPT, self.journal.kinds.rfind(ATTEMPT))
 
     def _run_due(self, due: Due) -> None:
         at, kind, subject = due
@@ -209,6 +225,8 @@ class Engine:
             self.outbox.take_due(subject, at)
             return
         for fact in self.account._drop(subject, at):
+            self.journal.note(fact.rule.code + ENTRY * len(fact.entries))
+            self.journal.drops.append(subject)
             self.account.apply(fact)
 
     def submitted(self, message: MessageState) -> None:
@@ -228,7 +246,8 @@ class Engine:
     def move_time(self, *, by: int | None = None, to: int | None = None) -> PendingPlan:
         """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
         what = "advance()" if to is None else "move_to()"
-        return self.step(what, partial(self.agenda.moving, by, to))
+        line = calling_line(3)
+        return self.step(what, partial(self.agenda.moving, by, to, what, line))
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
@@ -273,8 +292,10 @@ class Engine:
 
     def _attempt(self) -> None:
         """In sync mode: attempt what is queued, but not from inside an answer."""
-        if self.mode == "sync" and self not in _answering.get():
-            self.outbox.flush()
+        outbox = self.outbox
+        idle = not (outbox.queue or outbox.busy.locked())
+        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
+            outbox.flush()
 
     def attempt_now(self) -> None:
         """Attempt what is queued from the thread of a request, before its answer leaves.
@@ -334,19 +355,10 @@ class Engine:
 
     def is_inside(self) -> bool:
         """Return whether the caller is part of an answer or of an attempt."""
-        return self in _answering.get() or self.outbox.in_attempt()
+        return self.answering in ANSWERING.get() or self.outbox.in_attempt()
 
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or self.outbox.busy.locked() or self in _answering.get()
-
-    @contextmanager
-    def answering(self) -> Generator[None, None, None]:
-        """While a request to the fake is answered: verbs act at once, and only queue events."""
-        token = _answering.set((*_answering.get(), self))
-        try:
-            yield
-        finally:
-            _answering.reset(token)
+        return self.mode == "sync" or self.outbox.busy.locked() or self.answering in ANSWERING.get()
 
     # Refusals
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ..base.calling_line import calling_line
 from ..base.views import View
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -21,6 +22,7 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
@@ -31,6 +33,7 @@ from .drafting import Drafting
 from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
+from .timeline import Timeline
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -80,7 +83,8 @@ class ChatFake:
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
-        self.api = AccountApi(engine, engine.time.read, config.currency, key)
+        self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
+        self._story = Story(engine, self.api)
         self._checks = TeardownChecks(engine, self.api, strict=bool(config.strict))
         service.open(self.api)
         service.hold()
@@ -133,6 +137,11 @@ class ChatFake:
         """The entries of the ledger, in order; the balances are their sums."""
         self._engine.ensure_readable()
         return self._engine.account.ledger.entries
+
+    @property
+    def timeline(self) -> Timeline:
+        """All that happened, in order: verbs, money, events, attempts, requests, moves of time."""
+        return Timeline(self._story)
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
         """Return the message of that id.
@@ -221,6 +230,7 @@ class ChatFake:
     def rotate_key(self) -> str:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
+        self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, derived_key(f"{self._engine.settings.seed} {next(_fakes)}"))
         return self.api._key
 
