@@ -39,39 +39,6 @@ def message_story(engine: Engine, message: MessageState) -> str:
     )
 
 
-def fake_story(engine: Engine) -> str:
-    """Tell what happened in the whole fake: its balance, and its events and attempts in order."""
-    ledger = engine.account.ledger
-    rows = [
-        (
-            event.moment,
-            0,
-            "event",
-            event.status or event.type,
-            event.message_id or "",
-            f"caused at {event.line}",
-        )
-        for event in engine.outbox.events
-    ]
-    rows += [
-        (one.moment, 1, "attempt", one.event.status or one.event.type, one.event.message_id or "",
-         f"{one.endpoint.name}: {one.outcome}")
-        for one in engine.outbox.attempts
-    ]  # fmt: skip
-    rows.sort(key=lambda row: row[:2])
-    return "\n".join(
-        [
-            _amounts("available", ledger.available, ledger.held, ledger.charged),
-            *(
-                []
-                if engine.outbox.endpoints
-                else ["no endpoint is connected: nothing is attempted"]
-            ),
-            table((stamp(moment), *texts) for moment, _, *texts in rows),
-        ]
-    )
-
-
 def _amounts(what: str, amount: Decimal, held: Decimal, charged: Decimal) -> str:
     return f"{what} {number(amount)}, held {number(held)}, charged {number(charged)}"
 
