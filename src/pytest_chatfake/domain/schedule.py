@@ -14,6 +14,11 @@ _BITS: Final = 40
 _SEQUENCE: Final = (1 << _BITS) - 1
 
 
+def due_of(key: int) -> int:
+    """Return when the work behind a key is due, in nanoseconds."""
+    return key >> _BITS
+
+
 class Due(NamedTuple):
     """A piece of work that is due.
 

@@ -15,8 +15,9 @@ from .happenings import Happening
 from .hints import hint, why_idle
 from .labels import Labels
 
-#: How many lines of a kind are shown.
+#: How many lines of a kind are shown, and how many characters of what happened.
 _MOST: Final = 5
+_SHORT: Final = 120
 
 
 def attention(
@@ -52,7 +53,12 @@ def _line(one: Happening) -> str:
     if one.failed and isinstance(one.record, Attempt):
         meaning = hint(one.record)
     line = "" if one.line is None else f" at {one.line}"
-    return " ".join([f"{one.number} {one.kind}: {one.text}{meaning}{line}", *one.marks])
+    return " ".join([f"{one.number} {one.kind}: {_short(one)}{meaning}{line}", *one.marks])
+
+
+def _short(one: Happening) -> str:
+    """Return what happened; of a failed attempt, less of the answer than the timeline has."""
+    return one.text if len(one.text) <= _SHORT else f"{one.text[:_SHORT].rstrip()} ..."
 
 
 def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
