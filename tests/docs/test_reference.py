@@ -148,10 +148,17 @@ def test_fixtures_and_ini_options_are_described() -> None:
     from pytest_chatfake import plugin
 
     options: dict[str, str] = {}
+    arguments: list[str] = []
 
     class Parser:
         def addini(self, name: str, help: str, *, default: object, type: str = "string") -> None:
             options[name] = str(default).lower() if type == "bool" else str(default)
+
+        def getgroup(self, name: str) -> Parser:
+            return self
+
+        def addoption(self, name: str, **_: str) -> None:
+            arguments.append(name)
 
     plugin.pytest_addoption(cast("pytest.Parser", Parser()))
     text = (DOCS / "reference" / "fixtures-and-options.md").read_text("utf-8")
@@ -159,6 +166,7 @@ def test_fixtures_and_ini_options_are_described() -> None:
     assert {name for name in vars(plugin) if name.startswith("chat_")} == described - {*options}
     for name, default in options.items():
         assert f"| `{name}` | `{default}` |" in text
+    assert arguments == re.findall(r"^\| `(--[\w-]+)=", text, re.MULTILINE)
 
 
 def test_the_tree_of_errors_is_the_codes() -> None:

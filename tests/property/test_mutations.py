@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import Phase, given, settings
 
-from pytest_chatfake.domain import account
 from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.conversations import ConversationRecord
 from pytest_chatfake.domain.ledger import LedgerEntry
@@ -41,7 +40,7 @@ def forget_the_release_at_the_drop(patch: pytest.MonkeyPatch) -> None:
     def keeping_the_hold(self: Any, message: Any, now: int) -> Any:
         return [fact._replace(entries=()) for fact in drop(self, message, now)]
 
-    patch.setitem(cast("dict[str, Any]", account._DECISIONS), "drop", keeping_the_hold)
+    patch.setattr(Account, "_drop", keeping_the_hold)
 
 
 def expire_too(offset: int) -> Callable[[pytest.MonkeyPatch], None]:

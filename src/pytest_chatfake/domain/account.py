@@ -368,7 +368,6 @@ _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
     "deliver": Account._deliver,
     "read": Account._read,
     "fail": Account._fail,
-    "drop": Account._drop,
     "top_up": Account._top_up,
     "set_balance": Account._set_balance,
 }

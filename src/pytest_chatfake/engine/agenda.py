@@ -28,7 +28,7 @@ class Agenda:
     Args:
         schedule: What is planned.
         time: The time of the process.
-        lock: Held while something runs; who holds it may look at the schedule.
+        lock: Held while something runs, and while the schedule is read.
         run: Does what is due.
         journal: Takes note of moves.
     """
@@ -50,7 +50,7 @@ class Agenda:
 
     def next_due(self) -> int | None:
         """Return when something is due next, in nanoseconds; None if nothing is planned."""
-        with self._lock:  # to look takes out what was cancelled
+        with self._lock:  # reading takes out what was cancelled
             return self._schedule.next_due()
 
     def is_due(self) -> bool:
@@ -59,11 +59,11 @@ class Agenda:
             return self._schedule.is_due(self._time.read())
 
     def catch_up(self) -> None:
-        """Run all that is due, without attempts: these are only queued.
+        """Run all that is due, and leave the attempts that it causes in the queue.
 
-        For whoever must not attempt: a request to the fake, a receiver that calls back.
+        For callers that must not attempt: a request to the fake, a receiver that calls back.
         """
-        while self._run_due(self._time.read()):
+        while self._run_next():
             pass
 
     # Steps: state changes up to each yield, and attempts are made at it
@@ -71,10 +71,7 @@ class Agenda:
     def settling(self) -> Iterator[None]:
         """Attempt what is queued; then run what is due now, one thing after another."""
         yield
-        limit = self._limit()
-        while self._run_due(self._time.read()):
-            yield
-            self._refuse_endless(limit)
+        yield from self._running(self._limit())
 
     def moving(self, by: int | None, to: int | None, what: str, line: Line) -> Iterator[None]:
         """Settle; then move time from one due moment to the next, and to its end.
@@ -88,11 +85,10 @@ class Agenda:
         Raises:
             ClockError: It would go back, or past the calendar; or what falls due never ends.
         """
-        yield  # what is queued is of now, and not of later
+        yield  # what is queued belongs to the present
         limit = self._limit()
-        while self._run_due(now := self._time.read()):
-            yield
-            self._refuse_endless(limit)
+        yield from self._running(limit)
+        now = self._time.read()
         target = now + by if by is not None else to
         assert target is not None
         if target > LAST:
@@ -105,38 +101,40 @@ class Agenda:
             )
         self._journal.moved((what, line, now, target))
         self._journal.note(CLOCK)
-        while self._run_due(target, on_the_way=True):
-            yield
-            self._refuse_endless(limit)
+        yield from self._running(limit, target)
         self._time.forward(target)
 
-    def _run_due(self, now: int, *, on_the_way: bool = False) -> bool:
-        """Run the next thing that is due at ``now``, and return False if there is none.
+    def _limit(self) -> int:
+        return self._ran + len(self._schedule.work) + _MAX_DUE
 
-        Args:
-            now: In nanoseconds.
-            on_the_way: ``now`` is where time is moved to; move it to where the thing is due.
+    def _running(self, limit: int, target: int | None = None) -> Iterator[None]:
+        while self._run_next(target):
+            yield
+            # Counted here or elsewhere: a receiver that calls back runs what is due, too.
+            if self._ran > limit:
+                raise ClockError(
+                    f"time stands at {stamp(self._time.read())}: {_MAX_DUE} things fell due beyond "
+                    f"those that were planned, so each seems to plan another. Does the receiver "
+                    f"send a message whenever an attempt is made again?"
+                )
+
+    def _run_next(self, target: int | None = None) -> bool:
+        """Run the next thing that is due, and return False if nothing is.
+
+        With a ``target``, time is on its way there: what is due by then is run at its moment.
         """
         with self._lock:
-            if on_the_way:
+            if target is None:
+                now = self._time.read()
+            else:
                 due_at = self._schedule.next_due()
-                if due_at is None or due_at > now:
+                if due_at is None or due_at > target:
                     return False
                 self._time.forward(due_at)  # before it is taken out: it may be refused
+                now = target
             due = self._schedule.pop_due(now)
             if due is None:
                 return False
             self._ran += 1
             self._run(due)
             return True
-
-    def _limit(self) -> int:
-        return self._ran + len(self._schedule.work) + _MAX_DUE
-
-    def _refuse_endless(self, limit: int) -> None:
-        if self._ran > limit:  # whoever ran it: a receiver that calls back runs what is due, too
-            raise ClockError(
-                f"time stands at {stamp(self._time.read())}: {_MAX_DUE} things fell due beyond "
-                f"those that were planned, so each seems to plan another. Does the receiver send "
-                f"a message whenever an attempt is made again?"
-            )

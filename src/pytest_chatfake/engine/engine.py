@@ -10,16 +10,16 @@ events, apply the facts, queue the events; let go of the lock; attempt what is q
 *The lock* (:attr:`Engine.lock`) is held from the decision to the queue: no other thread sees half
 of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
 attempted, a request is answered or a price function is asked: each of these may come back with a
-request or a verb, from this thread or from another one. It is re-entrant for the sake of what
-falls due.
+request or a verb, from this thread or from another one. It is re-entrant, because what falls due
+runs under it and takes it again.
 
 *Who must not attempt.* A route's answer is written in the thread of a request, for which the app
 may be waiting: so verbs in it act at once, and their events stay queued for the test's next verb,
 assertion or ``settle()``. The same holds inside a price function, except that verbs are refused
-there. In both, what fell due meanwhile is caught up with, and its events are queued too.
+there. In both, what fell due meanwhile is run, and its events are queued too.
 
 *What falls due* (:class:`.Agenda`) happens when process time gets there: as the clock moves, or,
-where somebody else moved time, at the next use of the fake, in due order.
+if something else moved time, at the next use of the fake, in due order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ClockError, ClosedError
@@ -41,7 +41,6 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Due, Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
-from ..webhooks.dispatch import Dispatch
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
@@ -52,7 +51,7 @@ from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
-from .settings import Settings
+from .settings import Mode, Settings
 
 _NO_FIELDS: Final[Mapping[str, str]] = {}
 
@@ -94,12 +93,8 @@ class Engine:
             note=self.journal.note,
         )
         self.plan = Plan()
-        self.performer = Performer(
-            None if self.mode == "sync" else self.plan,
-            self.outbox,
-            self.is_inside,
-            self.raise_errors,
-        )
+        plan = None if self.mode == "sync" else self.plan
+        self.performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
         self._begin()
 
     def _begin(self) -> None:
@@ -126,7 +121,7 @@ class Engine:
 
         Raises:
             ClosedError: The fake is closed.
-            ChatFakeError: It comes from a price function, which may only look.
+            ChatFakeError: A price function calls, which may only look.
         """
         if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
@@ -140,8 +135,10 @@ class Engine:
         while not self._change(verb, what, line):
             self._run_what_is_due()
             self.raise_errors()
-        if self.mode == "sync" and self.answering not in ANSWERING.get():
-            self.outbox.flush()
+        outbox = self.outbox
+        idle = not (outbox.queue or outbox.busy.locked())
+        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
+            outbox.flush()
 
     def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
@@ -159,7 +156,7 @@ class Engine:
         yield
 
     def _change(self, verb: Verb, what: str, line: Line) -> bool:
-        """Do what a verb says; nothing, and False, if something else is due before."""
+        """Do what a verb says; nothing, and return False, if something else is due before."""
         with self.lock:
             now = self.time.read()
             if self.schedule.is_due(now):
@@ -223,26 +220,26 @@ class Engine:
             self.journal.caused_by(ATTEMPT, self.journal.kinds.rfind(ATTEMPT))
 
     def _run_due(self, due: Due) -> None:
-        if due.kind == "attempt":
-            self.outbox.take_due(cast("Dispatch", due.subject), due.at)
+        at, kind, subject = due
+        if kind == "attempt":
+            self.outbox.take_due(subject, at)
             return
-        message = cast("MessageState", due.subject)
-        for fact in self.account.decide(Verb("drop", message), due.at):
+        for fact in self.account._drop(subject, at):
             self.journal.note(fact.rule.code + ENTRY * len(fact.entries))
-            self.journal.drops.append(message)
+            self.journal.drops.append(subject)
             self.account.apply(fact)
 
     def submitted(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
+
+        def run() -> Iterator[None]:
+            message.created_at = self.time.read()
+            return iter(())
+
         if self.plan and not self._acts_at_once():
-            run = partial(self._submitting, message)
             self.plan.enqueue(Step(run, "submit_text()", calling_line()))
         else:
-            message.created_at = self.time.read()
-
-    def _submitting(self, message: MessageState) -> Iterator[None]:
-        message.created_at = self.time.read()
-        yield from ()
+            run()
 
     # Steps: state changes up to each yield, and attempts are made at it
 
@@ -284,8 +281,10 @@ class Engine:
         return PendingPlan(self.performer)
 
     def _run(self, step: Iterator[None]) -> None:
+        outbox = self.outbox
         for _ in step:
-            self._attempt()
+            if outbox.queue or outbox.busy.locked():
+                self._attempt()
         if self.errors:
             self.raise_errors()
 
@@ -310,7 +309,7 @@ class Engine:
             self._test_loop.run(self.outbox.attempt_async)
 
     def raise_errors(self) -> None:
-        """Raise, in the test, what could not be raised where it was seen; the first of them."""
+        """Raise, in the test, the first error that could not be raised where it was seen."""
         if self.errors and not self.is_inside():
             error = self.errors[0]
             self.errors.clear()
@@ -319,12 +318,9 @@ class Engine:
     # Reading
 
     def ensure_readable(self) -> None:
-        """Make sure that results can be read: nothing is pending, and time is caught up with.
+        """Refuse to show results while steps are pending, and run what is due.
 
-        Of a fake that is closed, the results stand as they were.
-
-        Raises:
-            NotAwaited: Async mode: steps are pending.
+        The results of a closed fake stand as they were.
         """
         if self.closed:
             return
@@ -371,11 +367,7 @@ class Engine:
         self.asking.refuse_verb(what)
 
     def refuse_closed(self) -> None:
-        """Refuse to work for a test that is over.
-
-        Raises:
-            ClosedError: It is.
-        """
+        """Refuse to work for a test that is over."""
         # Every use of the fake comes by here, so this is where the test's own loop is noticed.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
@@ -384,16 +376,8 @@ class Engine:
                 "this fake is closed: its test is over. Use the chat_fake of the running test."
             )
 
-    def refuse_mode(self, mode: str, written: str, wanted: str) -> None:
-        """Refuse a block that is written for the other mode.
-
-        Args:
-            mode: The mode that it is written for.
-            written: How it begins.
-            wanted: How it begins in the other mode.
-
-        Raises:
-            TypeError: This fake is in the other mode.
-        """
+    def refuse_mode(self, mode: Mode) -> None:
+        """Refuse a block that is written for the other mode: ``with`` or ``async with``."""
         if self.mode != mode:
+            written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")

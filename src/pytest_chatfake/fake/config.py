@@ -54,7 +54,9 @@ class ChatFakeConfig:
         naming: The names that hide the channel brand (§1).
         webhook_url: Where attempts go from the start; None: nowhere, until ``connect``.
         timeout: How long an attempt over a socket may take, in real seconds (assumed).
-        seed: What identifiers are derived from. Under pytest: the test's node id.
+        seed: What identifiers are derived from: the same seed gives the same ones. None: new ones
+            for every fake. Under pytest: the test's node id, and the ini option
+            ``chat_fake_seed``.
         mode: ``"sync"`` or ``"async"``; None: sync. Under pytest: the test function's own.
         retry_after: When an attempt that failed is made again: seconds or ``timedelta``s after
             the failure, one for each retry (assumed: none).

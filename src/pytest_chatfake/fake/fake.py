@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -76,7 +77,7 @@ class ChatFake:
     def __init__(self, config: ChatFakeConfig | None = None, /, **fields: Any) -> None:
         config = ChatFakeConfig.of(**fields) if config is None else config.replace(**fields)
         self.config = config
-        seed = config.seed or "pytest-chatfake"
+        seed = config.seed or os.urandom(16).hex()
         self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
         self._drafting = Drafting(engine, config)

@@ -147,7 +147,7 @@ class Paused:
             self._let_go(list(range(len(self._held))), line)
 
     def __enter__(self) -> Self:
-        self._engine.refuse_mode("sync", "with", "async with")
+        self._engine.refuse_mode("sync")
         self._entered = True
         self._engine.step("paused()", partial(self._pausing, calling_line()))
         return self
@@ -161,7 +161,7 @@ class Paused:
         self._engine.step("release()", partial(self._resuming, calling_line()))
 
     async def __aenter__(self) -> Self:
-        self._engine.refuse_mode("async", "async with", "with")
+        self._engine.refuse_mode("async")
         self._entered = True
         await self._engine.step("paused()", partial(self._pausing, calling_line()))
         return self
