@@ -27,6 +27,9 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "dropped": {},
 }
 
+#: The person that messages go to where the test names nobody (assumed).
+DEFAULT_ADDRESS: Final = "+15550100"
+
 #: The statuses that an event can show (§2.3).
 STATUSES: Final = ("sent", "delivered", "read", "failed")
 
