@@ -176,7 +176,7 @@ class Engine:
                 fields = _NO_FIELDS
                 if self.fields_of is not None:
                     facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
-                bodies = self.outbox.writing.of_facts(facts, fields)
+                events = self.outbox.writing.of_facts(facts, fields)
             except BaseException:
                 if message is not None and message.state == "submitted":
                     message.withdraw()
@@ -187,9 +187,9 @@ class Engine:
                 self._note_cause()
             if message is None and len(ledger) > posted:
                 self.journal.note(POSTING)
-            for fact, body in zip(facts, bodies, strict=True):
+            for fact, event in zip(facts, events, strict=True):
                 self.account.apply(fact)
-                self.outbox.emit(fact, body, line)
+                self.outbox.emit(fact, event, line)
             return True
 
     def _ask_for_fields(
@@ -224,7 +224,12 @@ class Engine:
         if kind == "attempt":
             self.outbox.take_due(subject, at)
             return
-        for fact in self.account._drop(subject, at):
+        try:
+            facts = self.account._drop(subject, at)
+        except BaseException:
+            subject.drop = self.schedule.add(at, kind, subject)  # it was taken out, and is due
+            raise
+        for fact in facts:
             self.journal.note(fact.rule.code + ENTRY * len(fact.entries))
             self.journal.drops.append(subject)
             self.account.apply(fact)
