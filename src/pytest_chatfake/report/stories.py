@@ -55,7 +55,7 @@ def fake_story(engine: Engine) -> str:
     ]
     rows += [
         (one.moment, 1, "attempt", one.event.status or one.event.type, one.event.message_id or "",
-         f"{one.endpoint.name}: {one.outcome}")
+         f"{one.endpoint._shown}: {one.outcome}")
         for one in engine.outbox.attempts
     ]  # fmt: skip
     rows.sort(key=lambda row: row[:2])
@@ -108,5 +108,5 @@ def _attempts(engine: Engine, message: MessageState) -> Iterable[_Row]:
             fault = f" ({attempt.fault})" if attempt.fault else ""
             what = f"attempt {attempt.number} at {attempt.event.status}{fault}"
             yield _Row(
-                attempt.moment, index, 4, what, f"{attempt.endpoint.name}: {attempt.outcome}"
+                attempt.moment, index, 4, what, f"{attempt.endpoint._shown}: {attempt.outcome}"
             )
