@@ -27,6 +27,9 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "dropped": {},
 }
 
+#: The person that messages go to where the test names nobody (assumed).
+DEFAULT_ADDRESS: Final = "+15550100"
+
 #: To how many devices one delivery goes at most (assumed).
 MAX_DEVICES: Final = 10_000
 

@@ -11,7 +11,7 @@ from typing import cast
 from ..base.arguments import check_str, cited
 from ..domain.conversations import ConversationRecord
 from ..domain.facts import Draft
-from ..domain.messages import MessageState
+from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
 from ..wire.exact_json import encode, members
@@ -19,9 +19,6 @@ from ..wire.naming import check_type
 from .config import ChatFakeConfig, Price, check_extra
 from .messages import Conversation, Message
 from .recipients import Recipient
-
-#: The person that messages without ``to=`` go to.
-_DEFAULT_ADDRESS = "+15550100"
 
 
 class Drafting:
@@ -144,7 +141,7 @@ class Drafting:
         """Return an address, with the devices and the read receipts of who is behind it."""
         if isinstance(to, Recipient):
             return to.address, to.devices, to.read_receipts
-        address = _DEFAULT_ADDRESS if to is None else check_str(to, "to")
+        address = DEFAULT_ADDRESS if to is None else check_str(to, "to")
         known = self._recipients.get(address)
         if known is None:
             return address, 1, True

@@ -40,9 +40,9 @@ class Writing:
         """
         written: list[Written] = []
         for ahead, fact in enumerate(facts):
+            event = self.events.upcoming(ahead)
             id_ = self.events.next_id(fact.message.number, ahead)
-            body = self._writer.write(id_, fact, fields.get(fact.what, ""))
-            written.append((self.events.upcoming(ahead), body))
+            written.append((event, self._writer.write(id_, fact, fields.get(fact.what, ""))))
         return written
 
     def of_synthetic(self, fact: Fact, fields: str, status: str, edit: Edit) -> Written:
