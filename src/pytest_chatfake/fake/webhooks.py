@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict, Unpack
 
-from ..base.arguments import check_bool, check_names, check_str
+from ..base.arguments import check_bool, check_names, check_str, cited
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..domain.facts import Verb
@@ -231,7 +231,7 @@ class Webhooks:
             **where: Which events; see :class:`Webhooks`.
         """
         if change is not None and not callable(change):
-            raise TypeError(f"change must be a function of the body, not {change!r}")
+            raise TypeError(f"change must be a function of the body, not {cited(change)}")
         return self._fault("tamper", where, change=change or _with_a_space)
 
     def sign(self, signer: Signer, **where: Unpack[Where]) -> Fault:
@@ -257,11 +257,11 @@ class Webhooks:
             foreign = check_str(event_type, "type") != self._config.naming.event_type
             if foreign and not (status is None and message is None):
                 raise ValueError(
-                    f"message= and status= go with events of messages, and {event_type!r} is "
+                    f"message= and status= go with events of messages, and {cited(event_type)} is "
                     f"another type: leave them out, or the type"
                 )
         if endpoint is not None and endpoint not in self._outbox.endpoints:
-            raise ValueError(f"{endpoint!r} is not connected to this fake")
+            raise ValueError(f"{cited(endpoint)} is not connected to this fake")
         fault = Fault(
             kind,
             times=where.get("times", 1),
@@ -289,7 +289,7 @@ class Webhooks:
             ValueError: It is not one of this fake's.
         """
         if not isinstance(event, Event):
-            raise TypeError(f"redeliver() takes one of fake.events, not {event!r}")
+            raise TypeError(f"redeliver() takes one of fake.events, not {cited(event)}")
         self._engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
         return PendingPlan(self._engine.performer)
 

@@ -77,7 +77,7 @@ class TeardownChecks:
                 f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
                 f"fake.webhooks.attempts",
                 [
-                    f"{one.event._subject} at {one.endpoint.name}: {one.outcome}{hint(one)}; "
+                    f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}{hint(one)}; "
                     f"caused at {one.event.line}{_body(one)}"
                     for one in failed
                 ],

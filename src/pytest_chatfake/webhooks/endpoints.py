@@ -55,9 +55,10 @@ class Endpoint:
         self._retries = retries
         self._scripted = scripted  # the test writes its answers, so it expects failures
         self._disconnect = disconnect
+        self._shown = redacted(name)  # what texts call it
 
     def __repr__(self) -> str:
-        return f"<Endpoint {redacted(self.name)}{'' if self.connected else ' (disconnected)'}>"
+        return f"<Endpoint {self._shown}{'' if self.connected else ' (disconnected)'}>"
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:

@@ -351,7 +351,7 @@ class Outbox:
             self._break_off(dispatch, error)
             raise error
         error.add_note(
-            f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+            f"raised by {endpoint._shown} at {_title(dispatch.event)}, "
             f"caused at {dispatch.event.line}"
         )
         self._raised = self._raised or error
