@@ -22,6 +22,7 @@ from .instants import stamp
 from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, next_state
 from .money import EXACT, ZERO
+from .people import People
 from .schedule import Schedule
 
 
@@ -68,6 +69,9 @@ class Account:
         schedule: Where the drops of undelivered messages are planned.
         opening_balance: What the account begins with.
         now: When it begins.
+
+    Attributes:
+        people: Those that were described, by their addresses.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class Account:
         self.messages: list[MessageState] = []
         self.conversations = Conversations(ids)
         self.ledger = Ledger()
+        self.people = People(self.messages)
         self._lookup = Lookup(self.messages)
         self._rules = rules
         self._ids = ids
@@ -180,8 +185,12 @@ class Account:
         """
         self.refuse_stale(message)
         next_state(message, "deliver")
+        person = self.people.get(message.recipient)
+        if person is not None:
+            person.refuse_obstacle(message, "deliver()", arrives=True)
         if devices is None:
-            devices = max(message.devices - message.delivered_devices, 1)
+            used = 1 if person is None else person.devices
+            devices = max(used - message.delivered_devices, 1)
         first = self._arrival("delivered", message, now, price)
         if devices == 1:
             return [first]
@@ -195,9 +204,23 @@ class Account:
         """
         self.refuse_stale(message)
         next_state(message, "read")
-        if message.read_receipts:
-            return [self._arrival("read", message, now, None)]
-        return self._deliver(message, now, 1, None) if message.state == "sent" else []
+        person = self.people.get(message.recipient)
+        if person is not None:
+            person.refuse_obstacle(message, "read()", arrives=message.state == "sent")
+            if not person.read_receipts:
+                return [self._arrival("delivered", message, now, None)] * (message.state == "sent")
+        return [self._arrival("read", message, now, None)]
+
+    def _arrive(self, message: MessageState, now: int) -> list[Fact]:
+        """Deliver it to a phone that has just become reachable; read it there, if the chat is open.
+
+        That the platform withholds what is sent now does not concern it (assumed).
+        """
+        person = self.people[message.recipient]
+        seen = person.chat_open and person.read_receipts
+        first = self._arrival("read" if seen else "delivered", message, now, None)
+        devices = 1 if person.chat_open else person.devices
+        return [first, *[first._replace(entries=())] * (devices - 1)]
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
@@ -286,7 +309,7 @@ class Account:
             self._begin(fact, message)
         elif fact.what in {"delivered", "read"}:
             if message.delivered_at is None:
-                self._arrive(fact, message)
+                self._reach(fact, message)
             if fact.what == "delivered":
                 message.delivered_devices += 1
             else:
@@ -307,9 +330,12 @@ class Account:
             message.created_at = fact.at
         message.conversation = conversation
         message.total_price = message.held = fact.total_price
+        person = self.people.get(message.recipient)
+        if person is not None:
+            message.kept_back = person.blocked or person.withheld
         message.drop = self._schedule.add(fact.at + self._rules.drop_after, "drop", message)
 
-    def _arrive(self, fact: Fact, message: MessageState) -> None:
+    def _reach(self, fact: Fact, message: MessageState) -> None:
         conversation = fact.conversation
         assert conversation is not None
         message.delivered_at = fact.at
@@ -360,6 +386,7 @@ _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
     "accept": Account._accept,
     "reject": Account._reject,
     "deliver": Account._deliver,
+    "arrive": Account._arrive,
     "read": Account._read,
     "fail": Account._fail,
     "drop": Account._drop,

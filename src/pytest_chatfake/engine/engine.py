@@ -25,37 +25,31 @@ where somebody else moved time, at the next use of the fake, in due order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from functools import partial
-from typing import Final, TypeAlias, cast
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ClockError, ClosedError
 from ..domain.account import Account
-from ..domain.facts import Fact, Verb
+from ..domain.facts import Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Due, Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
-from ..webhooks.dispatch import Dispatch
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
 from .asking import Asking
+from .changes import Changes
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Settings
-
-#: Gives more fields for an event of a message with a status, as JSON text; the lock is held.
-FieldsOf: TypeAlias = Callable[[MessageState, str], str]
-
-_NO_FIELDS: Final[Mapping[str, str]] = {}
 
 #: The engines of the fakes that answer a request in the running code: their webhooks must wait.
 _answering: ContextVar[tuple[Engine, ...]] = ContextVar("pytest_chatfake_answering", default=())
@@ -66,9 +60,6 @@ class Engine:
 
     Args:
         settings: What it needs of the configuration.
-
-    Attributes:
-        fields_of: Gives more fields for the message resource of each event; None: there are none.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -81,7 +72,6 @@ class Engine:
         self.closed = False
         self.errors: list[BaseException] = []
         self.asking = Asking(self.lock)
-        self.fields_of: FieldsOf | None = None
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
             EventWriter(
@@ -94,6 +84,7 @@ class Engine:
             lock=self.lock,
             errors=self.errors,
         )
+        self.changes = Changes(self.outbox)
         self.plan = Plan()
         self.performer = Performer(
             None if self.mode == "sync" else self.plan,
@@ -109,19 +100,20 @@ class Engine:
         self.schedule.clear()
         self.errors.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
-        self.account = Account(
+        self.account = self.changes.account = Account(
             settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
         )
         self.outbox.begin(ids)
 
     # Changing
 
-    def perform(self, verb: Verb, what: str) -> None:
+    def perform(self, verb: Verb, what: str, *, at_once: bool = False) -> None:
         """Perform a verb, or add it to the plan.
 
         Args:
             verb: What to do.
             what: What the test wrote, for messages.
+            at_once: Whether async mode performs it, too, and leaves its events to the ``await``.
 
         Raises:
             ClosedError: The fake is closed.
@@ -130,7 +122,7 @@ class Engine:
         if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
-        if self.mode == "async" and self._waits(verb.message):
+        if self.mode == "async" and not at_once and self._waits(verb.message):
             run = partial(self._changing, verb, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
@@ -165,56 +157,11 @@ class Engine:
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
-            if verb.name == "redeliver":
-                self.outbox.redeliver(*verb.arguments)
-            elif verb.name == "emit_event":
-                self.outbox.emit_other(verb.arguments[0], line, now)
-            elif verb.name == "emit":
-                self._emit_synthetic(verb, line, now)
-            else:
-                message = verb.message
-                try:  # whatever may fail comes before the first change
-                    facts = self.account.decide(verb, now)
-                    fields = _NO_FIELDS
-                    if self.fields_of is not None:
-                        facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
-                    bodies = self.outbox.write(facts, fields)
-                except BaseException:
-                    if message is not None and message.state == "submitted":
-                        message.withdraw()
-                    raise
-                for fact, body in zip(facts, bodies, strict=True):
-                    self.account.apply(fact)
-                    self.outbox.emit(fact, body, line)
+            self.changes.make(verb, line, now)
             return True
 
-    def _ask_for_fields(
-        self, ask: FieldsOf, verb: Verb, facts: list[Fact], now: int
-    ) -> tuple[list[Fact], Mapping[str, str]]:
-        """Ask, once for each status to come, for more fields, and decide anew after each answer.
-
-        The lock is let go meanwhile, so another thread may have changed what comes.
-        """
-        fields: dict[str, str] = {}
-        while missing := [fact for fact in facts if fact.what not in fields]:
-            fields[missing[0].what] = ask(missing[0].message, missing[0].what)
-            facts = self.account.decide(verb, now)
-        return facts, fields
-
-    def _emit_synthetic(self, verb: Verb, line: Line, now: int) -> None:
-        message = cast("MessageState", verb.message)
-        status, edit, type_ = verb.arguments
-        fields = "" if self.fields_of is None else self.fields_of(message, status)
-        fact = self.account.shown(message, status, now)
-        self.outbox.emit_synthetic(fact, fields, status, edit, type_, line)
-
     def _run_due(self, due: Due) -> None:
-        if due.kind == "attempt":
-            self.outbox.take_due(cast("Dispatch", due.subject), due.at)
-            return
-        message = cast("MessageState", due.subject)
-        for fact in self.account.decide(Verb("drop", message), due.at):
-            self.account.apply(fact)
+        self.changes.runs[due.kind](due)
 
     def submitted(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""

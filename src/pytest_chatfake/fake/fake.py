@@ -23,7 +23,7 @@ from ..http_api.service import Service
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
-from . import expectations, sending
+from . import expectations, recipients, sending
 from .clock import Clock
 from .config import ChatFakeConfig
 from .drafting import Drafting
@@ -76,6 +76,7 @@ class ChatFake:
         self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
         self._drafting = Drafting(engine, config)
+        self._recipients: dict[str, recipients.Recipient] = {}
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
@@ -96,7 +97,7 @@ class ChatFake:
 
     # Sending
 
-    recipient = sending.recipient
+    recipient = recipients.recipient
     send_text = sending.send_text
     submit_text = sending.submit_text
     send = sending.send
@@ -208,7 +209,7 @@ class ChatFake:
     def _forget(self) -> None:
         self.api._forget()
         self.webhooks._forget()
-        self._drafting.forget()
+        self._recipients.clear()
 
     # The HTTP API (§4, §5)
 

@@ -13,7 +13,7 @@ from ..base.errors import NotAwaited
 from ..domain.account import Draft
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Verb
-from ..domain.failures import CATALOGUE, Failure, PlatformError
+from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
 from ..domain.instants import instant
 from ..domain.messages import MessageState
 from ..domain.money import Money, amount
@@ -162,8 +162,8 @@ class Message:
             TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
         """
-        failure = _failure(code, message, platform_error)
-        self._engine.perform(Verb("fail", self._state, (failure,)), "fail()")
+        why = _failure(code, message, platform_error)
+        self._engine.perform(Verb("fail", self._state, (why,)), "fail()")
         return self
 
     # What is known of it
@@ -298,8 +298,8 @@ class Submission:
             TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
         """
-        failure = _failure(code, message, platform_error)
-        return self._decide(Verb("reject", self._state, (failure,)))
+        why = _failure(code, message, platform_error)
+        return self._decide(Verb("reject", self._state, (why,)))
 
     def _decide(self, verb: Verb) -> Message:
         self._engine.perform(verb, f"{verb.name}()")
@@ -317,28 +317,14 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
         message = CATALOGUE[code]
     message = check_str(message, "message")
     if platform_error is True:
-        platform_error = PlatformError(
-            message=f"(#{code}) {message}",
-            type="PlatformException",
-            code=code,
-            trace_id=f"trace-{code}",
-            details=_DETAILS.get(code, message),
-        )
-    elif platform_error is False:
+        return failure(code, message)
+    if platform_error is False:
         platform_error = None
     elif not isinstance(platform_error, PlatformError):
         raise TypeError(
             f"platform_error must be True, False or PlatformError(...), not {platform_error!r}"
         )
     return Failure(code, message, platform_error)
-
-
-#: What ``error_data.details`` says of the described codes (assumed: our words).
-_DETAILS = {
-    "131026": "The recipient cannot receive this message: the number is not registered, "
-    "or its client is out of date.",
-    "100": "A parameter of the request is not valid.",
-}
 
 
 def state_of(message: object, engine: Engine) -> MessageState:
