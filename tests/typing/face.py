@@ -114,6 +114,9 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
     error = PlatformError("message", "type", "code", "trace", "details")
     assert_type(message.deliver(price="0.04").fail("999", "Own", platform_error=error), Message)
 
+    assert_type(message.after(minutes=5).deliver().after(90).read().after(timedelta(1)), Message)
+    assert_type(message.cancel(), Message)
+
     assert_type(message.id, str)
     assert_type(message.chat_message_id, str)
     assert_type(message.body, str)

@@ -14,7 +14,7 @@ from pytest_chatfake import ChatFake, ClosedError, IllegalTransition, NotAwaited
 from .fakes import frozen_fake, visible_state
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
 ANNA = "+4915100001"
 BEN = "+4915100002"
@@ -26,21 +26,6 @@ OBSTACLES: dict[str, tuple[dict[str, bool], str]] = {
     "not registered": ({"registered": False}, "registered=True"),
     "withheld": ({"withheld": True}, "withheld=False"),
 }
-
-
-@pytest.fixture(params=["sync", "async"])
-def play(request: pytest.FixtureRequest) -> Callable[[Callable[..., Awaitable[Any]]], Any]:
-    """Plays a scenario in a mode; ``do`` awaits what a verb returned, where that is the way."""
-    mode = request.param
-
-    async def do(returned: Any) -> Any:
-        return await returned if mode == "async" else returned
-
-    def play(scenario: Callable[..., Awaitable[Any]]) -> Any:
-        with frozen_fake(mode=mode) as fake:
-            return asyncio.run(scenario(fake, do))  # type: ignore[arg-type]
-
-    return play
 
 
 def statuses(message: Any) -> list[str]:

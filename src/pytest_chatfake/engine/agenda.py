@@ -27,6 +27,7 @@ class Agenda:
         time: The time of the process.
         lock: Held while something runs; who holds it may look at the schedule.
         run: Does what is due.
+        errors: Where an error is kept that can't be raised where it is seen.
     """
 
     def __init__(
@@ -35,11 +36,13 @@ class Agenda:
         time: ProcessTime,
         lock: AbstractContextManager[object],
         run: Callable[[Due], None],
+        errors: list[BaseException],
     ) -> None:
         self._schedule = schedule
         self._time = time
         self._lock = lock
         self._run = run
+        self._errors = errors
         self._ran = 0
 
     def next_due(self) -> int | None:
@@ -57,8 +60,12 @@ class Agenda:
 
         For whoever must not attempt: a request to the fake, a receiver that calls back.
         """
-        while self._run_due(self._time.read()):
-            pass
+        more = True
+        while more:
+            try:
+                more = self._run_due(self._time.read())
+            except Exception as error:  # a step of a script: the test is told at its next use
+                self._errors.append(error)
 
     # Steps: state changes up to each yield, and attempts are made at it
 

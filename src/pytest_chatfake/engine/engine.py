@@ -68,9 +68,9 @@ class Engine:
         self.lock = threading.RLock()
         self.time = ProcessTime()
         self.schedule = Schedule()
-        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due)
         self.closed = False
         self.errors: list[BaseException] = []
+        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due, self.errors)
         self.asking = Asking(self.lock)
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
@@ -262,12 +262,15 @@ class Engine:
             self.plan.refuse_reading()
         if self.agenda.is_due():
             self._run_what_is_due()
+        if self.errors:
+            self.raise_errors()
 
     def settle_before_read(self) -> None:
         """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
         self.ensure_readable()
         self._attempt()
-        self.raise_errors()
+        if self.errors:
+            self.raise_errors()
 
     def _run_what_is_due(self) -> None:
         if self.mode == "sync" and not self.is_inside():

@@ -20,6 +20,7 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..people.scripts import Scripts
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
@@ -77,11 +78,12 @@ class ChatFake:
         self._portal = Portal()
         self._drafting = Drafting(engine, config)
         self._recipients: dict[str, recipients.Recipient] = {}
+        self._scripts = Scripts(engine)
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, config.currency, key)
-        self._checks = TeardownChecks(engine, self.api)
+        self._checks = TeardownChecks(engine, self.api, self._scripts.idle)
         service.open(self.api)
         service.hold()
         try:
@@ -210,6 +212,7 @@ class ChatFake:
         self.api._forget()
         self.webhooks._forget()
         self._recipients.clear()
+        self._scripts.forget()
 
     # The HTTP API (§4, §5)
 

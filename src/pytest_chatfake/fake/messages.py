@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Self
 
@@ -14,10 +14,11 @@ from ..domain.account import Draft
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
-from ..domain.instants import instant
+from ..domain.instants import instant, length_of, planned
 from ..domain.messages import MessageState
 from ..domain.money import Money, amount
 from ..engine.engine import Engine
+from ..people.scripts import Later
 from ..webhooks.events import Event
 
 
@@ -90,11 +91,12 @@ class Message:
     front of it, and gives the message.
     """
 
-    __slots__ = ("_engine", "_state")
+    __slots__ = ("_at", "_engine", "_state")
 
-    def __init__(self, engine: Engine, state: MessageState) -> None:
+    def __init__(self, engine: Engine, state: MessageState, at: Later | None = None) -> None:
         self._engine = engine
         self._state = state
+        self._at: Engine | Later = engine if at is None else at  # when its verbs happen
 
     def __repr__(self) -> str:
         state = self._state
@@ -129,7 +131,7 @@ class Message:
         """
         count = None if devices is None else check_int(devices, "devices", 1)
         final = None if price is None else amount(price, "price")
-        self._engine.perform(Verb("deliver", self._state, (count, final)), "deliver()")
+        self._at.perform(Verb("deliver", self._state, (count, final)), "deliver()")
         return self
 
     def read(self) -> Self:
@@ -141,7 +143,7 @@ class Message:
         Raises:
             IllegalTransition: Its status does not allow it.
         """
-        self._engine.perform(Verb("read", self._state), "read()")
+        self._at.perform(Verb("read", self._state), "read()")
         return self
 
     def fail(
@@ -163,7 +165,41 @@ class Message:
             ValueError: The code is not described, and no message is given.
         """
         why = _failure(code, message, platform_error)
-        self._engine.perform(Verb("fail", self._state, (why,)), "fail()")
+        self._at.perform(Verb("fail", self._state, (why,)), "fail()")
+        return self
+
+    # When it happens
+
+    def after(
+        self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
+    ) -> Message:
+        """Return the same message, whose verbs are laid on the clock: they happen when it is time.
+
+        It counts from the ``after()`` before it, or from now; what stands between two shares its
+        moment. This handle goes on acting at once, or at its own moment.
+
+        Args:
+            delta: A ``timedelta`` or seconds.
+            **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
+
+        Raises:
+            TypeError: No length is given, or two, or something that is none.
+            ValueError: The length is negative, or longer than anything that can be planned.
+            ClockError: The calendar ends before.
+            ClosedError: It was sent before the fake was reset.
+        """
+        length = planned(length_of("after()", delta, timedelta_arguments), "the length of after()")
+        earlier = self._at if isinstance(self._at, Later) else None
+        later = Later(self._engine, self._state, earlier, length)
+        return Message(self._engine, self._state, later)
+
+    def cancel(self) -> Self:
+        """Forget what is laid on the clock for it and did not happen yet.
+
+        Raises:
+            ClosedError: It was sent before the fake was reset.
+        """
+        self._engine.perform(Verb("cancel", self._state), "cancel()")
         return self
 
     # What is known of it

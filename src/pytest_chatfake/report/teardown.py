@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..base.calling_line import Line
-from ..base.errors import NotAwaited, WebhookWarning
+from ..base.errors import ChatFakeError, NotAwaited, WebhookWarning
 from ..base.tracebacks import from_outside
 from ..base.triggers import Trigger
 from ..domain.messages import STATUSES
@@ -28,11 +28,13 @@ class TeardownChecks:
     Args:
         engine: The fake's engine.
         api: The fake's side of the HTTP API.
+        idle: Gives the lines of each ``after()`` with nothing behind it.
     """
 
-    def __init__(self, engine: Engine, api: AccountApi) -> None:
+    def __init__(self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]]) -> None:
         self._engine = engine
         self._api = api
+        self._idle = idle
 
     def run(self) -> None:
         """Raise or warn about what the test left behind.
@@ -59,7 +61,10 @@ class TeardownChecks:
             yield "chat fake: what happened", fake_story(engine)
         for error in engine.errors:
             text = "".join(traceback.format_exception(from_outside(error)))
-            yield "chat fake: a route raised", text
+            if isinstance(error, ChatFakeError):
+                yield "chat fake: a step failed", text
+            else:
+                yield "chat fake: a route raised", text
         if self._api._log:
             yield "chat fake: requests", table([[str(one)] for one in self._api._log])
         problems = [text for text, _ in self.warnings()]
@@ -105,6 +110,13 @@ class TeardownChecks:
                 ),
                 idle[0].line,
             )
+        lines = list(self._idle())
+        if lines:
+            text = _listed(
+                f"{len(lines)} after() with nothing behind: add a verb, as in after(60).deliver()",
+                [f"written at {line}" for line in lines],
+            )
+            yield text, lines[0]
 
 
 def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
