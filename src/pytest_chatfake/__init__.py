@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .fake.messages import Submission as Submission
     from .fake.receiver import Receiver as Receiver
     from .fake.recipients import Recipient as Recipient
+    from .fake.timeline import Timeline as Timeline
+    from .fake.timeline import TimelineEntry as TimelineEntry
     from .fake.webhooks import Webhooks as Webhooks
     from .http_api.faults import ApiFault as ApiFault
     from .http_api.request_log import ApiRequest as ApiRequest
@@ -71,6 +73,8 @@ else:
         "Recipient": "fake.recipients",
         "StandardWebhooksSigner": "webhooks.signing",
         "Submission": "fake.messages",
+        "Timeline": "fake.timeline",
+        "TimelineEntry": "fake.timeline",
         "UndeliveredWebhooks": "base.errors",
         "WebhookRequest": "webhooks.endpoints",
         "WebhookWarning": "base.errors",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _START = "2026-01-01T12:00:00Z"
 
+_seed_key = pytest.StashKey[str]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _passed_key = pytest.StashKey[bool]()
 
@@ -32,14 +33,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
         default=_START,
     )
+    parser.addini(
+        "chat_fake_strict",
+        "whether a test fails where it would be given a WebhookWarning (default: false)",
+        type="bool",
+        default=False,
+    )
+    parser.addini(
+        "chat_fake_seed",
+        "what ids are derived from, beside the test's node id: fixed (nothing, so they repeat from "
+        "run to run), random (new ones in every run), or a text of your own (default: fixed)",
+        default="fixed",
+    )
+    parser.getgroup("chatfake").addoption(
+        "--chat-fake-seed",
+        metavar="SEED",
+        help="as the ini option chat_fake_seed; with the seed that the header of a run showed, its "
+        "ids come again",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse options that mean nothing.
 
     Raises:
-        UsageError: ``chat_clock_start`` is no moment.
+        UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
+            false, or ``chat_fake_seed`` is empty.
     """
+    config.stash[_seed_key] = _chosen_seed(config)
+    try:
+        config.getini("chat_fake_strict")
+    except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
+        raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
     start = config.getini("chat_clock_start")
     if start != _START:
         from .domain.instants import aware
@@ -53,6 +78,33 @@ def pytest_configure(config: pytest.Config) -> None:
         "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
         'as in @pytest.mark.chat_fake(price="0.10")',
     )
+
+
+def _chosen_seed(config: pytest.Config) -> str:
+    """Return what ids are derived from in this run; a random seed is the same on all workers."""
+    given: dict[str, str] = getattr(config, "workerinput", {})
+    seed: str | None = given.get("chat_fake_seed", config.getoption("--chat-fake-seed"))
+    if seed is None:
+        seed = str(config.getini("chat_fake_seed"))
+    if not seed.strip():
+        raise pytest.UsageError("chat_fake_seed must be fixed, random, or a text of your own")
+    if seed == "random":
+        import os
+
+        seed = os.urandom(4).hex()  # not by way of `random`, which others seed
+    return seed
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand the seed to a worker of pytest-xdist."""
+    node.workerinput["chat_fake_seed"] = node.config.stash[_seed_key]
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Show the seed, unless it is the fixed one."""
+    seed = config.stash[_seed_key]
+    return None if seed == "fixed" else f"chat fake: ids by --chat-fake-seed={seed}"
 
 
 @pytest.fixture(scope="session")
@@ -154,7 +206,11 @@ def _configured(
             f"the fixture chat_fake_config must return a ChatFakeConfig(...), not {config!r}",
             pytrace=False,
         )
-    for name, default in (("seed", request.node.nodeid), ("mode", mode)):
+    seed: str = request.node.nodeid
+    if request.config.stash[_seed_key] != "fixed":
+        seed = f"{request.config.stash[_seed_key]} {seed}"
+    strict = request.config.getini("chat_fake_strict")
+    for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
         if fields.get(name, getattr(config, name)) is None:
             fields[name] = default
     try:

@@ -10,7 +10,7 @@ import json
 import re
 from datetime import timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import time_machine
@@ -145,16 +145,29 @@ def test_the_basis_of_each_field_is_the_one_that_the_code_names() -> None:
             assert basis in (cited or ["assumed"]), f"{name}: {described[1]}"
 
 
-def test_fixtures_and_the_ini_option_are_described(pytestconfig: pytest.Config) -> None:
+def test_fixtures_and_ini_options_are_described() -> None:
     from pytest_chatfake import plugin
 
+    options: dict[str, str] = {}
+    arguments: list[str] = []
+
+    class Parser:
+        def addini(self, name: str, help: str, *, default: object, type: str = "string") -> None:
+            options[name] = str(default).lower() if type == "bool" else str(default)
+
+        def getgroup(self, name: str) -> Parser:
+            return self
+
+        def addoption(self, name: str, **_: str) -> None:
+            arguments.append(name)
+
+    plugin.pytest_addoption(cast("pytest.Parser", Parser()))
     text = (DOCS / "reference" / "fixtures-and-options.md").read_text("utf-8")
     described = set(re.findall(r"^\| `(chat_\w+)` \|", text, re.MULTILINE))
-    assert {name for name in vars(plugin) if name.startswith("chat_")} == described - {
-        "chat_clock_start"
-    }
-    assert "`chat_clock_start` | `2026-01-01T12:00:00Z`" in text
-    assert "2026-01-01T12:00:00Z" == pytestconfig.getini("chat_clock_start")
+    assert {name for name in vars(plugin) if name.startswith("chat_")} == described - {*options}
+    for name, default in options.items():
+        assert f"| `{name}` | `{default}` |" in text
+    assert arguments == re.findall(r"^\| `(--[\w-]+)=", text, re.MULTILINE)
 
 
 def test_the_tree_of_errors_is_the_codes() -> None:

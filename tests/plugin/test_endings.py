@@ -73,6 +73,80 @@ def test_where_warnings_are_errors_they_fail_the_test_at_its_end(pytester: pytes
     result.assert_outcomes(passed=4, errors=3)
 
 
+STRICT_REPORT = [
+    "*UndeliveredWebhooks: 1 attempt failed, and the test did not look at fake.webhooks.attempts:",
+    "*  sent of message * at app.<locals>.app (WSGI) /: answered 500 (*); caused at *.py:13",
+    "*UndeliveredWebhooks: 1 event still queued, and not attempted: *",
+    "*UndeliveredWebhooks: 1 fault never fired, because nothing matched:",
+]
+
+
+def test_strictness_in_one_line_fails_the_tests_that_would_be_warned(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\nchat_fake_strict = true\n")
+    pytester.makepyfile(LEFTOVERS)
+    result = pytester.runpytest("-W", "default")
+    result.assert_outcomes(passed=4, errors=3)
+    result.stdout.fnmatch_lines(STRICT_REPORT)
+    result.stdout.no_fnmatch_line("*teardown.py*")  # the report shows no frame of ours
+
+
+def test_the_nearer_of_option_configuration_and_marker_says_how_strict_a_test_is(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\nchat_fake_strict = true\n")
+    pytester.makepyfile(
+        """
+        import pytest
+        from pytest_chatfake import ChatFakeConfig
+
+        def idle(chat_fake):
+            chat_fake.webhooks.drop()
+
+        def test_option(chat_fake):
+            idle(chat_fake)
+
+        @pytest.mark.chat_fake(strict=None)
+        def test_none_says_nothing(chat_fake):
+            idle(chat_fake)
+
+        @pytest.mark.chat_fake(strict=False)
+        def test_marker(chat_fake):
+            idle(chat_fake)
+
+        class TestConfigured:
+            @pytest.fixture
+            def chat_fake_config(self):
+                return ChatFakeConfig(strict=False)
+
+            def test_configuration(self, chat_fake):
+                idle(chat_fake)
+
+            @pytest.mark.chat_fake(strict=True)
+            def test_marker_before_configuration(self, chat_fake):
+                idle(chat_fake)
+        """
+    )
+    result = pytester.runpytest("-W", "default", "-rA")
+    result.assert_outcomes(passed=5, errors=3, warnings=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "ERROR *::test_option",
+            "ERROR *::test_none_says_nothing",
+            "ERROR *::TestConfigured::test_marker_before_configuration",
+        ]
+    )
+
+
+def test_strictness_that_is_neither_true_nor_false_is_a_mistake_in_the_usage(
+    pytester: pytest.Pytester,
+) -> None:
+    result = pytester.runpytest("-o", "chat_fake_strict=perhaps")
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["ERROR: the ini option chat_fake_strict: *'perhaps'*"])
+
+
 def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(
     pytester: pytest.Pytester,
 ) -> None:

@@ -201,7 +201,7 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(
         [
             (
                 "@pytest.mark.chat_fake: there is no configuration field 'prize'; the fields are: "
-                "api_key, opening_balance, *, retry_after, signer, extra, sender"
+                "api_key, opening_balance, *, signer, extra, sender, strict"
             ),
             (
                 "@pytest.mark.chat_fake: price must be exact, and the float 0.1 is not: "
@@ -222,7 +222,7 @@ def test_the_marker_and_the_fixtures_are_documented(pytester: pytest.Pytester) -
     for name in ("chat_fake_config", "chat_fake_url"):
         assert f"\n{name} [session scope] -- " in result.stdout.str()
     result = pytester.runpytest("--help")
-    result.stdout.fnmatch_lines(["*chat_clock_start (string):*"])
+    result.stdout.fnmatch_lines(["*chat_clock_start (string):*", "*chat_fake_strict (bool):*"])
 
 
 def test_the_mode_is_a_fixture_that_can_be_overridden(pytester: pytest.Pytester) -> None:

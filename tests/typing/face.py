@@ -73,7 +73,17 @@ def configuration() -> None:
         seed="seed",
         mode="async",
         retry_after=[10, 30.5, timedelta(minutes=5)],
-        signer=HmacSigner("secret", header="X-Signature", format="{signature}"),
+        signer=HmacSigner(
+            "secret",
+            header="X-Signature",
+            format="{signature}",
+            content="{timestamp}.{body}",
+            timestamp_header="X-Timestamp",
+            digest="sha512",
+            encoding="base64",
+            offset=timedelta(minutes=-6),
+        ),
+        strict=True,
     )
     assert_type(config.replace(price="0.10"), ChatFakeConfig)
     assert_type(config.currency, str)

@@ -15,7 +15,8 @@ from .fakes import fake_with_receiver, frozen_fake, visible_state
 FIELDS = (
     "api_key, opening_balance, currency, price, origin_type, conversation_type, "
     "conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, "
-    "insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, sender"
+    "insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, "
+    "extra, sender, strict"
 )
 
 BAD_FIELDS = [
@@ -51,6 +52,8 @@ BAD_FIELDS = [
     ("webhook_url", 1, TypeError, "webhook_url must be text"),
     ("seed", "", ValueError, "seed must not be empty"),
     ("seed", 1, TypeError, "seed must be text"),
+    ("strict", 1, TypeError, "strict must be True or False, not 1"),
+    ("strict", "yes", TypeError, "strict must be True or False, not 'yes'"),
 ]
 
 

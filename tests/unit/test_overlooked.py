@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, UndeliveredWebhooks
 
 from .fakes import frozen_fake, warnings_at_the_end
 
@@ -38,6 +38,69 @@ def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines(
         f"  sent of message {ids[0]} at {app}; caused at {file}:{line + 2}",
         f"  delivered of message {ids[0]} at {app}; caused at {file}:{line + 4}",
     ] == text.splitlines()
+
+
+BODIES = [
+    (b'{"detail": [{"loc": ["to"]}]}', '{"detail": [{"loc": ["to"]}]}'),
+    (b"<p>\r\n  No\x1b[31m\t&nbsp;</p>\n", "<p> No [31m &nbsp;</p>"),
+    ("ü".encode() * 200, "ü" * 200),
+    ("你".encode() * 201, "你" * 200 + " ..."),
+    (b"\xff" * 3, "\N{REPLACEMENT CHARACTER}" * 3),
+]
+
+
+@pytest.mark.parametrize(("body", "shown"), BODIES, ids=["json", "html", "200", "201", "bytes"])
+def test_a_warning_shows_the_beginning_of_the_answers_body_on_one_line(
+    body: bytes, shown: str
+) -> None:
+    def app(_: Any, start_response: Any) -> list[bytes]:
+        start_response("422 No", [])
+        return [body]
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app)
+        fake.send_text()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert f"    {shown}" == text.splitlines()[2]
+    assert 3 == len(text.splitlines())
+
+
+# -- strict ----------------------------------------------------------------------------------------
+
+
+def test_a_strict_fake_raises_at_the_end_of_its_block_what_it_would_have_warned_about() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.webhooks.drop(status="read")
+        fake.send_text()
+
+    expected = "\n".join(warnings_at_the_end(scenario))
+    with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake(strict=True) as fake:
+        scenario(fake)
+    assert expected == str(refused.value)
+    assert fake._engine.closed
+
+
+def test_a_strict_fake_that_is_closed_by_hand_raises_there_and_only_once() -> None:
+    fake = ChatFake(strict=True)
+    fake.webhooks.drop()
+    with pytest.raises(UndeliveredWebhooks, match="1 fault never fired"):
+        fake.close()
+    fake.close()
+
+
+def test_a_strict_fake_lets_pass_what_needs_no_warning() -> None:
+    with frozen_fake(strict=True) as fake:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+
+
+def test_an_error_of_a_strict_block_stays_the_error() -> None:
+    with pytest.raises(KeyError, match="mine"), frozen_fake(strict=True) as fake:
+        fake.webhooks.drop()
+        raise KeyError("mine")
 
 
 def test_whoever_looks_at_the_attempts_needs_no_warning() -> None:

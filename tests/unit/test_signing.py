@@ -60,11 +60,58 @@ def test_an_hmac_signature_that_was_computed_elsewhere() -> None:
     assert {"X-Signature": f"t=1767268800,s={expected}"} == HmacSigner("secret")(REQUEST)
 
 
-def test_header_and_format_are_the_teams_own() -> None:
-    signer = HmacSigner("secret", header="X-Hub-Signature-256", format="sha256={signature}")
+def test_a_body_only_scheme_signs_the_body_alone() -> None:
+    signer = HmacSigner(
+        "secret", header="X-Hub-Signature-256", format="sha256={signature}", content="{body}"
+    )
 
-    expected = hmac_sha256(b"secret", b'1767268800.{"a":1}').hex()
+    expected = hmac_sha256(b"secret", b'{"a":1}').hex()
     assert {"X-Hub-Signature-256": f"sha256={expected}"} == signer(REQUEST)
+
+
+def test_a_timestamp_may_have_a_header_of_its_own_and_the_content_words_of_its_own() -> None:
+    signer = HmacSigner(
+        "secret",
+        header="X-Signature",
+        format="v0={signature}",
+        content="v0:{timestamp}:{body}",
+        timestamp_header="X-Timestamp",
+    )
+
+    expected = hmac_sha256(b"secret", b'v0:1767268800:{"a":1}').hex()
+    assert {"X-Signature": f"v0={expected}", "X-Timestamp": "1767268800"} == signer(REQUEST)
+
+
+def test_a_signature_may_be_base64() -> None:
+    signer = HmacSigner("secret", format="{signature}", content="{body}", encoding="base64")
+
+    expected = base64.b64encode(hmac_sha256(b"secret", b'{"a":1}')).decode()
+    assert {"X-Signature": expected} == signer(REQUEST)
+
+
+@pytest.mark.parametrize("digest", ["sha1", "sha256", "sha512", "md5", "blake2b", "sha3_256"])
+def test_a_signature_may_have_another_digest(digest: str) -> None:
+    signer = HmacSigner("secret", format="{signature}", content="{body}", digest=digest)
+
+    expected = hmac.new(b"secret", b'{"a":1}', digest).hexdigest()
+    assert {"X-Signature": expected} == signer(REQUEST)
+
+
+def test_content_and_format_are_taken_to_the_letter_and_the_body_byte_for_byte() -> None:
+    request: Any = SimpleNamespace(body=b"\xff{timestamp}%d\x00", timestamp=7)
+    signer = HmacSigner(
+        b"key", format="100%s {{é}} {timestamp} {signature}", content="%d{{ü}}{timestamp}|{body}"
+    )
+
+    expected = hmac_sha256(b"key", "%d{ü}7|".encode() + b"\xff{timestamp}%d\x00").hex()
+    assert {"X-Signature": f"100%s {{é}} 7 {expected}"} == signer(request)
+
+
+def test_an_offset_moves_the_timestamp_everywhere() -> None:
+    signer = HmacSigner("s", format="{signature}", timestamp_header="X-Timestamp", offset=-60)
+
+    expected = hmac_sha256(b"s", b'1767268740.{"a":1}').hex()
+    assert {"X-Signature": expected, "X-Timestamp": "1767268740"} == signer(REQUEST)
 
 
 @pytest.mark.parametrize("secret", [SECRET, SECRET.removeprefix("whsec_")])
@@ -280,14 +327,40 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
         (lambda: HmacSigner(""), ValueError, "secret must not be empty"),
         (lambda: HmacSigner(b""), ValueError, "secret must not be empty"),
         (lambda: HmacSigner("s", header=1), TypeError, "header must be text"),
-        (lambda: HmacSigner("s", header=""), ValueError, "header must not be empty"),
+        (lambda: HmacSigner("s", header=""), ValueError, "header must be a header's name"),
         (lambda: HmacSigner("s", header="X: Y"), ValueError, "header's name such as 'X-Signature'"),
         (lambda: HmacSigner("s", header="X-Ü"), ValueError, "header's name such as"),
+        (lambda: HmacSigner("s", header="X Y"), ValueError, "header's name such as"),
+        (lambda: HmacSigner("s", header="X(Y)"), ValueError, "header's name such as"),
+        (lambda: HmacSigner("s", header="Content-Length"), ValueError, "leave Content-Length out"),
+        (lambda: HmacSigner("s", timestamp_header=1), TypeError, "timestamp_header must be text"),
+        (lambda: HmacSigner("s", timestamp_header=""), ValueError, "timestamp_header must be a he"),
+        (lambda: HmacSigner("s", timestamp_header="X Y"), ValueError, "timestamp_header must be a"),
+        (lambda: HmacSigner("s", timestamp_header="x-signature"), ValueError, "must differ: both"),
         (lambda: HmacSigner("s", format=1), TypeError, "format must be text"),
         (lambda: HmacSigner("s", format="t={timestamp}"), ValueError, "must contain {signature}"),
         (lambda: HmacSigner("s", format="{signature}{id}"), ValueError, "nothing else in braces"),
         (lambda: HmacSigner("s", format="{signature}{}"), ValueError, "nothing else in braces"),
-        (lambda: HmacSigner("s", format="{signature"), ValueError, "expected '}'"),
+        (lambda: HmacSigner("s", format="{signature"), ValueError, "format can't be read: expect"),
+        (lambda: HmacSigner("s", format="{signature!r}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", format="{signature:>99}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", format="{signature}\nX: Y"), ValueError, "has a line break"),
+        (lambda: HmacSigner("s", format="{signature}你"), ValueError, "letters that HTTP can't"),
+        (lambda: HmacSigner("s", format="{signature}"), ValueError, "the app could not know it"),
+        (lambda: HmacSigner("s", content=b"{body}"), TypeError, "content must be text, not bytes"),
+        (lambda: HmacSigner("s", content=""), ValueError, "content must contain {body}"),
+        (lambda: HmacSigner("s", content="{id}{body}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", content="{body}\ud800"), ValueError, "content has half of a lett"),
+        (lambda: HmacSigner("s", digest="sha257"), ValueError, "digest must be one of .*'sha256'"),
+        (lambda: HmacSigner("s", digest="shake_128"), ValueError, "digest must be one of"),
+        (lambda: HmacSigner("s", digest=hashlib.sha256), ValueError, "digest must be one of"),
+        (lambda: HmacSigner("s", encoding="HEX"), ValueError, "must be one of 'hex', 'base64'"),
+        (lambda: HmacSigner("s", offset=10**400), ValueError, "offset must be a finite length"),
+        (lambda: HmacSigner("s", offset=-(10**5000)), ValueError, "offset must be a finite length"),
+        (lambda: HmacSigner("s", format="{signature}", content="{body}", offset=1), ValueError,
+         "offset changes nothing: this scheme has no timestamp"),
+        (lambda: HmacSigner("hush\ud800"), ValueError, "^secret has half of a letter"),
+        (lambda: StandardWebhooksSigner("whsec_\udc00"), ValueError, "^secret has half of a lett"),
         (lambda: HmacSigner("s", offset="5"), TypeError, "offset must be a timedelta or seconds"),
         (lambda: HmacSigner("s", offset=True), TypeError, "offset must be a timedelta or seconds"),
         (lambda: HmacSigner("s", offset=float("nan")), ValueError, "offset must be"),
@@ -309,6 +382,13 @@ def test_secrets_are_not_shown() -> None:
         HmacSigner("hush")
     )
     assert "StandardWebhooksSigner(...)" == repr(StandardWebhooksSigner(SECRET))
+
+
+def test_a_refusal_does_not_show_the_secret() -> None:
+    with pytest.raises(ValueError, match="at place 4") as refused:
+        HmacSigner("hush\ud800")
+    assert "hush" not in str(refused.value)
+    assert None is refused.value.__context__  # whose text has it
 
 
 def test_signing_changes_no_byte_of_the_body() -> None:

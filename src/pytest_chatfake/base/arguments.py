@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
+
+_T = TypeVar("_T", bound=str | None)
 
 
 def check_str(value: object, what: str) -> str:
@@ -34,6 +36,28 @@ def check_int(value: object, what: str, least: int, most: int | None = None) -> 
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
         raise ValueError(f"{what} must be {limits}, not {value}")
     return value
+
+
+def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
+    """Return ``value`` if it is one of the choices.
+
+    Raises:
+        ValueError: It is none of them; the error lists them.
+    """
+    if value not in valid:
+        choices = ", ".join(repr(choice) for choice in valid)
+        raise ValueError(f"{what} must be one of {choices}, not {value!r}")
+    return value
+
+
+def check_bool(value: object, what: str) -> None:
+    """Refuse what is neither ``True`` nor ``False``.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} must be True or False, not {value!r}")
 
 
 def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:

@@ -8,7 +8,7 @@ everywhere in Python. What remains are states, and they form this tree::
     ├── NotAwaited             async mode: a result is read before its steps were awaited
     ├── ClockError             time can't be moved as asked
     ├── ClosedError            the fake is used after its test
-    └── UndeliveredWebhooks    attempts that never come to an end
+    └── UndeliveredWebhooks    attempts that never come to an end; if strict, what a warning tells
 
     WebhookWarning             at the end of a test: attempts that failed, or were never made
 """
@@ -37,7 +37,10 @@ class ClosedError(ChatFakeError):
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """Attempts never came to an end: each one caused another event."""
+    """Attempts never came to an end: each one caused another event.
+
+    With ``strict=True`` also what is a :class:`WebhookWarning` without it.
+    """
 
 
 class WebhookWarning(UserWarning):

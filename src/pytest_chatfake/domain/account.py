@@ -14,15 +14,17 @@ from decimal import Decimal
 from typing import Final, Literal, NamedTuple, cast
 
 from ..base.errors import ClosedError, IllegalTransition
+from . import reasons
 from .conversations import ConversationRecord, Conversations
-from .facts import Fact, Happening, Verb
+from .facts import Draft, Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
 from .ids import Ids, Lookup
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, next_state
 from .money import EXACT, ZERO
-from .people import People
+from .people import People, PersonRecord
+from .reasons import Rule
 from .schedule import Schedule
 
 
@@ -45,21 +47,6 @@ class Rules(NamedTuple):
     insufficient_balance: Failure
 
 
-class Draft(NamedTuple):
-    """What was asked for a message beside the message itself, to be decided when it is accepted.
-
-    Attributes:
-        conversation: A conversation that exists, the id of one, or None: the service finds it.
-        origin_type: None: the conversation's, or the default.
-        price: What starting a conversation with it costs: an amount, or a function that is asked
-            when the message is accepted.
-    """
-
-    conversation: ConversationRecord | str | None
-    origin_type: str | None
-    price: Decimal | Callable[[MessageState], Decimal]
-
-
 class Account:
     """One account of the service: its messages, its conversations and its money.
 
@@ -69,9 +56,6 @@ class Account:
         schedule: Where the drops of undelivered messages are planned.
         opening_balance: What the account begins with.
         now: When it begins.
-
-    Attributes:
-        people: Those that were described, by their addresses.
     """
 
     def __init__(
@@ -121,20 +105,25 @@ class Account:
             and self._rules.on_insufficient_balance == "fail"
             and EXACT.compare(estimate, self.ledger.available) > 0
         ):
-            return self._reject(message, now, self._rules.insufficient_balance)
+            return self._reject(message, now, self._rules.insufficient_balance, reasons.TOO_DEAR)
         message.name(len(self.messages) + 1, self._ids)
         expires_at = conversation.expires_at or now + self._rules.conversation_length
+        held, free, in_session = reasons.SENT[conversation.begun, draft.conversation is not None]
+        rule = free if conversation.started_at is None else in_session
         entries: tuple[LedgerEntry, ...] = ()
         if estimate:
+            rule = held
             entries = (LedgerEntry("hold", estimate, now, message.id, conversation.id),)
-        return [Fact("sent", message, now, estimate, conversation, expires_at, entries)]
+        return [Fact("sent", message, now, rule, estimate, conversation, expires_at, entries)]
 
-    def _reject(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
+    def _reject(
+        self, message: MessageState, now: int, failure: Failure, rule: Rule = reasons.REJECTED
+    ) -> list[Fact]:
         """Turn the message down: it fails before it is sent (§3 rule 4)."""
         next_state(message, "reject")
         message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
-        return [Fact("failed", message, now, ZERO, failure=failure)]
+        return [Fact("failed", message, now, rule, ZERO, failure=failure)]
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
         """Find the conversation of a message, or propose one that is not begun yet.
@@ -191,10 +180,16 @@ class Account:
         if devices is None:
             used = 1 if person is None else person.devices
             devices = max(used - message.delivered_devices, 1)
-        first = self._arrival("delivered", message, now, price)
+        return self._delivery(message, now, devices, price)
+
+    def _delivery(
+        self, message: MessageState, now: int, devices: int, price: Decimal | None
+    ) -> list[Fact]:
+        first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
         if devices == 1:
             return [first]
-        return [first, *[first._replace(entries=())] * (devices - 1)]
+        other = first._replace(entries=(), rule=reasons.ANOTHER_DEVICE)
+        return [first, *[other] * (devices - 1)]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         """Let the user read the message; at once, if it was not delivered before (§3).
@@ -207,41 +202,39 @@ class Account:
         person = self.people.get(message.recipient)
         if person is not None:
             person.refuse_obstacle(message, "read()", arrives=message.state == "sent")
-            if not person.read_receipts:
-                return [self._arrival("delivered", message, now, None)] * (message.state == "sent")
-        return [self._arrival("read", message, now, None)]
+        return self._reading(message, now, person)
+
+    def _reading(self, message: MessageState, now: int, person: PersonRecord | None) -> list[Fact]:
+        if person is None or person.read_receipts:
+            return [self._arrival("read", message, now, None, reasons.READ_AT_ONCE)]
+        if message.state != "sent":
+            return []
+        return [self._arrival("delivered", message, now, None, reasons.READ_IN_PRIVATE)]
 
     def _arrive(self, message: MessageState, now: int) -> list[Fact]:
-        """Deliver it to a phone that has just become reachable; read it there, if the chat is open.
-
-        That the platform withholds what is sent now does not concern it (assumed).
-        """
+        """Let it reach a phone that has come back (§3 rule 2): an open chat reads it there."""
         person = self.people[message.recipient]
-        seen = person.chat_open and person.read_receipts
-        first = self._arrival("read" if seen else "delivered", message, now, None)
-        devices = 1 if person.chat_open else person.devices
-        return [first, *[first._replace(entries=())] * (devices - 1)]
+        if person.chat_open:
+            return self._reading(message, now, person)
+        return self._delivery(message, now, person.devices, None)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
         self.refuse_stale(message)
         next_state(message, "fail")
         entries = self._released(message, now)
-        return [Fact("failed", message, now, ZERO, None, None, entries, failure)]
+        rule = reasons.FAILED
+        return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
     def _drop(self, message: MessageState, now: int) -> list[Fact]:
         """Drop a message that was never delivered: its hold comes back, and no event tells (§3)."""
         next_state(message, "drop")
         entries = self._released(message, now)
-        conversation = message.conversation
-        return [Fact("dropped", message, now, message.total_price, conversation, None, entries)]
+        rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
+        return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
 
     def refuse_stale(self, message: MessageState) -> None:
-        """Refuse a message of an earlier account, whose id one of this account's may have.
-
-        Raises:
-            ClosedError: It is one.
-        """
+        """Refuse a message of an earlier account, whose id one of this account's may have."""
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
@@ -254,22 +247,31 @@ class Account:
         message: MessageState,
         now: int,
         price: Decimal | None,
+        first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
         """Return the fact that the message is on a device: the first time, money moves."""
         conversation = message.conversation
         assert conversation is not None
         expires_at = conversation.expires_at
         if message.delivered_at is not None:
-            return Fact(what, message, now, message.total_price, conversation, expires_at)
+            rule = reasons.READ if what == "read" else reasons.ANOTHER_DEVICE
+            return Fact(what, message, now, rule, message.total_price, conversation, expires_at)
         entries = self._released(message, now)
         charge = ZERO
         if expires_at is None:  # pending: this delivery starts it (§1)
             expires_at = now + self._rules.conversation_length
+            outcome = "free"
             assert message.price is not None
             charge = message.price if price is None else price
             if charge:
+                outcome = "first" if price is None else "final"
                 entries += (LedgerEntry("charge", charge, now, message.id, conversation.id),)
-        return Fact(what, message, now, charge, conversation, expires_at, entries)
+        elif now >= expires_at:
+            outcome = "late"
+        else:
+            outcome = "held" if entries else "later"
+        rule = first[outcome]
+        return Fact(what, message, now, rule, charge, conversation, expires_at, entries)
 
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
         if not message.held:
@@ -292,6 +294,7 @@ class Account:
             cast("Happening", status) if status in STATUSES else "sent",
             message,
             now,
+            reasons.SYNTHETIC,
             message.total_price,
             conversation,
             expires_at,
@@ -389,7 +392,6 @@ _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
     "arrive": Account._arrive,
     "read": Account._read,
     "fail": Account._fail,
-    "drop": Account._drop,
     "top_up": Account._top_up,
     "set_balance": Account._set_balance,
 }

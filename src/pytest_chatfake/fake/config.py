@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
-from ..base.arguments import check_str
+from ..base.arguments import check_bool, check_choice, check_str
 from ..domain.account import Rules
 from ..domain.failures import Failure
 from ..domain.instants import SECOND, duration, planned
@@ -54,7 +54,9 @@ class ChatFakeConfig:
         naming: The names that hide the channel brand (§1).
         webhook_url: Where attempts go from the start; None: nowhere, until ``connect``.
         timeout: How long an attempt over a socket may take, in real seconds (assumed).
-        seed: What identifiers are derived from. Under pytest: the test's node id.
+        seed: What identifiers are derived from: the same seed gives the same ones. None: new ones
+            for every fake. Under pytest: the test's node id, and the ini option
+            ``chat_fake_seed``.
         mode: ``"sync"`` or ``"async"``; None: sync. Under pytest: the test function's own.
         retry_after: When an attempt that failed is made again: seconds or ``timedelta``s after
             the failure, one for each retry (assumed: none).
@@ -66,6 +68,9 @@ class ChatFakeConfig:
             status. What a call gives as its own ``extra=`` counts more.
         sender: The address that messages come from, if ``naming`` has a ``from_key`` for it
             (assumed).
+        strict: Whether a test fails where a :class:`~pytest_chatfake.WebhookWarning` would be
+            given; outside pytest, ``UndeliveredWebhooks`` is raised at the end of the block.
+            None: no. Under pytest: the ini option ``chat_fake_strict``.
 
     Raises:
         TypeError: A value is of the wrong kind.
@@ -93,6 +98,7 @@ class ChatFakeConfig:
     signer: Signer | None = None
     extra: Extra | None = None
     sender: str = "+15550199"
+    strict: bool | None = None
 
     def __post_init__(self) -> None:
         if self.api_key is not None:
@@ -110,7 +116,7 @@ class ChatFakeConfig:
             if not planned(getattr(self, name), name):
                 raise ValueError(f"{name} must be greater than 0")
         for name, valid in _CHOICES.items():
-            _choice(getattr(self, name), name, valid)
+            check_choice(getattr(self, name), name, valid)
         if not isinstance(self.naming, Naming):
             raise TypeError(f"naming must be a Naming(...), not {self.naming!r}")
         for name in ("webhook_url", "seed"):
@@ -123,6 +129,8 @@ class ChatFakeConfig:
         check_signer(self.signer)
         if self.extra is not None and not callable(self.extra):
             check_extra(self.extra, self.naming)
+        if self.strict is not None:
+            check_bool(self.strict, "strict")
 
     def replace(self, **fields: Any) -> ChatFakeConfig:
         """Return a copy in which these fields have other values.
@@ -186,12 +194,6 @@ def _refuse_unknown(fields: Mapping[str, object]) -> None:
             f"there is no configuration field {', '.join(map(repr, unknown))}; "
             f"the fields are: {', '.join(valid)}"
         )
-
-
-def _choice(value: object, what: str, valid: tuple[str | None, ...]) -> None:
-    if value not in valid:
-        choices = ", ".join(repr(choice) for choice in valid)
-        raise ValueError(f"{what} must be one of {choices}, not {value!r}")
 
 
 def _api_key(value: object) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.arguments import check_str
+from ..base.redaction import redacted
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
 from ..transport.client.portal import Portal
@@ -62,6 +63,20 @@ def target_of(
         return f"{_name(handler)}()", HandlerTarget(handler, portal=portal)
     name = check_str(url, "the URL")
     return name, UrlTarget(name, timeout=timeout)
+
+
+def label_of(
+    url: str | None,
+    app: Callable[..., Any] | None,
+    handler: Callable[..., object] | None,
+    path: str | None,
+) -> str:
+    """Return what reports call a target: ``Flask /hooks/chat``, for example."""
+    if url is not None:
+        return redacted(url).partition("://")[2] or redacted(url)
+    thing = handler if app is None else app
+    name = getattr(thing, "__qualname__", type(thing).__name__).rpartition(".")[2]
+    return f"{name}()" if app is None else f"{name} {path or '/'}"
 
 
 def _is_async(app: Callable[..., Any]) -> bool:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import cast
 
 from ..base.arguments import check_str
-from ..domain.account import Draft
 from ..domain.conversations import ConversationRecord
+from ..domain.facts import Draft
 from ..domain.messages import MessageState
 from ..domain.money import amount as exact
 from ..engine.engine import Engine

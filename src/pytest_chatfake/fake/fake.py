@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ..base.calling_line import calling_line
 from ..base.views import View
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -21,6 +23,7 @@ from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.scripts import Scripts
+from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
@@ -31,6 +34,7 @@ from .drafting import Drafting
 from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
+from .timeline import Timeline
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -73,7 +77,7 @@ class ChatFake:
     def __init__(self, config: ChatFakeConfig | None = None, /, **fields: Any) -> None:
         config = ChatFakeConfig.of(**fields) if config is None else config.replace(**fields)
         self.config = config
-        seed = config.seed or "pytest-chatfake"
+        seed = config.seed or os.urandom(16).hex()
         self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
         self._drafting = Drafting(engine, config)
@@ -82,8 +86,10 @@ class ChatFake:
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
-        self.api = AccountApi(engine, engine.time.read, config.currency, key)
-        self._checks = TeardownChecks(engine, self.api, self._scripts.idle)
+        self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
+        self._story = Story(engine, self.api)
+        strict = bool(config.strict)
+        self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
         service.open(self.api)
         service.hold()
         try:
@@ -135,6 +141,11 @@ class ChatFake:
         """The entries of the ledger, in order; the balances are their sums."""
         self._engine.ensure_readable()
         return self._engine.account.ledger.entries
+
+    @property
+    def timeline(self) -> Timeline:
+        """All that happened, in order: verbs, money, events, attempts, requests, moves of time."""
+        return Timeline(self._story)
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
         """Return the message of that id.
@@ -224,6 +235,7 @@ class ChatFake:
     def rotate_key(self) -> str:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
+        self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, derived_key(f"{self._engine.settings.seed} {next(_fakes)}"))
         return self.api._key
 
@@ -301,6 +313,7 @@ class ChatFake:
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
+            UndeliveredWebhooks: ``strict`` is set, and there is something to warn about.
             Exception: What a user route raised and was not yet re-raised.
         """
         if self._engine.closed:

@@ -10,9 +10,8 @@ from typing import Any, Self
 
 from ..base.arguments import check_int, check_str
 from ..base.errors import NotAwaited
-from ..domain.account import Draft
 from ..domain.conversations import ConversationRecord, ConversationState
-from ..domain.facts import Verb
+from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
 from ..domain.instants import instant, length_of, planned
 from ..domain.messages import MessageState

@@ -76,7 +76,7 @@ class Recipient:
 
     def _describe(self, what: str, changes: dict[str, Any], *, at_once: bool = False) -> None:
         self._people.refuse_gone(self._address, self._engine.account.people)
-        verb = Verb("describe", None, (self._people, self._address, what, changes))
+        verb = Verb("describe", None, (self._people, self._address, changes))
         self._engine.perform(verb, what, at_once=at_once)
 
     # Who they are

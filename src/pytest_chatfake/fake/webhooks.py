@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypedDict, Unpack
 
-from ..base.arguments import check_names, check_str
+from ..base.arguments import check_bool, check_names, check_str
 from ..base.calling_line import calling_line
+from ..base.notes import WEBHOOK_FAULT
 from ..domain.facts import Verb
 from ..domain.instants import planned
 from ..engine.engine import Engine
@@ -21,7 +22,7 @@ from ..webhooks.faults import Fault, FaultKind
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
 from .config import ChatFakeConfig
-from .connecting import event_types, headers_of, target_of
+from .connecting import event_types, headers_of, label_of, target_of
 from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
@@ -124,12 +125,12 @@ class Webhooks:
             portal=self._portal,
             timeout=self._engine.settings.timeout,
         )
-        if not isinstance(raise_exceptions, bool):
-            raise TypeError(f"raise_exceptions must be True or False, not {raise_exceptions!r}")
+        check_bool(raise_exceptions, "raise_exceptions")
         check_signer(signer)
         endpoint = Endpoint(
             name,
             target,
+            label=label_of(url, wsgi or asgi, handler, path),
             headers=headers_of(headers),
             events=event_types([config.naming.event_type] if events is None else events),
             raise_exceptions=raise_exceptions,
@@ -272,6 +273,7 @@ class Webhooks:
             line=calling_line(3),
             **effect,
         )
+        self._engine.journal.note(WEBHOOK_FAULT)
         return self._outbox.faults.add(fault)
 
     # Events that come again, and events that should not come

@@ -13,13 +13,16 @@ from werkzeug.exceptions import HTTPException
 
 from ..base.arguments import check_bytes, check_int, check_str
 from ..base.calling_line import calling_line
+from ..base.marks import Mark
+from ..base.notes import API_FAULT, REQUEST
+from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
 from ..transport.server.replies import Reply, error_reply, server_error
 from ..wire.bodies import balance_body
 from .faults import ApiFault, ApiFaultKind, Damage, rate_limited
-from .request_log import ApiRequest, tail
+from .request_log import ApiRequest
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
@@ -27,6 +30,18 @@ if TYPE_CHECKING:
 
 #: The longest real wait that a declared delay may ask for, in seconds.
 _MAX_DELAY = 60
+
+
+class Answering(Protocol):
+    """Knows who is part of an answer."""
+
+    def block(self, request: int | None, /) -> AbstractContextManager[None]:
+        """Return a block in which verbs act at once, and only queue their events.
+
+        Args:
+            request: The place of the request that is answered; None if it is not recorded.
+        """
+        ...
 
 
 class Port(Protocol):
@@ -44,8 +59,9 @@ class Port(Protocol):
         """Return the amount that the query reports now, and the moment in nanoseconds."""
         ...
 
-    def answering(self) -> AbstractContextManager[None]:
-        """Return a block in which verbs act at once, and only queue their events."""
+    @property
+    def answering(self) -> Answering:
+        """Knows who is part of an answer."""
         ...
 
     def attempt_now(self) -> None:
@@ -71,10 +87,19 @@ class AccountApi:
     range. The service's description has one error, 401 (§7.1): all of them are assumed.
     """
 
-    def __init__(self, port: Port, now: Callable[[], int], currency: str, key: str) -> None:
+    def __init__(
+        self,
+        port: Port,
+        now: Callable[[], int],
+        note: Callable[[int], None],
+        currency: str,
+        key: str,
+    ) -> None:
         self._port = port
         self._now = now
+        self._note = note
         self._currency = currency
+        self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
         self._routes = Routes()
@@ -92,12 +117,32 @@ class AccountApi:
 
     def _set_key(self, key: str) -> None:
         self._key = key
+        self._keys.append(key)
         self._tail = tail(key)
 
     def _record(self, method: str, path: str, key: str | None, status: int) -> None:
         """Record a request that was not a balance query with the right key."""
         shown, accepted = tail(key), key == self._key
+        self._note(REQUEST)
         self._log.append(ApiRequest(method, path, shown, accepted, status, self._now()))
+
+    def _arrived(self, method: str, path: str) -> ApiRequest:
+        """Record a request that a route of the user's is about to answer."""
+        asked = ApiRequest(method, path, self._tail, True, None, self._now())
+        self._note(REQUEST)
+        self._log.append(asked)
+        return asked
+
+    def _answered(self, asked: ApiRequest, status: int) -> None:
+        """Complete its record; nothing, if it was forgotten meanwhile."""
+        place = self._place_of(asked)
+        if place is not None:
+            self._log[place] = asked._replace(status=status, moment=self._now())
+
+    def _place_of(self, asked: ApiRequest) -> int | None:
+        """Return the place of a record; it is among the last ones, if it is there."""
+        places = range(len(self._log) - 1, -1, -1)
+        return next((place for place in places if self._log[place] is asked), None)
 
     # Answers
 
@@ -105,14 +150,17 @@ class AccountApi:
         """Answer a balance query that came with the right key (§4.1)."""
         value, now = self._port.reported_balance()
         reply = Reply(200, balance_body(value, self._currency))
+        marks: list[Mark] = []
         if self._faults.active:
             with self._port.lock:
-                reply = self._damaged(reply, now)
+                reply = self._damaged(reply, now, marks)
         status = None if reply.disconnect else reply.status
-        self._log.append(ApiRequest(method, BALANCE_PATH, self._tail, True, status, now))
+        asked = ApiRequest(method, BALANCE_PATH, self._tail, True, status, now, tuple(marks))
+        self._note(REQUEST)
+        self._log.append(asked)
         return reply
 
-    def _damaged(self, reply: Reply, now: int) -> Reply:
+    def _damaged(self, reply: Reply, now: int, marks: list[Mark]) -> Reply:
         delay = 0.0
         # Each counts every query, also one that another fault answers.
         for fault in [one for one in self._faults.active if one._should_fire()]:
@@ -121,6 +169,7 @@ class AccountApi:
                 fault.remove()
                 continue
             fault.fired += 1
+            marks.append(Mark(fault.description, fault.line))
             if damaged.delay:
                 delay += damaged.delay
             else:
@@ -128,11 +177,11 @@ class AccountApi:
         return reply._replace(delay=delay)
 
     def _answer_route(
-        self, request: Request, route: Route, variables: dict[str, Any]
+        self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
     ) -> Response | Reply:
         """Answer with a route of the user's; its error is a 500, and comes back in the test."""
         try:
-            with self._port.answering():
+            with self._port.answering.block(self._place_of(asked)):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
@@ -229,7 +278,9 @@ class AccountApi:
 
     def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
         self._port.refuse_closed()
-        return self._faults.add(ApiFault(kind, damage, times, start, calling_line(3)))
+        fault = ApiFault(kind, damage, times, start, calling_line(3))
+        self._note(API_FAULT)
+        return self._faults.add(fault)
 
 
 def _code_of(status: int) -> str:

@@ -8,24 +8,26 @@ message's script, and fails the test at the move of time that came upon it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from dataclasses import dataclass
+from typing import cast
 
 from ..base.calling_line import Line
 from ..base.errors import ChatFakeError, ClockError
 from ..domain.facts import Verb
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
-from ..domain.schedule import Due
 from ..engine.agenda import LAST
 from ..engine.engine import Engine
 
 
-class Step(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Step:
     """A verb that is laid on the clock."""
 
     verb: Verb
     what: str  # as the test wrote it
     line: Line  # where the test wrote it
+    key: int = 0  # what cancels it in the schedule
 
 
 class Later:
@@ -57,7 +59,7 @@ class Later:
 
     def perform(self, verb: Verb, what: str) -> None:
         """Lay a verb on this moment; the engine does the same for the present."""
-        self._engine.perform(Verb("lay", verb.message, (self, verb, what)), what)
+        self._engine.perform(Verb("lay", verb.message, (self, verb)), what)
 
 
 class Scripts:
@@ -83,7 +85,7 @@ class Scripts:
 
     # What a test writes: the lock is held
 
-    def _count(self, verb: Verb, line: Line, now: int) -> None:
+    def _count(self, verb: Verb, _what: str, line: Line, now: int) -> None:
         """Settle when a moment is."""
         (later,) = cast("tuple[Later]", verb.arguments)
         self._engine.account.refuse_stale(later.message)
@@ -100,8 +102,8 @@ class Scripts:
         if earlier is not None:
             self._idle.pop(earlier, None)
 
-    def _lay(self, verb: Verb, line: Line, now: int) -> None:
-        later, laid, what = cast("tuple[Later, Verb, str]", verb.arguments)
+    def _lay(self, verb: Verb, what: str, line: Line, now: int) -> None:
+        later, laid = cast("tuple[Later, Verb]", verb.arguments)
         message, moment = later.message, later.moment
         self._engine.account.refuse_stale(message)
         assert moment is not None
@@ -111,11 +113,12 @@ class Scripts:
                 f"again, on the message that was sent; it counts from now."
             )
         self._idle.pop(later, None)
-        key = self._engine.schedule.add(moment, "step", Step(laid, what, line))
+        step = Step(laid, what, line)
+        step.key = self._engine.schedule.add(moment, "step", step)
         message.script = message.script or {}
-        message.script[key] = laid.name
+        message.script[step.key] = laid.name
 
-    def _cancel(self, verb: Verb, _line: Line, _now: int) -> None:
+    def _cancel(self, verb: Verb, _what: str, _line: Line, _now: int) -> None:
         message = cast("MessageState", verb.message)
         self._engine.account.refuse_stale(message)
         self._drop(message)
@@ -129,17 +132,16 @@ class Scripts:
 
     # When time gets there: the lock is held
 
-    def _run(self, due: Due) -> None:
-        step = cast("Step", due.subject)
+    def _run(self, at: int, step: Step) -> None:
         message = cast("MessageState", step.verb.message)
         if message.script is not None:
-            message.script.pop(due.key, None)
+            message.script.pop(step.key, None)
         try:
-            self._engine.changes.make(step.verb, step.line, due.at)
+            self._engine.changes.make(step.verb, step.what, step.line, at)
         except Exception as error:
             left = len(message.script or ())
             self._drop(message)
-            raise _named(error, step, due.at, left) from None
+            raise _named(error, step, at, left) from None
 
 
 def _named(error: Exception, step: Step, at: int, left: int) -> Exception:

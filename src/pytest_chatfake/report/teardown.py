@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..base.calling_line import Line
-from ..base.errors import ChatFakeError, NotAwaited, WebhookWarning
+from ..base.errors import ChatFakeError, NotAwaited, UndeliveredWebhooks, WebhookWarning
 from ..base.tracebacks import from_outside
 from ..base.triggers import Trigger
 from ..domain.messages import STATUSES
@@ -18,8 +18,11 @@ from ..webhooks.outbox import Outbox
 from .stories import fake_story
 from .tables import table
 
-#: How many lines one warning shows.
+#: How many things one warning lists.
 _MAX_LINES = 10
+
+#: How many characters it shows of an answer's body.
+_MAX_BODY = 200
 
 
 class TeardownChecks:
@@ -29,18 +32,23 @@ class TeardownChecks:
         engine: The fake's engine.
         api: The fake's side of the HTTP API.
         idle: Gives the lines of each ``after()`` with nothing behind it.
+        strict: Whether to raise what would be warned about.
     """
 
-    def __init__(self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]]) -> None:
+    def __init__(
+        self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]], *, strict: bool
+    ) -> None:
         self._engine = engine
         self._api = api
         self._idle = idle
+        self._strict = strict
 
     def run(self) -> None:
         """Raise or warn about what the test left behind.
 
         Raises:
             NotAwaited: Steps were never awaited.
+            UndeliveredWebhooks: Strict: there is something to warn about.
             Exception: What a user route raised and was not yet re-raised.
         """
         engine = self._engine
@@ -49,7 +57,10 @@ class TeardownChecks:
             engine.plan.drop()
             raise NotAwaited(text)
         engine.raise_errors()
-        for text, line in self.warnings():
+        found = [*self.warnings()]
+        if found and self._strict:
+            raise UndeliveredWebhooks("\n".join(text for text, _ in found))
+        for text, line in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
     def sections(self) -> Iterator[tuple[str, str]]:
@@ -96,7 +107,7 @@ class TeardownChecks:
                 f"fake.webhooks.attempts",
                 [
                     f"{one.event._subject} at {one.endpoint.name}: {one.outcome}{_hint(one)}; "
-                    f"caused at {one.event.line}"
+                    f"caused at {one.event.line}{_body(one)}"
                     for one in failed
                 ],
             )
@@ -150,6 +161,14 @@ _HINTS = {
     405: " (does that path take POST?)",
     500: " (did it raise? its log has the error)",
 }
+
+
+def _body(attempt: Attempt) -> str:
+    """Return the beginning of the answer's body, on a line of its own; a 422 names the field."""
+    text = attempt.body[: _MAX_BODY * 4].decode("utf-8", "replace")  # four bytes at most for each
+    shown = "".join(c if c.isprintable() else " " for c in text[:_MAX_BODY])
+    words = " ".join(shown.split())
+    return f"\n    {words}{' ...' if len(text) > _MAX_BODY else ''}" if words else ""
 
 
 def _why(fault: Trigger) -> str:

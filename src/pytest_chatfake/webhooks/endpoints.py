@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..base.arguments import check_list
+from ..base.redaction import redacted
 from ..domain.instants import planned
 from ..transport.client.targets import Target
 from .events import Event
@@ -21,6 +22,7 @@ class Endpoint:
 
     Attributes:
         name: What it is, in a few words: its URL, or the app or function.
+        label: The same, as reports show it: shorter, and without what a URL has in secret.
         headers: What every attempt carries beside a signature.
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
@@ -33,6 +35,7 @@ class Endpoint:
         name: str,
         target: Target,
         *,
+        label: str,
         headers: Mapping[str, str],
         events: frozenset[str],
         raise_exceptions: bool,
@@ -42,6 +45,7 @@ class Endpoint:
         disconnect: Callable[[Endpoint], None],
     ) -> None:
         self.name = name
+        self.label = label
         self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
         self.events = events
         self.raise_exceptions = raise_exceptions
@@ -53,7 +57,7 @@ class Endpoint:
         self._disconnect = disconnect
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self.name}{'' if self.connected else ' (disconnected)'}>"
+        return f"<Endpoint {redacted(self.name)}{'' if self.connected else ' (disconnected)'}>"
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
@@ -107,13 +111,14 @@ class Endpoints:
     """The endpoints of a fake, in the order in which they were connected.
 
     Attributes:
+        ever: All of them, disconnected or not.
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
     def __init__(self) -> None:
         self.threaded = False
         self._connected: tuple[Endpoint, ...] = ()
-        self._ever: list[Endpoint] = []
+        self.ever: list[Endpoint] = []
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
 
     def __len__(self) -> int:
@@ -134,7 +139,7 @@ class Endpoints:
 
     def connect(self, endpoint: Endpoint) -> None:
         """Add an endpoint; it gets what is emitted from now on."""
-        self._ever.append(endpoint)
+        self.ever.append(endpoint)
         self.threaded = self.threaded or endpoint._target.threaded
         self._connected = (*self._connected, endpoint)
         self._listening = {}
@@ -148,7 +153,7 @@ class Endpoints:
     def close(self) -> None:
         """Close what leads to all of them, disconnected or not."""
         with ExitStack() as stack:
-            for endpoint in self._ever:
+            for endpoint in self.ever:
                 stack.callback(endpoint._target.close)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from ..base.calling_line import Line
+from ..base.marks import Mark
 from ..base.triggers import Trigger
+from ..domain.instants import SECOND
 from ..domain.messages import MessageState
 from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
@@ -44,6 +46,7 @@ class Fault(Trigger):
         self._message = message
         self._status = status
         self._endpoint = endpoint
+        self._hit: list[int] = []  # the places of the events that it concerned
         self._type = type
 
     @property
@@ -59,6 +62,12 @@ class Fault(Trigger):
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
         return f"{self.kind}({', '.join(arguments)})"
 
+    @property
+    def mark(self) -> Mark:
+        """What it does to an event, and the line that set it up."""
+        delay = self._effect.delay
+        return Mark(f"delayed {delay / SECOND:g} s" if delay else _MARKS[self.kind], self.line)
+
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""
         concerned = tuple(one for one in endpoints if self._endpoint in (None, one))
@@ -70,6 +79,7 @@ class Fault(Trigger):
         if not (concerned and matches and self._should_fire()):
             return ()
         self.fired += 1
+        self._hit.append(event._index)
         return concerned
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
@@ -88,8 +98,17 @@ class Fault(Trigger):
             delay=before.delay + effect.delay,
             change=effect.change or before.change,
             signer=effect.signer or before.signer,
+            marks=(*before.marks, self.mark),
         )
         yield replace(dispatch, endpoints=hit, overrides=overrides)
+
+
+_MARKS: Final = {
+    "duplicate": "duplicate",
+    "drop": "lost",
+    "tamper": "tampered",
+    "sign": "wrong signature",
+}
 
 
 def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:

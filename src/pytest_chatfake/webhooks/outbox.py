@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from dataclasses import replace
@@ -37,6 +37,8 @@ from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.errors import UndeliveredWebhooks
+from ..base.marks import Mark
+from ..base.notes import ATTEMPT, ENTRY, EVENT, LOSS
 from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
@@ -50,7 +52,7 @@ from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .signing import sign
-from .synthetic import Edit, OtherEvent
+from .writing import Writing
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -72,8 +74,10 @@ class Outbox:
         schedule: Where late attempts and retries are planned.
         lock: Held while events are emitted and attempts are recorded.
         errors: Where an error is kept that can't be raised where it is seen.
+        note: Takes note of what happens, in order: see :mod:`~pytest_chatfake.base.notes`.
 
     Attributes:
+        writing: Writes events before they are emitted.
         endpoints: Where attempts go.
         events: What was emitted, in order.
         attempts: What was attempted, in order.
@@ -82,6 +86,7 @@ class Outbox:
         faults: Those that are set up now.
         unheard: Events of other types that no endpoint listened for.
         busy: Held by the drainer; locked while somebody attempts.
+        drainer: The thread that attempts; 0 while none does.
     """
 
     def __init__(
@@ -94,21 +99,24 @@ class Outbox:
         schedule: Schedule,
         lock: AbstractContextManager[object],
         errors: list[BaseException],
+        note: Callable[[int], None],
     ) -> None:
-        self._writer = writer
+        self.writing = Writing(writer)
+        self._type = writer.event_type
         self._per_message = per_message
         self._timeout = timeout
         self._now = now
         self._schedule = schedule
         self._lock = lock
         self._errors = errors
+        self._note = note
         self.endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers()
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
         self.busy = threading.Lock()
-        self._drainer = 0
+        self.drainer = 0
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -118,7 +126,8 @@ class Outbox:
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
-        self.events = EventLog(ids, self._writer.event_type, per_message=self._per_message)
+        self.events = EventLog(ids, self._type, per_message=self._per_message)
+        self.writing.events = self.events
         self.attempts = AttemptLog(self.events)
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
@@ -133,56 +142,39 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def write(self, facts: list[Fact], fields: Mapping[str, str]) -> list[bytes]:
-        """Write the events of facts that are about to become so.
-
-        Args:
-            facts: The facts.
-            fields: More fields of the message resource, as JSON text, for each status.
-        """
-        bodies: list[bytes] = []
-        for fact in facts:
-            id_ = self.events.next_id(fact.message.number, len(bodies))
-            bodies.append(self._writer.write(id_, fact, fields.get(fact.what, "")))
-        return bodies
-
     def emit(self, fact: Fact, body: bytes, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
         event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
-        self._send_off(event, self._writer.event_type, fact.at)
+        self._note(fact.rule.code + ENTRY * len(fact.entries))
+        self._send_off(event, self._type, fact.at)
 
-    def emit_synthetic(
-        self, fact: Fact, fields: str, status: str, edit: Edit, type_: str, line: Line
-    ) -> None:
-        """Emit an event that the service would not: an honest body, edited."""
+    def emit_synthetic(self, fact: Fact, body: bytes, status: str, type_: str, line: Line) -> None:
+        """Emit an event that the service would not, as it was written."""
         number = fact.message.number
-        body = edit(self._writer.write(self.events.next_id(number), fact, fields, status))
         event = self.events.add_synthetic(status, number, body, line, fact.at, type_)
+        self._note(EVENT)
         self._send_off(event, type_, fact.at)
 
-    def emit_other(self, draft: OtherEvent, line: Line, now: int) -> None:
-        """Emit an event of another type, which belongs to no message."""
-        id_ = draft.id or self.events.next_other_id()
-        body = draft.body
-        if body is None:
-            body = self._writer.write_other(id_, draft.type, draft.key, draft.resource, now)
-        event = self.events.add_other(draft.type, id_, body, line, now)
-        if not self.endpoints.listening(draft.type):
+    def emit_other(self, type_: str, id_: str, body: bytes, line: Line, now: int) -> None:
+        """Emit an event of another type, which belongs to no message, as it was written."""
+        event = self.events.add_other(type_, id_, body, line, now)
+        self._note(EVENT)
+        if not self.endpoints.listening(type_):
             self.unheard.append(event)
-        self._send_off(event, draft.type, now)
+        self._send_off(event, type_, now)
 
-    def redeliver(self, event: Event) -> None:
-        """Queue a past event again; raise a ValueError if it is not one of this fake's."""
-        if event._log is not self.events:
-            raise ValueError(f"{event!r} was not emitted by this fake")
-        self._send_off(event, event.type, self._now())
+    def redeliver(self, event: Event, line: Line) -> None:
+        """Queue a past event again."""
+        self._send_off(event, event.type, self._now(), Mark("again", line))
 
-    def _send_off(self, event: Event, type_: str, now: int) -> None:
+    def _send_off(self, event: Event, type_: str, now: int, mark: Mark | None = None) -> None:
         """Send an event on its way, past the faults, if there are any."""
         endpoints = self.endpoints.listening(type_)
         if not endpoints:
             return
         dispatch = Dispatch(event, endpoints, self._depth)
+        if mark is not None:
+            dispatch.mark(mark)
         queue = self.queue if self.paused is None else self.paused
         if not self.faults.active:
             queue.append(dispatch)
@@ -190,6 +182,7 @@ class Outbox:
         for part in shaped(dispatch, self.faults.active):
             if part.overrides.dropped:
                 for endpoint in part.endpoints:
+                    self._note(LOSS)
                     self.attempts.add(part, endpoint, Answer(None), now)
             elif part.overrides.delay:
                 self._schedule.add(now + part.overrides.delay, "attempt", part)
@@ -261,18 +254,18 @@ class Outbox:
         """Let the test's own thread wait until another thread that is attempting has finished."""
         here = threading.get_ident()
         # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if here == self._home != self._drainer and self.busy.acquire(timeout=self._timeout):
+        if here == self._home != self.drainer and self.busy.acquire(timeout=self._timeout):
             self.busy.release()
 
     def _enter(self) -> Token[tuple[Outbox, ...]]:
-        self._drainer = threading.get_ident()
+        self.drainer = threading.get_ident()
         return _attempting.set((*_attempting.get(), self))
 
     def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
         self._dispatch = None
         self._raised = None
         self._depth = 0
-        self._drainer = 0
+        self.drainer = 0
         self.busy.release()
         _attempting.reset(token)
 
@@ -313,6 +306,7 @@ class Outbox:
         event, overrides = dispatch.event, dispatch.overrides
         now = self._now()
         self._moment = now if dispatch.due is None else dispatch.due
+        self._note(ATTEMPT)
         request = WebhookRequest(
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )

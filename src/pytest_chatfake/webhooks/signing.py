@@ -9,14 +9,13 @@ import base64
 import binascii
 import hashlib
 import hmac
-import re
 from collections.abc import Mapping
 from datetime import timedelta
-from math import isfinite
 from string import Formatter
-from typing import Any
+from typing import Any, Literal
 
-from ..base.arguments import check_bytes, check_str
+from ..base.arguments import check_choice
+from ..transport.client.headers import NAME, complete_headers
 from .endpoints import Signer, WebhookRequest
 
 
@@ -42,19 +41,24 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
 
 
 class HmacSigner:
-    """Signs with HMAC-SHA256 over ``{timestamp}.{body}``, as many services do (assumed).
+    """Signs with HMAC, by default SHA-256 over ``{timestamp}.{body}`` in hex (assumed).
 
     Args:
         secret: The shared secret, text or bytes.
         header: The name of the header.
-        format: The header's value; ``{timestamp}`` is in Unix seconds and ``{signature}`` in
-            lower-case hex.
+        format: The header's value; ``{timestamp}`` is in Unix seconds, ``{signature}`` is encoded
+            as ``encoding`` says.
+        content: What is signed, as bytes; ``{body}`` is the exact bytes of the attempt.
+        timestamp_header: A second header, which has the timestamp alone.
+        digest: The name of the hash function, such as ``"sha256"``.
+        encoding: ``"hex"``, in lower case, or ``"base64"``.
         offset: What is added to the timestamp: negative for a stale one, positive for one from
             the future; a ``timedelta`` or seconds.
 
     Raises:
-        TypeError: The secret, the header or the format is of the wrong kind.
-        ValueError: The secret or the header is empty, or the format names another field.
+        TypeError: An argument is of the wrong kind.
+        ValueError: The secret is empty, HTTP does not allow a header, a template names another
+            field, or the app could not know the timestamp that is signed.
     """
 
     def __init__(
@@ -63,22 +67,58 @@ class HmacSigner:
         *,
         header: str = "X-Signature",
         format: str = "t={timestamp},s={signature}",  # noqa: A002 - the face's own name
+        content: str = "{timestamp}.{body}",
+        timestamp_header: str | None = None,
+        digest: str = "sha256",
+        encoding: Literal["hex", "base64"] = "hex",
         offset: timedelta | float = 0,
     ) -> None:
         self._secret = _secret(secret)
-        self._header = _header(header)
-        self._format = _format(format)
+        self._header = _header(header, "header")
+        self._format, shown = _template(format, "format", "signature")
+        complete_headers([(self._header, format)], "")  # refuses what HTTP does not allow
+        self._written = format
+        template, signed = _template(content, "content", "body")
+        self._content = _utf8(template, "content")
+        self._timestamp_header = timestamp_header
+        if timestamp_header is not None:
+            self._timestamp_header = _header(timestamp_header, "timestamp_header")
+            if timestamp_header.lower() == header.lower():
+                raise ValueError(f"header and timestamp_header must differ: both are {header!r}")
+        self._digest = check_choice(digest, "digest", _DIGESTS)
+        self._encoding = check_choice(encoding, "encoding", ("hex", "base64"))
         self._offset = _offset(offset)
+        carried = shown or timestamp_header is not None
+        if signed and not carried:
+            raise ValueError(
+                f"the timestamp is signed, and the app could not know it: put {{timestamp}} into "
+                f"format, which is {format!r}, or name a timestamp_header. If the body alone is "
+                f'signed, write content="{{body}}".'
+            )
+        if self._offset and not carried:
+            raise ValueError("offset changes nothing: this scheme has no timestamp")
 
     def __repr__(self) -> str:
-        return f"HmacSigner(..., header={self._header!r}, format={self._format!r})"
+        return f"HmacSigner(..., header={self._header!r}, format={self._written!r})"
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
-        """Return the header that signs ``request``."""
+        """Return the headers that sign ``request``."""
         timestamp = request.timestamp + self._offset
-        signed = b"%d.%b" % (timestamp, request.body)
-        signature = hmac.new(self._secret, signed, hashlib.sha256).hexdigest()
-        return {self._header: self._format.format(timestamp=timestamp, signature=signature)}
+        signed = self._content % {b"timestamp": timestamp, b"body": request.body}
+        mac = hmac.digest(self._secret, signed, self._digest)
+        signature = mac.hex() if self._encoding == "hex" else base64.b64encode(mac).decode()
+        fields = {"timestamp": timestamp, "signature": signature}
+        headers = {self._header: self._format % fields}
+        if self._timestamp_header is not None:
+            headers[self._timestamp_header] = str(timestamp)
+        return headers
+
+
+#: The fields of templates, as ``%`` writes them.
+_FIELDS = {"timestamp": "%(timestamp)d", "signature": "%(signature)s", "body": "%(body)s"}
+
+#: The hash functions that every Python has, but those whose length is a choice of its own.
+_DIGESTS = tuple(sorted(one for one in hashlib.algorithms_guaranteed if "shake" not in one))
 
 
 class StandardWebhooksSigner:
@@ -125,35 +165,64 @@ class StandardWebhooksSigner:
 
 
 def _secret(secret: object) -> bytes:
-    key = check_bytes(secret, "secret")
-    if not key:
+    if not isinstance(secret, (str, bytes)):
+        raise TypeError(f"secret must be text or bytes, not {type(secret).__name__}")
+    if not secret:
         raise ValueError("secret must not be empty")
-    return key
+    return _utf8(secret, "secret") if isinstance(secret, str) else secret
 
 
-def _header(header: object) -> str:
-    name = check_str(header, "header")
-    if not re.fullmatch(r"[!-9;-~]+", name):
-        raise ValueError(f"header must be a header's name such as 'X-Signature', not {name!r}")
-    return name
+def _utf8(text: str, what: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:  # which would show the whole text: it may be a secret
+        problem = f"{what} has half of a letter (a lone surrogate) at place {error.start}"
+    raise ValueError(f"{problem}, which has no bytes in UTF-8")
 
 
-def _format(template: object) -> str:
-    text = check_str(template, "format")
-    fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
-    if "signature" not in fields or not fields <= {"timestamp", "signature"}:
+def _header(header: object, what: str) -> str:
+    if not isinstance(header, str):
+        raise TypeError(f"{what} must be text, not {type(header).__name__} {header!r}")
+    if not NAME.fullmatch(header):
+        raise ValueError(f"{what} must be a header's name such as 'X-Signature', not {header!r}")
+    complete_headers([(header, "")], "")
+    return str.__str__(header)  # of an enumeration's member, too
+
+
+def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
+    """Return a template as one for ``%``, which bytes have too, and whether it has a timestamp.
+
+    Raises:
+        TypeError: It is no text.
+        ValueError: It lacks the field that it needs, or has another one than that and a timestamp.
+    """
+    if not isinstance(template, str):
+        raise TypeError(f"{what} must be text, not {type(template).__name__} {template!r}")
+    try:
+        parts = [*Formatter().parse(template)]
+    except ValueError as error:
+        raise ValueError(f"{what} can't be read: {error} in {template!r}") from None
+    fields = {name for _, name, _, _ in parts if name is not None}
+    plain = not any(spec or conversion for _, _, spec, conversion in parts)
+    if needed not in fields or not fields <= {"timestamp", needed} or not plain:
         raise ValueError(
-            f"format must contain {{signature}}, may contain {{timestamp}}, and nothing else in "
-            f"braces: {text!r} does not fit"
+            f"{what} must contain {{{needed}}}, may contain {{timestamp}}, and nothing else in "
+            f"braces: {template!r} does not fit"
         )
-    return text
+    percent = [
+        literal.replace("%", "%%") + ("" if name is None else _FIELDS[name])
+        for literal, name, _, _ in parts
+    ]
+    return "".join(percent), "timestamp" in fields
 
 
 def _offset(offset: object) -> int:
-    if isinstance(offset, timedelta):
-        offset = offset.total_seconds()
-    if isinstance(offset, bool) or not isinstance(offset, (int, float)):
+    if isinstance(offset, bool) or not isinstance(offset, (timedelta, int, float)):
         raise TypeError(f"offset must be a timedelta or seconds, not {offset!r}")
-    if not isfinite(offset):
-        raise ValueError(f"offset must be a finite length of time, not {offset!r}")
-    return int(offset)
+    try:
+        length = offset if isinstance(offset, timedelta) else timedelta(seconds=offset)
+    except (ValueError, OverflowError):  # it may have more digits than Python writes
+        raise ValueError(
+            f"offset must be a finite length of time, of at most {timedelta.max.days} days"
+        ) from None
+    return int(length.total_seconds())

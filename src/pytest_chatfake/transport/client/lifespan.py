@@ -24,8 +24,8 @@ class Lifespan:
     Args:
         app: The ASGI app.
         portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
-        check: May refuse a block, by the mode that it is written for, how it is written, and how
-            it would be in the other mode.
+        check: Called with the mode that the block is written for, before it is entered; it may
+            refuse.
 
     Raises:
         BaseException: What left the app in its startup or shutdown, with its traceback.
@@ -38,7 +38,7 @@ class Lifespan:
         app: AsgiApp,
         *,
         portal: Portal,
-        check: Callable[[Literal["sync", "async"], str, str], None] | None = None,
+        check: Callable[[Literal["sync", "async"]], None] | None = None,
     ) -> None:
         self._app = app
         self._portal = portal
@@ -46,7 +46,7 @@ class Lifespan:
 
     def __enter__(self) -> Self:
         if self._check is not None:
-            self._check("sync", "with", "async with")
+            self._check("sync")
         self._portal.run(self._start())
         return self
 
@@ -55,7 +55,7 @@ class Lifespan:
 
     async def __aenter__(self) -> Self:
         if self._check is not None:
-            self._check("async", "async with", "with")
+            self._check("async")
         await self._start()
         return self
 

@@ -1,0 +1,88 @@
+"""What ids are derived from: the same in every run, or in none, or by a text of one's own."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+TESTS = """
+    import pytest
+
+    @pytest.mark.parametrize("number", range(3))
+    def test_it(chat_fake, number):
+        print(f"id {number} {chat_fake.send_text().id}")
+
+    @pytest.mark.chat_fake(seed="ours")
+    def test_nearer(chat_fake):
+        print(f"id ours {chat_fake.send_text().id}")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _with_few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p xdist -p time_machine -p pytest_chatfake.plugin -rA")
+    pytester.makepyfile(test_it=TESTS)
+
+
+class Run:
+    """A run of the tests: the ids that they saw, by test, and the seed that the header shows."""
+
+    def __init__(self, pytester: pytest.Pytester, *args: str) -> None:
+        output = pytester.runpytest_subprocess(*args, timeout=60).stdout.str()
+        self.ids = dict(re.findall(r"^id (\w+) (\w+)$", output, re.MULTILINE))
+        self.seeds = re.findall(r"^chat fake: ids by --chat-fake-seed=(.*)$", output, re.MULTILINE)
+        assert 4 == len(self.ids) == len(set(self.ids.values())), output
+
+
+def test_ids_repeat_from_run_to_run_and_nothing_is_said_of_it(pytester: pytest.Pytester) -> None:
+    first, second = Run(pytester), Run(pytester, "--chat-fake-seed=fixed")
+    assert first.ids == second.ids
+    assert [] == first.seeds == second.seeds
+
+
+def test_random_ids_differ_in_every_run_and_come_back_with_the_seed_of_the_header(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeini("[pytest]\nchat_fake_seed = random\n")
+    first, second = Run(pytester), Run(pytester)
+    (seed,) = first.seeds
+    again = Run(pytester, f"--chat-fake-seed={seed}")
+
+    assert {"ours"} == {name for name in first.ids if first.ids[name] == second.ids[name]}
+    assert first.ids == again.ids
+    assert [seed] == again.seeds != second.seeds
+    assert [] == Run(pytester, "--chat-fake-seed=fixed").seeds
+
+
+def test_all_workers_of_xdist_have_the_seed_of_the_header(pytester: pytest.Pytester) -> None:
+    parallel = Run(pytester, "--chat-fake-seed=random", "-n", "2")
+    (seed,) = parallel.seeds
+    assert Run(pytester, f"--chat-fake-seed={seed}").ids == parallel.ids
+
+
+def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nchat_fake_seed = build 7\n")
+    first, second, other = Run(pytester), Run(pytester), Run(pytester, "--chat-fake-seed=build 8")
+    assert ["build 7"] == first.seeds
+    assert first.ids == second.ids
+    assert {"ours"} == {name for name in first.ids if first.ids[name] == other.ids[name]}
+
+
+@pytest.mark.parametrize("option", ["--chat-fake-seed=", "--chat-fake-seed= ", "-ochat_fake_seed="])
+def test_an_empty_seed_is_a_mistake_in_the_usage(pytester: pytest.Pytester, option: str) -> None:
+    result = pytester.runpytest_subprocess(option, timeout=60)
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        ["ERROR: chat_fake_seed must be fixed, random, or a text of your own"]
+    )
+
+
+def test_the_option_and_the_header_are_there_without_xdist(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p time_machine -p pytest_chatfake.plugin -rA")
+    assert ["1"] == Run(pytester, "--chat-fake-seed=1").seeds

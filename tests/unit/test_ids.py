@@ -1,0 +1,38 @@
+"""Identifiers: the same by the same seed, and nobody else's without one."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+from pytest_chatfake import ChatFake
+
+
+def ids(fake: ChatFake) -> list[str]:
+    """One id of each kind."""
+    message = fake.send_text()
+    assert message.conversation is not None
+    return [
+        *[message.id, message.chat_message_id.removeprefix("wamid.")],
+        *[message.events[0].id.removeprefix("evt_"), message.conversation.id],
+    ]
+
+
+def test_fakes_without_a_seed_share_no_ids() -> None:
+    with ChatFake() as first, ChatFake() as second:
+        every = ids(first) + ids(second)
+    assert 8 == len(set(every))
+    parts = {one[:8].lower() for one in every}
+    assert 8 == len(parts)  # nor do they differ by a number alone
+
+
+def test_a_reset_begins_with_the_same_ids_also_without_a_seed() -> None:
+    with ChatFake() as fake:
+        before = ids(fake)
+        fake.reset()
+        assert before == ids(fake)
+
+
+def test_the_same_seed_gives_the_same_ids() -> None:
+    with ChatFake(seed="a") as first, ChatFake(seed="a") as second, ChatFake(seed="b") as other:
+        assert ids(first) == ids(second)
+        assert set() == {*ids(first)} & {*ids(other)}
