@@ -110,7 +110,7 @@ def test_a_recipient_of_another_fake_is_refused() -> None:
         ({"withheld": 0.5}, TypeError, "withheld must be True or False"),
         ({"registered": []}, TypeError, "registered must be True or False"),
         ({"chat_open": 0}, TypeError, "chat_open must be True or False"),
-        ({"devices": 0}, ValueError, "devices must be at least 1"),
+        ({"devices": 0}, ValueError, "devices must be from 1 to 10000"),
     ],
     ids=str,
 )

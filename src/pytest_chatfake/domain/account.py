@@ -165,7 +165,13 @@ class Account:
     # What happens on the handset: §3
 
     def _deliver(
-        self, message: MessageState, now: int, devices: int | None, price: Decimal | None
+        self,
+        message: MessageState,
+        now: int,
+        devices: int | None,
+        price: Decimal | None,
+        *,
+        by_itself: bool = False,
     ) -> list[Fact]:
         """Deliver to that many devices more; None: to all that do not have the message yet.
 
@@ -175,16 +181,11 @@ class Account:
         self.refuse_stale(message)
         next_state(message, "deliver")
         person = self.people.get(message.recipient)
-        if person is not None:
+        if person is not None and not by_itself:
             person.refuse_obstacle(message, "deliver()", arrives=True)
         if devices is None:
             used = 1 if person is None else person.devices
             devices = max(used - message.delivered_devices, 1)
-        return self._delivery(message, now, devices, price)
-
-    def _delivery(
-        self, message: MessageState, now: int, devices: int, price: Decimal | None
-    ) -> list[Fact]:
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
         if devices == 1:
             return [first]
@@ -216,7 +217,7 @@ class Account:
         person = self.people[message.recipient]
         if person.chat_open:
             return self._reading(message, now, person)
-        return self._delivery(message, now, person.devices, None)
+        return self._deliver(message, now, None, None, by_itself=True)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""

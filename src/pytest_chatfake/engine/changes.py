@@ -16,7 +16,7 @@ from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
 from ..domain.account import Account
 from ..domain.facts import Fact, Verb
 from ..domain.people import PersonFact
-from ..domain.schedule import Due, DueKind
+from ..domain.schedule import Due, DueKind, Schedule
 from ..webhooks.outbox import Outbox
 from .answering import Answering
 from .emissions import EMISSIONS, FieldsOf, prepared
@@ -36,6 +36,7 @@ class Changes:
 
     Args:
         outbox: Takes the events.
+        schedule: What falls due.
         journal: Takes note of verbs and drops.
         answering: Knows the request that the running code answers.
 
@@ -49,8 +50,11 @@ class Changes:
 
     account: Account
 
-    def __init__(self, outbox: Outbox, journal: Journal, answering: Answering) -> None:
+    def __init__(
+        self, outbox: Outbox, schedule: Schedule, journal: Journal, answering: Answering
+    ) -> None:
         self._outbox = outbox
+        self._schedule = schedule
         self._journal = journal
         self._answering = answering
         self.fields_of: FieldsOf | None = None
@@ -79,7 +83,7 @@ class Changes:
             fields = _NO_FIELDS
             if self.fields_of is not None:
                 facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
-            bodies = self._outbox.writing.of_facts(facts, fields)
+            events = self._outbox.writing.of_facts(facts, fields)
         except BaseException:
             if message is not None and message.state == "submitted":
                 message.withdraw()
@@ -91,9 +95,9 @@ class Changes:
                 self._note_cause()
         if message is None and len(ledger) > posted:
             journal.note(POSTING)
-        for fact, body in zip(facts, bodies, strict=True):
+        for fact, event in zip(facts, events, strict=True):
             account.apply(fact)
-            self._outbox.emit(fact, body, line)
+            self._outbox.emit(fact, event, line)
         if account.people or self.watchers:
             self._follow(facts, line, now)
 
@@ -140,7 +144,12 @@ class Changes:
         if kind == "attempt":
             self._outbox.take_due(subject, at)
         elif kind == "drop":
-            for fact in self.account._drop(subject, at):
+            try:
+                facts = self.account._drop(subject, at)
+            except BaseException:
+                subject.drop = self._schedule.add(at, kind, subject)  # it was taken out, and is due
+                raise
+            for fact in facts:
                 self._journal.note(fact.rule.code + ENTRY * len(fact.entries))
                 self._journal.drops.append(subject)
                 self.account.apply(fact)

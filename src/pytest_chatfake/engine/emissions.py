@@ -33,11 +33,11 @@ def prepared(
         return partial(outbox.redeliver, event, line)
     if verb.name == "emit_event":
         (draft,) = verb.arguments
-        id_, body = outbox.writing.of_other(draft, now)
-        return partial(outbox.emit_other, draft.type, id_, body, line, now)
+        id_, written = outbox.writing.of_other(draft, now)
+        return partial(outbox.emit_other, draft.type, id_, written, line, now)
     message = cast("MessageState", verb.message)
     status, edit, type_ = verb.arguments
     fields = "" if fields_of is None else fields_of(message, status)
     fact = account.shown(message, status, now)
-    body = outbox.writing.of_synthetic(fact, fields, status, edit)
-    return partial(outbox.emit_synthetic, fact, body, status, type_, line)
+    written = outbox.writing.of_synthetic(fact, fields, status, edit)
+    return partial(outbox.emit_synthetic, fact, written, status, type_, line)

@@ -84,7 +84,7 @@ class Engine:
             errors=self.errors,
             note=self.journal.note,
         )
-        self.changes = Changes(self.outbox, self.journal, self.answering)
+        self.changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
         self.agenda = Agenda(
             *(self.schedule, self.time, self.lock),
             *(self.changes.run, self.journal, self.errors),

@@ -11,7 +11,7 @@ from typing import cast
 from ..base.arguments import check_str
 from ..domain.conversations import ConversationRecord
 from ..domain.facts import Draft
-from ..domain.messages import MessageState
+from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
 from ..wire.exact_json import encode, members
@@ -19,9 +19,6 @@ from ..wire.naming import check_type
 from .config import ChatFakeConfig, Price, check_extra
 from .messages import Conversation, Message
 from .recipients import Recipient, address_of
-
-#: The person that messages without ``to=`` go to.
-_DEFAULT_ADDRESS = "+15550100"
 
 
 class Drafting:
@@ -85,7 +82,7 @@ class Drafting:
         if not isinstance(body, str):
             raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
         known = None if conversation is None else self._known_conversation(conversation)
-        address = _DEFAULT_ADDRESS if to is None else address_of(to, self._engine)
+        address = DEFAULT_ADDRESS if to is None else address_of(to, self._engine)
         if origin_type is not None:
             check_str(origin_type, "origin_type")
         fields = self._default_fields

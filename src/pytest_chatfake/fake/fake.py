@@ -23,6 +23,7 @@ from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.scripts import Scripts
+from ..report import watching
 from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
@@ -88,6 +89,7 @@ class ChatFake:
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
         self._story = Story(engine, self.api)
+        watching.register(self._story)
         strict = bool(config.strict)
         self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
         service.open(self.api)
@@ -304,6 +306,8 @@ class ChatFake:
         if exc_value is None:
             self.close()
         else:  # the block's own error is what counts
+            if not watching.is_in_a_test() and (text := self._story.section()):
+                exc_value.add_note(text)
             self._shut()
 
     def close(self) -> None:

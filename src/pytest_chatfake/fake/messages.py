@@ -14,7 +14,7 @@ from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
 from ..domain.instants import instant, length_of, planned
-from ..domain.messages import MessageState
+from ..domain.messages import MAX_DEVICES, MessageState
 from ..domain.money import Money, amount
 from ..engine.engine import Engine
 from ..people.scripts import Later
@@ -119,7 +119,7 @@ class Message:
         The first delivery of a conversation starts its 24 hours and is charged (§1).
 
         Args:
-            devices: How many; None: all of the recipient's that do not have it yet.
+            devices: How many, 10,000 at most; None: all of the recipient's that do not have it yet.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or
                 a text. Only a delivery that is charged uses it.
 
@@ -128,7 +128,7 @@ class Message:
             TypeError: The number or the price is of the wrong kind.
             ValueError: The number or the price is out of range.
         """
-        count = None if devices is None else check_int(devices, "devices", 1)
+        count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
         final = None if price is None else amount(price, "price")
         self._at.perform(Verb("deliver", self._state, (count, final)), "deliver()")
         return self

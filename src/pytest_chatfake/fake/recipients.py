@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 
 from ..base.arguments import check_int, check_str
 from ..domain.facts import Verb
+from ..domain.messages import MAX_DEVICES
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine
 
@@ -153,7 +154,7 @@ def recipient(
 
     Args:
         address: Where messages go; any text.
-        devices: How many devices they use; ``deliver()`` reaches all of them.
+        devices: How many devices they use, 10,000 at most; ``deliver()`` reaches all of them.
         read_receipts: Whether the service learns of reading (§3 rule 3).
         online: Whether the phone is on; nothing arrives at one that is off (§3 rule 2).
         blocked: Whether they have blocked the sender: what is sent stays sent (§3 rule 2).
@@ -163,8 +164,8 @@ def recipient(
 
     Raises:
         TypeError: An argument is of the wrong kind.
-        ValueError: The address is empty, there is no device, or the chat would be open on a phone
-            that is off.
+        ValueError: The address is empty, the number of devices is out of range, or the chat would
+            be open on a phone that is off.
     """
     engine = fake._engine
     engine.refuse_closed()
@@ -182,7 +183,7 @@ def recipient(
         if not isinstance(flag, bool):
             raise TypeError(f"{name} must be True or False, not {flag!r}")
     if devices is not None:
-        changes["devices"] = check_int(devices, "devices", 1)
+        changes["devices"] = check_int(devices, "devices", 1, MAX_DEVICES)
     handle = fake._recipients.get(address) or Recipient(engine, address)
     if changes:
         person = engine.account.people.get(address) or PersonRecord(address)

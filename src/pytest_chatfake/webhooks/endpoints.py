@@ -65,7 +65,10 @@ class Endpoint:
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
     def disconnect(self) -> None:
-        """Stop attempts to this endpoint, planned retries included. Twice does no harm."""
+        """Stop attempts to this endpoint, planned retries included, and close its connection.
+
+        An attempt that is being made is finished. Twice does no harm.
+        """
         self._disconnect(self)
 
 
@@ -149,6 +152,7 @@ class Endpoints:
         endpoint.connected = False
         self._connected = tuple(one for one in self._connected if one is not endpoint)
         self._listening = {}
+        endpoint._target.hang_up()  # some servers wait for that when they shut down
 
     def close(self) -> None:
         """Close what leads to all of them, disconnected or not."""

@@ -52,7 +52,7 @@ from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .signing import sign
-from .writing import Writing
+from .writing import Writing, Written
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -142,22 +142,26 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def emit(self, fact: Fact, body: bytes, line: Line) -> None:
+    def emit(self, fact: Fact, written: Written, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
-        event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
+        event, body = written
+        self.events.add(fact.what, fact.message.number, body, line, fact.at)
         self._note(fact.rule.code + ENTRY * len(fact.entries))
         self._send_off(event, self._type, fact.at)
 
-    def emit_synthetic(self, fact: Fact, body: bytes, status: str, type_: str, line: Line) -> None:
+    def emit_synthetic(
+        self, fact: Fact, written: Written, status: str, type_: str, line: Line
+    ) -> None:
         """Emit an event that the service would not, as it was written."""
-        number = fact.message.number
-        event = self.events.add_synthetic(status, number, body, line, fact.at, type_)
+        event, body = written
+        self.events.add_synthetic(status, fact.message.number, body, line, fact.at, type_)
         self._note(EVENT)
         self._send_off(event, type_, fact.at)
 
-    def emit_other(self, type_: str, id_: str, body: bytes, line: Line, now: int) -> None:
+    def emit_other(self, type_: str, id_: str, written: Written, line: Line, now: int) -> None:
         """Emit an event of another type, which belongs to no message, as it was written."""
-        event = self.events.add_other(type_, id_, body, line, now)
+        event, body = written
+        self.events.add_other(type_, id_, body, line, now)
         self._note(EVENT)
         if not self.endpoints.listening(type_):
             self.unheard.append(event)

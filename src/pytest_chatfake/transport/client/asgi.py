@@ -75,6 +75,9 @@ class AsgiTarget:
             exchange.disconnect()
         return exchange.answer()
 
+    def hang_up(self) -> None:
+        """Do nothing: there is no connection."""
+
     def close(self) -> None:
         """Do nothing: the portal is the fake's."""
 

@@ -49,6 +49,10 @@ class Target(Protocol):
         """Make one attempt without blocking the running loop."""
         ...
 
+    def hang_up(self) -> None:
+        """Close what is open and idle; an attempt that is being made is finished."""
+        ...
+
     def close(self) -> None:
         """Give up connections and threads. A second time is fine; an attempt after it is not."""
         ...
@@ -71,6 +75,10 @@ class UrlTarget:
     async def attempt_async(self, request: Post) -> Answer:
         """Post from a thread, for the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
+
+    def hang_up(self) -> None:
+        """Close the connection: now, or after the attempt that uses it."""
+        self._client.close()
 
     def close(self) -> None:
         """End the thread and close the connection."""
@@ -106,6 +114,9 @@ class HandlerTarget(Generic[PostT]):
         if inspect.isawaitable(result):
             result = await result
         return answer_of(result)
+
+    def hang_up(self) -> None:
+        """Do nothing: there is no connection."""
 
     def close(self) -> None:
         """Do nothing: the portal is the fake's."""

@@ -62,6 +62,9 @@ class WsgiTarget:
         """Call the app in a thread, for it may block."""
         return await self._worker.call_async(self._call, request)
 
+    def hang_up(self) -> None:
+        """Do nothing: there is no connection."""
+
     def close(self) -> None:
         """End the thread."""
         self._worker.close()
