@@ -32,6 +32,7 @@ NOT_MEMBERS = {
     "ChatFake": {
         *{"body", "to", "conversation", "origin_type", "price", "extra"},
         *{"path", "echo", "parse", "reply", "webhooks_first"},
+        *{"devices", "read_receipts", "online", "blocked", "chat_open", "registered", "withheld"},
     },
     "Webhooks": {
         *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ..base.errors import ChatFakeError
 from ..base.tracebacks import from_outside
 from ..base.triggers import Trigger
 from ..engine.engine import Engine
@@ -32,7 +33,11 @@ def attention(
         found: What happened.
     """
     lines = [engine.plan.remainder()] if engine.plan else []
-    lines += [f"a route raised {_error(error)}" for error in engine.errors]
+    for error in engine.errors:
+        step = isinstance(error, ChatFakeError)
+        lines.append(
+            f"{'a step of a script failed:' if step else 'a route raised'} {_error(error)}"
+        )
     lines += _listed([_line(one) for one in found if one.failed])
     lines += _unseen(engine, api)
     lines += _listed([_line(one) for one in found if one.marks and not one.failed])

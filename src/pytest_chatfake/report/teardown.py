@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..base.calling_line import Line
 from ..base.errors import NotAwaited, UndeliveredWebhooks, WebhookWarning
@@ -24,12 +24,16 @@ class TeardownChecks:
     Args:
         engine: The fake's engine.
         api: The fake's side of the HTTP API.
+        idle: Gives the lines of each ``after()`` with nothing behind it.
         strict: Whether to raise what would be warned about.
     """
 
-    def __init__(self, engine: Engine, api: AccountApi, *, strict: bool) -> None:
+    def __init__(
+        self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]], *, strict: bool
+    ) -> None:
         self._engine = engine
         self._api = api
+        self._idle = idle
         self._strict = strict
 
     def run(self) -> None:
@@ -92,6 +96,13 @@ class TeardownChecks:
                 ),
                 idle[0].line,
             )
+        lines = list(self._idle())
+        if lines:
+            text = _listed(
+                f"{len(lines)} after() with nothing behind: add a verb, as in after(60).deliver()",
+                [f"written at {line}" for line in lines],
+            )
+            yield text, lines[0]
 
 
 def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
