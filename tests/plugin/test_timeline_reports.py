@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from inline_snapshot import snapshot

@@ -58,6 +58,9 @@ class Engine:
 
     Args:
         settings: What it needs of the configuration.
+
+    Attributes:
+        blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -99,6 +102,7 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
+        self.blocked = False
         self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
         self.account = self.changes.account = Account(
@@ -245,7 +249,7 @@ class Engine:
         if self.mode == "sync":
             self.outbox.attempt()
         elif self._test_loop is not None and running_framework() is None:
-            self._test_loop.run(self.outbox.attempt_async)
+            self.blocked = not self._test_loop.run(self.outbox.attempt_async) or self.blocked
 
     def raise_errors(self) -> None:
         """Raise, in the test, the first error that could not be raised where it was seen."""

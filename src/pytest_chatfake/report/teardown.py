@@ -11,7 +11,7 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.outbox import Outbox
-from .hints import beginning_of_body, hint, why_idle
+from .hints import beginning_of_body, hint, why_idle, why_queued
 from .labels import Labels
 
 #: How many things one warning lists.
@@ -64,7 +64,7 @@ class TeardownChecks:
         if queued:
             text = _listed(
                 f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test "
-                f"with a verb, an assertion or settle()",
+                f"with a verb, an assertion or settle(){why_queued(self._engine.blocked)}",
                 [f"{one.event._subject}, caused at {one.event.line}" for one in queued],
             )
             yield text, queued[0].event.line
