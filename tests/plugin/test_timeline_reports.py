@@ -445,7 +445,12 @@ def test_outside_pytest_an_exception_that_leaves_the_block_carries_it() -> None:
     )
     environ = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environ, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert "AssertionError\nWhat to look at\n" in done.stderr
