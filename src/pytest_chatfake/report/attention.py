@@ -33,9 +33,9 @@ def attention(
     """
     lines = [engine.plan.remainder()] if engine.plan else []
     lines += [f"a route raised {_error(error)}" for error in engine.errors]
-    lines += _listed([_line(one) for one in found if one.failed])
+    lines += _some([_line(one) for one in found if one.failed])
     lines += _unseen(engine, api)
-    lines += _listed([_line(one) for one in found if one.marks and not one.failed])
+    lines += _some([_line(one) for one in found if one.marks and not one.failed])
     if not lines and found:
         lines = [_line(one) for one in _last(found)]
     if not engine.outbox.endpoints.ever and any(one.kind == "event" for one in found):
@@ -43,7 +43,7 @@ def attention(
     return [labels.clean(line) for line in lines]
 
 
-def _listed(lines: Sequence[str]) -> list[str]:
+def _some(lines: Sequence[str]) -> list[str]:
     more = [f"... and {len(lines) - _MOST} more of these"] if len(lines) > _MOST else []
     return [*lines[:_MOST], *more]
 
