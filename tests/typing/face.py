@@ -37,6 +37,8 @@ from pytest_chatfake import (
     Recipient,
     StandardWebhooksSigner,
     Submission,
+    Timeline,
+    TimelineEntry,
     UndeliveredWebhooks,
     WebhookRequest,
     Webhooks,
@@ -195,6 +197,18 @@ def what_happened(chat_fake: ChatFake) -> None:
     with chat_fake.expect_charge("0.05") as nothing:
         assert_type(nothing, None)
     assert_type(chat_fake.explain(chat_fake.messages[0]), str)
+    assert_type(chat_fake.timeline, Timeline)
+    assert_type(chat_fake.timeline.text(), str)
+    assert_type(chat_fake.timeline.mermaid(), str)
+    assert_type(chat_fake.timeline.svg(), str)
+    assert_type(chat_fake.timeline[1:], tuple[TimelineEntry, ...])
+    for entry in chat_fake.timeline:
+        assert_type(entry, TimelineEntry)
+        assert_type(entry.number, int)
+        assert_type(entry.at, datetime)
+        assert_type(entry.text, str)
+        assert_type(entry.message, Message | None)
+        assert_type(entry.cause, int | None)
 
 
 def api(chat_fake: ChatFake) -> None:
