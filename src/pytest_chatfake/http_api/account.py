@@ -106,6 +106,8 @@ class AccountApi:
         self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
+        # Of each call of a route: the place of its request, and whether its webhooks come first.
+        self._calls: list[tuple[int | None, bool]] = []
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
 
@@ -117,6 +119,7 @@ class AccountApi:
 
     def _forget(self) -> None:
         self._log.clear()
+        self._calls.clear()
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
@@ -185,11 +188,12 @@ class AccountApi:
         self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
     ) -> Response | Reply:
         """Answer with a route of the user's; its error is a 500, and comes back in the test."""
-        last = route.webhooks_first
+        place, last = self._place_of(asked), route.webhooks_first
+        self._calls.append((place, last))
         if self._faults.active:
             last = self._answers_last() or last
         try:
-            with self._port.answering.block(self._place_of(asked)):
+            with self._port.answering.block(place):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)

@@ -116,37 +116,19 @@ class Made(NamedTuple):
         event: The event.
         endpoint: Where it went.
         outcome: The status or the error with which it ended at the app, or ``"refused"``.
-        first: Whether it was the first at that event and endpoint.
     """
 
     chance: int
     event: Event
     endpoint: Endpoint
     outcome: int | str | None
-    first: bool
-
-
-class Call(NamedTuple):
-    """A call of a route of the user's, as the log of an order keeps it.
-
-    Attributes:
-        number: Which call, from 1.
-        what: Its method and path.
-        first: The place of the first event that it caused.
-        last: The place after the last one; the same if it caused none.
-    """
-
-    number: int
-    what: str
-    first: int
-    last: int
 
 
 class Barrier(NamedTuple):
     """A place that no first attempt waits past."""
 
 
-Log: TypeAlias = "list[Made | Call | Barrier]"
+Log: TypeAlias = "list[Made | Barrier]"
 
 
 class _Waiting(NamedTuple):
@@ -247,9 +229,7 @@ class AttemptOrder:
         elif answer.error is not None:
             outcome = type(answer.error).__name__
         key = (dispatch.event._index, endpoint)
-        chance = self._chances.get(key, 0)
-        first = not any(isinstance(one, Made) and one.chance == chance for one in self.log)
-        self.log.append(Made(chance, dispatch.event, endpoint, outcome, first))
+        self.log.append(Made(self._chances.get(key, 0), dispatch.event, endpoint, outcome))
 
     def ready(self) -> Dispatch | None:
         """Take out the attempt that has waited for as many others as it was to wait for."""
@@ -278,11 +258,11 @@ class AttemptOrder:
             queue: Takes what is to be attempted.
         """
         yield
-        if self.log is not None:
-            self.log.append(Barrier())
         while released := self._let_go():
             queue(released)
             yield
+        if self.log is not None:
+            self.log.append(Barrier())
 
     def _let_go(self) -> list[Dispatch]:
         """Take out what waits no longer: late attempts; if there are none, what has failed."""
