@@ -132,7 +132,10 @@ def test_a_read_of_results_is_no_barrier() -> None:
     with fake_with_receiver() as (fake, receiver):
         fake.webhooks.late()
         fake.send_text()
-        assert (1, "100.00") == (len(fake.messages), str(fake.balance.available + fake.balance.held))
+        assert (1, "100.00") == (
+            len(fake.messages),
+            str(fake.balance.available + fake.balance.held),
+        )
         assert 0 == len(fake.webhooks.attempts) == len(receiver.requests)
         fake.settle()
 

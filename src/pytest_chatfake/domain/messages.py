@@ -27,6 +27,12 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
     "dropped": {},
 }
 
+#: The person that messages go to where the test names nobody (assumed).
+DEFAULT_ADDRESS: Final = "+15550100"
+
+#: To how many devices one delivery goes at most (assumed).
+MAX_DEVICES: Final = 10_000
+
 #: The statuses that an event can show (§2.3).
 STATUSES: Final = ("sent", "delivered", "read", "failed")
 
@@ -129,6 +135,7 @@ class MessageState:
         self.number = 0
         self.id = ""
         self.conversation = None
+        self.price = None
 
     @property
     def chat_message_id(self) -> str:

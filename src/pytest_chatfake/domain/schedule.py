@@ -19,6 +19,11 @@ _SEQUENCE: Final = (1 << _BITS) - 1
 Due: TypeAlias = tuple[int, DueKind, Any]
 
 
+def due_of(key: int) -> int:
+    """Return when the work behind a key is due, in nanoseconds."""
+    return key >> _BITS
+
+
 class Schedule:
     """Pieces of work, each due at a moment in nanoseconds; the earliest comes first.
 

@@ -105,7 +105,7 @@ class Agenda:
         self._time.forward(target)
 
     def _limit(self) -> int:
-        return self._ran + len(self._schedule) + _MAX_DUE
+        return self._ran + len(self._schedule.work) + _MAX_DUE
 
     def _running(self, limit: int, target: int | None = None) -> Iterator[None]:
         while self._run_next(target):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias, cast
 
+from ..base.arguments import cited
 from ..base.calling_line import Line
 from ..domain.account import Account
 from ..domain.facts import Verb
@@ -29,15 +30,15 @@ def prepared(
     if verb.name == "redeliver":
         (event,) = verb.arguments
         if event._log is not outbox.events:
-            raise ValueError(f"{event!r} was not emitted by this fake")
+            raise ValueError(f"{cited(event)} was not emitted by this fake")
         return partial(outbox.redeliver, event, line)
     if verb.name == "emit_event":
         (draft,) = verb.arguments
-        id_, body = outbox.writing.of_other(draft, now)
-        return partial(outbox.emit_other, draft.type, id_, body, line, now)
+        id_, written = outbox.writing.of_other(draft, now)
+        return partial(outbox.emit_other, draft.type, id_, written, line, now)
     message = cast("MessageState", verb.message)
     status, edit, type_ = verb.arguments
     fields = "" if fields_of is None else fields_of(message, status)
     fact = account.shown(message, status, now)
-    body = outbox.writing.of_synthetic(fact, fields, status, edit)
-    return partial(outbox.emit_synthetic, fact, body, status, type_, line)
+    written = outbox.writing.of_synthetic(fact, fields, status, edit)
+    return partial(outbox.emit_synthetic, fact, written, status, type_, line)

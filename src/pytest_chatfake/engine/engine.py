@@ -41,7 +41,7 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Due, Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
-from ..webhooks.order import deviate
+from ..webhooks.order import at_a_barrier, deviate
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
@@ -178,7 +178,7 @@ class Engine:
                 fields = _NO_FIELDS
                 if self.fields_of is not None:
                     facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
-                bodies = self.outbox.writing.of_facts(facts, fields)
+                events = self.outbox.writing.of_facts(facts, fields)
             except BaseException:
                 if message is not None and message.state == "submitted":
                     message.withdraw()
@@ -189,9 +189,9 @@ class Engine:
                 self._note_cause()
             if message is None and len(ledger) > posted:
                 self.journal.note(POSTING)
-            for fact, body in zip(facts, bodies, strict=True):
+            for fact, event in zip(facts, events, strict=True):
                 self.account.apply(fact)
-                self.outbox.emit(fact, body, line)
+                self.outbox.emit(fact, event, line)
             return True
 
     def _ask_for_fields(
@@ -226,7 +226,12 @@ class Engine:
         if kind == "attempt":
             self.outbox.take_due(subject, at)
             return
-        for fact in self.account._drop(subject, at):
+        try:
+            facts = self.account._drop(subject, at)
+        except BaseException:
+            subject.drop = self.schedule.add(at, kind, subject)  # it was taken out, and is due
+            raise
+        for fact in facts:
             self.journal.note(fact.rule.code + ENTRY * len(fact.entries))
             self.journal.drops.append(subject)
             self.account.apply(fact)
@@ -250,20 +255,11 @@ class Engine:
         what = "advance()" if to is None else "move_to()"
         line = calling_line(3)
         step = partial(self.agenda.moving, by, to, what, line)
-        return self.step(what, step if self.outbox.order is None else partial(self._barrier, step))
+        return self.step(what, at_a_barrier(self.outbox, step))
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        step = self.agenda.settling
-        order = self.outbox.order
-        return self.step("settle()", step if order is None else partial(self._barrier, step))
-
-    def _barrier(self, step: Callable[[], Iterator[None]] = lambda: iter(())) -> Iterator[None]:
-        """A step before which attempts are let go that wait for others."""
-        order = self.outbox.order
-        assert order is not None
-        yield from order.letting_go(self.outbox.queue.extend)
-        yield from step()
+        return self.step("settle()", at_a_barrier(self.outbox, self.agenda.settling))
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
@@ -346,7 +342,7 @@ class Engine:
         self.ensure_readable()
         self._attempt()
         if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
-            self._run(self._barrier())
+            self._run(at_a_barrier(self.outbox)())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:

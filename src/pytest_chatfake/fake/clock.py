@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from ..base.arguments import cited
 from ..base.errors import ClockError
 from ..domain.instants import aware, duration, instant, nanoseconds
 from ..engine.engine import Engine
@@ -75,11 +76,11 @@ class Clock:
         except OverflowError:
             raise ValueError(
                 f"the length to advance by must be a finite length of time, not "
-                f"{timedelta_arguments!r}"
+                f"{cited(timedelta_arguments)}"
             ) from None
         seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
         if isinstance(seconds, (int, float)) and seconds < 0:
-            raise ClockError(f"time only goes forward: advance({length!r}) would turn it back")
+            raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
         return self._engine.move_time(by=duration(length, "the length to advance by"))
 
     def move_to(self, moment: datetime | str) -> PendingPlan:

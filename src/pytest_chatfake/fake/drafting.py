@@ -8,10 +8,10 @@ from decimal import Decimal
 from functools import partial
 from typing import cast
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited
 from ..domain.conversations import ConversationRecord
 from ..domain.facts import Draft
-from ..domain.messages import MessageState
+from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
 from ..wire.exact_json import encode, members
@@ -19,9 +19,6 @@ from ..wire.naming import check_type
 from .config import ChatFakeConfig, Price, check_extra
 from .messages import Conversation, Message
 from .recipients import Recipient
-
-#: The person that messages without ``to=`` go to.
-_DEFAULT_ADDRESS = "+15550100"
 
 
 class Drafting:
@@ -72,13 +69,15 @@ class Drafting:
         message, draft = self.prepare_text("", to, conversation, origin_type, price, extra)
         message.type = check_type(type_, self._naming._message_keys)
         if not isinstance(content, Mapping):
-            raise TypeError(f"content must be a mapping of field names to values, not {content!r}")
+            raise TypeError(
+                f"content must be a mapping of field names to values, not {cited(content)}"
+            )
         fields = dict(cast("Mapping[str, object]", content))
         message.content = encode(fields)
         if message.type == "text":
             body = fields.get("body")
             if not isinstance(body, str):
-                raise TypeError(f"the body of a text must be text, not {body!r}")
+                raise TypeError(f"the body of a text must be text, not {cited(body)}")
             message.body = body
         return message, draft
 
@@ -95,7 +94,7 @@ class Drafting:
         if self._engine.closed:
             self._engine.refuse_closed()
         if not isinstance(body, str):
-            raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
+            raise TypeError(f"body must be text, not {type(body).__name__} {cited(body)}")
         known = None if conversation is None else self._known_conversation(conversation)
         address, devices, read_receipts = self._person(to)
         if origin_type is not None:
@@ -129,11 +128,12 @@ class Drafting:
             return conversation._record
         if not isinstance(conversation, str):
             raise TypeError(
-                f"conversation must be a conversation or a hex id, not {conversation!r}"
+                f"conversation must be a conversation or a hex id, not {cited(conversation)}"
             )
         if not conversation or not set(conversation) <= set("0123456789abcdefABCDEF"):
             raise ValueError(
-                f"a conversation's id is a hex string such as 'c0ffee', and {conversation!r} is not"
+                f"a conversation's id is a hex string such as 'c0ffee', and {cited(conversation)} "
+                f"is not"
             )
         return str.__str__(conversation)  # of an enumeration's member, too
 
@@ -141,7 +141,7 @@ class Drafting:
         """Return an address, with the devices and the read receipts of who is behind it."""
         if isinstance(to, Recipient):
             return to.address, to.devices, to.read_receipts
-        address = _DEFAULT_ADDRESS if to is None else check_str(to, "to")
+        address = DEFAULT_ADDRESS if to is None else check_str(to, "to")
         known = self._recipients.get(address)
         if known is None:
             return address, 1, True

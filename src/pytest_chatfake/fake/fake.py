@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ..base.arguments import check_str, cited
 from ..base.calling_line import calling_line
 from ..base.views import View
 from ..domain.facts import Verb
@@ -22,6 +23,7 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..report import watching
 from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
@@ -85,6 +87,7 @@ class ChatFake:
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
         self._story = Story(engine, self.api)
+        watching.register(self._story)
         self._checks = TeardownChecks(engine, self.api, strict=bool(config.strict))
         service.open(self.api)
         service.hold()
@@ -148,11 +151,13 @@ class ChatFake:
 
         Raises:
             KeyError: There is none.
+            TypeError: It is no text.
+            ValueError: It is empty.
         """
         self._engine.ensure_readable()
-        state = self._engine.account.find(id)
+        state = self._engine.account.find(check_str(id, "a message's id"))
         if state is None:
-            raise KeyError(f"there is no message {id!r}")
+            raise KeyError(f"there is no message {cited(id)}")
         return Message(self._engine, state)
 
     # Money
@@ -277,7 +282,7 @@ class ChatFake:
 
         def add(view: _V) -> _V:
             if not callable(view):
-                raise TypeError(f"route() decorates a function, not {view!r}")
+                raise TypeError(f"route() decorates a function, not {cited(view)}")
             if inspect.iscoroutinefunction(view):
                 raise TypeError("route() decorates a plain function: write `def`, not `async def`")
             self.api._routes.add(path, methods, Route(path, view, webhooks_first))
@@ -299,6 +304,8 @@ class ChatFake:
         if exc_value is None:
             self.close()
         else:  # the block's own error is what counts
+            if not watching.is_in_a_test() and (text := self._story.section()):
+                exc_value.add_note(text)
             self._shut()
 
     def close(self) -> None:

@@ -8,13 +8,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Self
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_int, check_str, cited
 from ..base.errors import NotAwaited
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError
 from ..domain.instants import instant
-from ..domain.messages import MessageState
+from ..domain.messages import MAX_DEVICES, MessageState
 from ..domain.money import Money, amount
 from ..engine.engine import Engine
 from ..webhooks.events import Event
@@ -117,7 +117,7 @@ class Message:
         The first delivery of a conversation starts its 24 hours and is charged (§1).
 
         Args:
-            devices: How many; None: all of the recipient's that do not have it yet.
+            devices: How many, 10,000 at most; None: all of the recipient's that do not have it yet.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or
                 a text. Only a delivery that is charged uses it.
 
@@ -126,7 +126,7 @@ class Message:
             TypeError: The number or the price is of the wrong kind.
             ValueError: The number or the price is out of range.
         """
-        count = None if devices is None else check_int(devices, "devices", 1)
+        count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
         final = None if price is None else amount(price, "price")
         self._engine.perform(Verb("deliver", self._state, (count, final)), "deliver()")
         return self
@@ -311,7 +311,8 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
         if code not in CATALOGUE:
             known = ", ".join(map(repr, CATALOGUE))
             raise ValueError(
-                f"the code {code!r} is not described: give its message=. Described are {known}."
+                f"the code {cited(code)} is not described: give its message=. Described are "
+                f"{known}."
             )
         message = CATALOGUE[code]
     message = check_str(message, "message")
@@ -327,7 +328,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
         platform_error = None
     elif not isinstance(platform_error, PlatformError):
         raise TypeError(
-            f"platform_error must be True, False or PlatformError(...), not {platform_error!r}"
+            f"platform_error must be True, False or PlatformError(...), not {cited(platform_error)}"
         )
     return Failure(code, message, platform_error)
 
@@ -349,9 +350,9 @@ def state_of(message: object, engine: Engine) -> MessageState:
         ClosedError: It was sent before the fake was reset.
     """
     if not isinstance(message, Message):
-        raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
+        raise TypeError(f"a Message is needed, not {type(message).__name__} {cited(message)}")
     if message._engine is not engine:
-        raise ValueError(f"{message!r} belongs to another fake")
+        raise ValueError(f"{cited(message)} belongs to another fake")
     engine.account.refuse_stale(message._state)
     return message._state
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_int, check_str, cited
+from ..domain.messages import MAX_DEVICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,6 @@ class Recipient:
 
     def __post_init__(self) -> None:
         check_str(self.address, "a recipient's address")
-        check_int(self.devices, "devices", 1)
+        check_int(self.devices, "devices", 1, MAX_DEVICES)
         if not isinstance(self.read_receipts, bool):
-            raise TypeError(f"read_receipts must be True or False, not {self.read_receipts!r}")
+            raise TypeError(f"read_receipts must be True or False, not {cited(self.read_receipts)}")

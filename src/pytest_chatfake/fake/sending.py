@@ -27,12 +27,12 @@ def recipient(
 
     Args:
         address: Where messages go; any text.
-        devices: How many devices the person uses.
+        devices: How many devices the person uses, 10,000 at most.
         read_receipts: Whether the service learns of reading (§3 rule 3).
 
     Raises:
         TypeError: An argument is of the wrong kind.
-        ValueError: The address is empty, or there is no device.
+        ValueError: The address is empty, or the number of devices is out of range.
     """
     return fake._drafting.recipient(address, devices, read_receipts)
 

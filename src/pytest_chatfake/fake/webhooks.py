@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Unpack
 
-from ..base.arguments import check_bool, check_str
+from ..base.arguments import check_bool, check_str, cited
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..domain.facts import Verb
@@ -222,7 +222,7 @@ class Webhooks:
             **where: Which events; see :class:`Webhooks`.
         """
         if change is not None and not callable(change):
-            raise TypeError(f"change must be a function of the body, not {change!r}")
+            raise TypeError(f"change must be a function of the body, not {cited(change)}")
         return self._fault("tamper", where, change=change or _with_a_space)
 
     def sign(self, signer: Signer, **where: Unpack[Where]) -> Fault:
@@ -262,7 +262,7 @@ class Webhooks:
             ValueError: It is not one of this fake's.
         """
         if not isinstance(event, Event):
-            raise TypeError(f"redeliver() takes one of fake.events, not {event!r}")
+            raise TypeError(f"redeliver() takes one of fake.events, not {cited(event)}")
         self._engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
         return PendingPlan(self._engine.performer)
 

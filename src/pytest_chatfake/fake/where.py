@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from ..base.arguments import check_names, check_str
+from ..base.arguments import check_names, check_str, cited
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint
 from .messages import Message, state_of
@@ -52,11 +52,11 @@ def checked(where: Where, call: str, engine: Engine) -> dict[str, Any]:
         foreign = check_str(event_type, "type") != engine.settings.naming.event_type
         if foreign and not (status is None and message is None):
             raise ValueError(
-                f"message= and status= go with events of messages, and {event_type!r} is "
+                f"message= and status= go with events of messages, and {cited(event_type)} is "
                 f"another type: leave them out, or the type"
             )
     if endpoint is not None and endpoint not in engine.outbox.endpoints:
-        raise ValueError(f"{endpoint!r} is not connected to this fake")
+        raise ValueError(f"{cited(endpoint)} is not connected to this fake")
     return {
         "times": where.get("times", 1),
         "start": where.get("start", 1),

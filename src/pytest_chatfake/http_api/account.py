@@ -249,7 +249,7 @@ class AccountApi:
             code = _code_of(status) if code is None else check_str(code, "code")
             message = code if message is None else check_str(message, "message")
             reply = error_reply(status, code, message)
-        return self._add("fail", lambda _, __: reply, times, start)
+        return self._add("fail", str(status), lambda _, __: reply, times, start)
 
     def delay(
         self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
@@ -261,12 +261,14 @@ class AccountApi:
         seconds = nanoseconds_of(duration, "duration") / SECOND
         if not 0 < seconds <= _MAX_DELAY:
             raise ValueError(f"duration must be over 0 and at most {_MAX_DELAY} s, not {seconds:g}")
-        return self._add("delay", lambda reply, _: reply._replace(delay=seconds), times, start)
+        return self._add(
+            "delay", f"{seconds:g}", lambda reply, _: reply._replace(delay=seconds), times, start
+        )
 
     def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
         """Close the connection without an answer. In process: ``ConnectionResetError``."""
         return self._add(
-            "disconnect", lambda reply, _: reply._replace(disconnect=True), times, start
+            "disconnect", "", lambda reply, _: reply._replace(disconnect=True), times, start
         )
 
     def truncate(
@@ -283,7 +285,7 @@ class AccountApi:
             kept = len(reply.body) // 2 if length is None else length
             return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
 
-        return self._add("truncate", damage, times, start)
+        return self._add("truncate", "" if length is None else str(length), damage, times, start)
 
     def rate_limit(
         self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1
@@ -295,7 +297,7 @@ class AccountApi:
         length = nanoseconds_of(retry_after, "retry_after")
         if not length:
             raise ValueError("retry_after must be greater than 0")
-        return self._add("rate_limit", rate_limited(length), times, start)
+        return self._add("rate_limit", f"{length / SECOND:g}", rate_limited(length), times, start)
 
     def answer_last(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
         """Answer a call of an endpoint of your own after the webhooks that it causes.
@@ -307,11 +309,13 @@ class AccountApi:
             start: The first of them; 1 is the next.
         """
         self._port.deviate()
-        return self._add("answer_last", lambda reply, _: reply, times, start)
+        return self._add("answer_last", "", lambda reply, _: reply, times, start)
 
-    def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
+    def _add(
+        self, kind: ApiFaultKind, argument: str, damage: Damage, times: int | None, start: int
+    ) -> ApiFault:
         self._port.refuse_closed()
-        fault = ApiFault(kind, damage, times, start, calling_line(3))
+        fault = ApiFault(kind, argument, damage, times, start, calling_line(3))
         self._note(API_FAULT)
         return self._faults.add(fault)
 

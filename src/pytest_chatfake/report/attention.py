@@ -8,26 +8,16 @@ from typing import Final
 
 from ..base.tracebacks import from_outside
 from ..base.triggers import Trigger
-from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from .happenings import Happening
+from .hints import hint, why_idle
 from .labels import Labels
 
-#: How many lines of a kind are shown.
+#: How many lines of a kind are shown, and how many characters of what happened.
 _MOST: Final = 5
-
-HINTS: Final = {
-    301: " (does the path end in a slash?)",
-    302: " (does it redirect, to a login for example?)",
-    307: " (does the path end in a slash?)",
-    308: " (does the path end in a slash?)",
-    403: " (does it ask for a CSRF token, or for a signature?)",
-    404: " (is path= right?)",
-    405: " (does that path take POST?)",
-    500: " (did it raise? its log has the error)",
-}
+_SHORT: Final = 120
 
 
 def attention(
@@ -59,11 +49,16 @@ def _listed(lines: Sequence[str]) -> list[str]:
 
 
 def _line(one: Happening) -> str:
-    hint = ""
+    meaning = ""
     if one.failed and isinstance(one.record, Attempt):
-        hint = HINTS.get(one.record.status_code or 0, "")
+        meaning = hint(one.record)
     line = "" if one.line is None else f" at {one.line}"
-    return " ".join([f"{one.number} {one.kind}: {one.text}{hint}{line}", *one.marks])
+    return " ".join([f"{one.number} {one.kind}: {_short(one)}{meaning}{line}", *one.marks])
+
+
+def _short(one: Happening) -> str:
+    """Return what happened; of a failed attempt, less of the answer than the timeline has."""
+    return one.text if len(one.text) <= _SHORT else f"{one.text[:_SHORT].rstrip()} ..."
 
 
 def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
@@ -78,14 +73,6 @@ def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
     idle: list[Trigger] = [f for f in (*outbox.faults.ever, *api._faults.ever) if not f.fired]
     for fault in idle[:_MOST]:
         yield f"never fired: {fault.description}, set up at {fault.line}{why_idle(fault)}"
-
-
-def why_idle(fault: Trigger) -> str:
-    """Say why a fault can't fire, if that is known."""
-    status = getattr(fault, "_status", None)
-    if status is None or status in STATUSES:
-        return ""
-    return f" ({status!r} is no status of the service: {', '.join(STATUSES)})"
 
 
 def _last(found: Sequence[Happening]) -> Iterator[Happening]:

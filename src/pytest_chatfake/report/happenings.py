@@ -28,6 +28,7 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..wire.exact_json import number
+from .hints import beginning, beginning_of_body
 from .labels import Labels
 
 Kind: TypeAlias = Literal[
@@ -36,9 +37,6 @@ Kind: TypeAlias = Literal[
 
 #: The entries of the ledger that are happenings of their own; the others belong to a verb.
 _POSTINGS: Final = {"hold", "charge", "release"}
-
-#: How much is shown of the answer to a failed attempt.
-_SHOWN: Final = 200
 
 
 class Happening(NamedTuple):
@@ -97,10 +95,17 @@ class InFlight(NamedTuple):
     marks: tuple[Mark, ...]
 
 
-def happenings(engine: Engine, api: AccountApi, labels: Labels) -> list[Happening]:
-    """Read what happened in a fake so far."""
+def happenings(engine: Engine, api: AccountApi, labels: Labels, since: int = 0) -> list[Happening]:
+    """Read what happened in a fake so far.
+
+    Args:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
+        labels: The short names.
+        since: How many bytes of the journal to leave out.
+    """
     with engine.lock:
-        return _Reading(engine, api, labels).run()
+        return _Reading(engine, api, labels).run(since)
 
 
 class _Reading:
@@ -139,8 +144,9 @@ class _Reading:
         self._by_byte: dict[int, int] = {}
         self._again: dict[int, int] = {}
 
-    def run(self) -> list[Happening]:
-        """Read everything."""
+    def run(self, since: int) -> list[Happening]:
+        """Read everything; leave out what was noted before ``since``."""
+        first = 0
         for place, code in enumerate(self._kinds):
             before = len(self._found)
             try:
@@ -153,7 +159,9 @@ class _Reading:
                 continue
             if len(self._found) > before:
                 self._by_byte[place] = before + 1
-        return self._found
+            if place < since:
+                first = len(self._found)
+        return self._found[first:]
 
     def _add(self, kind: Kind, moment: int, text: str, **more: Any) -> int:
         number_ = len(self._found) + 1
@@ -324,18 +332,10 @@ def _in_flight(engine: Engine) -> InFlight | None:
 def _outcome(attempt: Attempt) -> str:
     """Say how an attempt ended; of one that failed, the beginning of the answer, too."""
     if attempt.error is not None:
-        return one_line(attempt.outcome, _SHOWN)
+        return beginning(attempt.outcome)
     if attempt.ok:
         return str(attempt.status_code)
-    body = one_line(attempt.body.decode("utf-8", "replace"), _SHOWN)
-    return f"{attempt.status_code} {body}".rstrip()
-
-
-def one_line(text: str, most: int) -> str:
-    """Return a text as one line, cut off after ``most`` characters."""
-    text = " ".join(text.split())
-    shown = "".join(c if c.isprintable() else "?" for c in text[:most])
-    return shown + "..." if len(text) > most else shown
+    return f"{attempt.status_code} {beginning_of_body(attempt)}".rstrip()
 
 
 def length(nanoseconds: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import traceback
 from typing import Final
 
@@ -13,6 +14,8 @@ from .attention import attention
 from .happenings import Happening, happenings
 from .labels import Labels
 from .told import told
+
+_births = itertools.count()
 
 TITLE: Final = "chat_fake timeline"
 
@@ -26,13 +29,15 @@ class Story:
 
     Attributes:
         named: The messages that failed expectations are about.
+        born: Its place among all of the process.
     """
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
         self.engine = engine
         self.api = api
         self.named: list[MessageState] = []
-        self._shown = 0
+        self.born = next(_births)
+        self._shown = 1  # after the opening balance
         self._log = engine.outbox.events
 
     @property
@@ -50,16 +55,17 @@ class Story:
 
     def skip(self) -> None:
         """Leave what happened so far out of the next section: it belongs to another test."""
-        self._new()
+        self._shown = len(self.engine.journal.kinds)
+        self._log = self.engine.outbox.events
         self.named.clear()
 
-    def _new(self) -> tuple[int, list[Happening]]:
-        """Return how much was told before, and what is new."""
-        everything = self.happenings()
-        if self._log is not self.engine.outbox.events:  # a reset: all of it is new
-            self._log, self._shown = self.engine.outbox.events, 0
-        before, self._shown = self._shown, len(everything)
-        return before, everything[before:]
+    def _new(self) -> tuple[bool, list[Happening]]:
+        """Return whether something was told before, and what is new."""
+        engine = self.engine
+        if self._log is not engine.outbox.events:  # a reset: all of it is new
+            self._log, self._shown = engine.outbox.events, 1
+        since, self._shown = self._shown, len(engine.journal.kinds)
+        return since > 1, happenings(engine, self.api, self.labels, since)
 
     def section(self) -> str:
         """Tell what is new since the last section; empty if nothing is.

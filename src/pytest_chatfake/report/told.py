@@ -45,7 +45,7 @@ def told(
     rows = list(_kept(found, named)) if folded else list(found)
     start = engine.account.ledger.entries[0].moment
     shown = [one for one in rows if isinstance(one, Happening)]
-    lines = iter(_lines(shown, start))
+    lines = iter(lines_of(shown, start))
     return "\n".join(
         [
             heading(engine, start),
@@ -96,8 +96,8 @@ def _plural(kind: str, count: int) -> str:
     return kind if count == 1 else "moves of the clock" if kind == "clock" else f"{kind}s"
 
 
-def _lines(shown: Sequence[Happening], start: int) -> list[str]:
-    """Align happenings in columns: number, time, kind, what, line."""
+def lines_of(shown: Sequence[Happening], start: int) -> list[str]:
+    """Align happenings in columns: number, time since ``start``, kind, what, line."""
     days = any(one.moment - start >= _DAY for one in shown)
     times = [_absolute(one.moment) if days else _relative(one.moment - start) for one in shown]
     amounts = [number(one.amount) for one in shown if one.amount is not None]

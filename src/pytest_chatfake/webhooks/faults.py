@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
+from ..base.arguments import cited
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
@@ -58,7 +59,7 @@ class Fault(Trigger):
             "message": self._message and (self._message.id or "a message"),
             "status": self._status,
             "type": self._type,
-            "endpoint": self._endpoint and self._endpoint.name,
+            "endpoint": self._endpoint and self._endpoint._shown,
             "start": self._start if self._start != 1 else None,
         }
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
@@ -122,7 +123,7 @@ def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
     result: object = change(body)
     if not isinstance(result, bytes):
         raise TypeError(
-            f"tamper(): the function must return bytes, such as body[:-1], not {result!r:.200}"
+            f"tamper(): the function must return bytes, such as body[:-1], not {cited(result)}"
         )
     return result
 

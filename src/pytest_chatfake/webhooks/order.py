@@ -12,8 +12,10 @@ barrier, until enough attempts have followed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..base.marks import Mark
@@ -251,15 +253,11 @@ class AttemptOrder:
 
     # Barriers
 
-    def letting_go(self, queue: Callable[[Iterable[Dispatch]], None]) -> Iterator[None]:
-        """A step: let go of what waits, after what is queued was attempted.
-
-        Args:
-            queue: Takes what is to be attempted.
-        """
+    def letting_go(self, outbox: Ordered) -> Iterator[None]:
+        """A step: let go of what waits, after what is queued was attempted."""
         yield
         while released := self._let_go():
-            queue(released)
+            outbox.queue.extend(released)
             yield
         if self.log is not None:
             self.log.append(Barrier())
@@ -283,12 +281,21 @@ class Ordered(Protocol):
 
     faults: Triggers[Fault]
     order: AttemptOrder | None
+    queue: deque[Dispatch]
 
 
 def deviate(outbox: Ordered) -> None:
     """Let attempts come in another order than that of the queue, from now on."""
     outbox.order = outbox.order or AttemptOrder(outbox.faults)
     outbox.order.deviates = True
+
+
+def at_a_barrier(
+    outbox: Ordered, step: Callable[[], Iterator[None]] = lambda: iter(())
+) -> Callable[[], Iterator[None]]:
+    """Return a step before which what waits is let go."""
+    order = outbox.order
+    return step if order is None else lambda: chain(order.letting_go(outbox), step())
 
 
 def _marked(dispatch: Dispatch, choice: Choice) -> Dispatch:

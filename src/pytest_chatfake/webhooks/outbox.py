@@ -19,8 +19,8 @@ waiting for, such as a server of the app's that asks the fake something before i
 other endpoints had it; the rest of the queue stays for the next verb. A cancellation is raised at
 once, and the endpoints that are left stay queued.
 
-*Another order.* An :class:`.AttemptOrder`, if there is one, is asked before each attempt and told of
-its end. What it holds back comes to the front of the queue, or at a *barrier* to its end.
+*Another order.* An :class:`.AttemptOrder`, if there is one, is asked before each attempt and told
+how it ended. What it holds back comes to the front of the queue, or at a *barrier* to its end.
 
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
@@ -56,7 +56,7 @@ from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .order import REFUSED, AttemptOrder
 from .signing import sign
-from .writing import Writing
+from .writing import Writing, Written
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -150,22 +150,26 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def emit(self, fact: Fact, body: bytes, line: Line) -> None:
+    def emit(self, fact: Fact, written: Written, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
-        event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
+        event, body = written
+        self.events.add(fact.what, fact.message.number, body, line, fact.at)
         self._note(fact.rule.code + ENTRY * len(fact.entries))
         self._send_off(event, self._type, fact.at)
 
-    def emit_synthetic(self, fact: Fact, body: bytes, status: str, type_: str, line: Line) -> None:
+    def emit_synthetic(
+        self, fact: Fact, written: Written, status: str, type_: str, line: Line
+    ) -> None:
         """Emit an event that the service would not, as it was written."""
-        number = fact.message.number
-        event = self.events.add_synthetic(status, number, body, line, fact.at, type_)
+        event, body = written
+        self.events.add_synthetic(status, fact.message.number, body, line, fact.at, type_)
         self._note(EVENT)
         self._send_off(event, type_, fact.at)
 
-    def emit_other(self, type_: str, id_: str, body: bytes, line: Line, now: int) -> None:
+    def emit_other(self, type_: str, id_: str, written: Written, line: Line, now: int) -> None:
         """Emit an event of another type, which belongs to no message, as it was written."""
-        event = self.events.add_other(type_, id_, body, line, now)
+        event, body = written
+        self.events.add_other(type_, id_, body, line, now)
         self._note(EVENT)
         if not self.endpoints.listening(type_):
             self.unheard.append(event)
@@ -372,7 +376,7 @@ class Outbox:
             elif number <= len(endpoint._retries) and place is not None:
                 retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
                 self._schedule.add(self._moment + endpoint._retries[number - 1], "attempt", retry)
-        if error is None or not self._surfaces(error, endpoint):
+        if error is None or not endpoint._surfaces(error):
             return
         if place is not None:
             self.attempts.surfaced.add(place)
@@ -380,17 +384,10 @@ class Outbox:
             self._break_off(dispatch, error)
             raise error
         error.add_note(
-            f"raised by {endpoint.name} at {dispatch.event._title}, caused at {dispatch.event.line}"
+            f"raised by {endpoint._shown} at {dispatch.event._title}, "
+            f"caused at {dispatch.event.line}"
         )
         self._raised = self._raised or error
-
-    def _surfaces(self, error: BaseException, endpoint: Endpoint) -> bool:
-        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
-        if not isinstance(error, Exception):
-            return True
-        # An assertion of the test's own is a failure in any case.
-        judged = endpoint._scripted and isinstance(error, AssertionError)
-        return endpoint.raise_exceptions and (judged or not endpoint._retries)
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""

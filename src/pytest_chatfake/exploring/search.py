@@ -9,10 +9,10 @@ Worlds are tried by how many moves they have, and among those by distance: the m
 first, short ways first. So the first world that fails is the shortest.
 
 Two worlds are one if the same attempts reach the app in the same order: an app that does the same
-on the same can't tell them apart, so the outcomes are the same, too. For most worlds the order is known before they are run (:func:`foreseen`):
-the body's attempts, moved as the order of attempts would move them. If such a world was seen
-already, it is not run. The order of others, of calls and of what an app causes by itself, is known
-afterwards.
+on the same can't tell them apart, so the outcomes are the same, too. For most worlds that order is
+known before they are run (:func:`foreseen`): the body's attempts, moved as the order of attempts
+would move them. If such a world was seen already, it is not run. Calls that are answered last, and
+what an app causes by itself, are not foreseen: such worlds are run, and compared afterwards.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, NamedTuple
 
 from .moves import Move
-from .search import Log, Search
+from .search import Search
 from .telling import Pasted, pasted, sentence
 from .world import NotRepeatable, Surroundings, World, run, run_async
 
@@ -59,7 +59,7 @@ class Exploration:
         self._search = Search(plan.kinds, plan.depth, plan.limit)
         self._began = time.monotonic()
         self._dropped = 0
-        self._text = "not awaited yet"
+        self._text = "not run yet"
         self._awaited = False
 
     def __repr__(self) -> str:
@@ -111,6 +111,7 @@ class Exploration:
                 world.close()
                 continue
             if world.error is not None:
+                self._text = f"failed in world {search.worlds + 1}"
                 if moves:
                     yield from self._found(world)
                 world.close()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.errors import ChatFakeError, ClockError, NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
 from ..fake.config import ChatFakeConfig
-from ..fake.fake import ChatFake
+from ..fake.fake import ChatFake, service
+from ..report import watching
 from ..report.teardown import overlooked
 from ..webhooks.events import Event
 from ..webhooks.order import AttemptOrder, Barrier, Made
@@ -112,6 +113,7 @@ class World:
         self.error: BaseException | None = None
         self.over = False
         self.fake = ChatFake(config if seed is None else config.replace(seed=seed))
+        watching.dismiss(self.fake._story)  # a finding tells it
         self.fake._engine.time.adopt(surroundings.traveller)
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
@@ -132,6 +134,7 @@ class World:
             try:
                 yield self.fake
                 self._check()
+                service.check()
             except BaseException as error:
                 if not is_failure(error):
                     self.fake._shut()
