@@ -80,7 +80,7 @@ def test_it_belongs_to_the_failure_and_not_to_what_is_captured(
 
 def test_junit_xml_has_it(pytester: pytest.Pytester) -> None:
     run(pytester, FAILING, "--junitxml=junit.xml")
-    (failure,) = ElementTree.parse(pytester.path / "junit.xml").iter("failure")
+    (failure,) = ET.parse(pytester.path / "junit.xml").iter("failure")
 
     assert 1 == (failure.text or "").count(f" {TITLE} -")
     assert "What to look at" in (failure.text or "")

@@ -40,6 +40,7 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
+from ..webhooks.order import at_a_barrier, deviate
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
@@ -92,6 +93,7 @@ class Engine:
             *(self.schedule, self.time, self.lock),
             *(self.changes.run, self.journal, self.errors),
         )
+        self.deviate = partial(deviate, self.outbox)
         self.plan = Plan()
         plan = None if self.mode == "sync" else self.plan
         self.performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
@@ -190,11 +192,12 @@ class Engine:
         """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
         what = "advance()" if to is None else "move_to()"
         line = calling_line(3)
-        return self.step(what, partial(self.agenda.moving, by, to, what, line))
+        step = partial(self.agenda.moving, by, to, what, line)
+        return self.step(what, at_a_barrier(self.outbox, step))
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        return self.step("settle()", self.agenda.settling)
+        return self.step("settle()", at_a_barrier(self.outbox, self.agenda.settling))
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
@@ -278,6 +281,8 @@ class Engine:
         """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
         self.ensure_readable()
         self._attempt()
+        if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
+            self._run(at_a_barrier(self.outbox)())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
