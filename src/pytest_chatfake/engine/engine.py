@@ -193,7 +193,9 @@ class Engine:
         what = "advance()" if to is None else "move_to()"
         line = calling_line(3)
         step = partial(self.agenda.moving, by, to, what, line)
-        return self.step(what, at_a_barrier(self.outbox, step))
+        if self.outbox.order is not None:
+            step = at_a_barrier(self.outbox, step)
+        return self.step(what, step)
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
