@@ -42,7 +42,7 @@ def bare_loop(fake: ChatFake) -> float:
     from pytest_chatfake.wire.bodies import EventWriter
 
     config = fake.config
-    writer = EventWriter(config.naming, config.currency, config.conversation_type)
+    writer = EventWriter(config.naming, config.currency, config.conversation_type, config.sender)
     messages = {one.id: one for one in fake._engine.account.messages}
     writings: list[tuple[str, Fact]] = []
     for event in fake.events:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .domain.failures import PlatformError as PlatformError
     from .domain.ledger import Balance as Balance
     from .domain.ledger import LedgerEntry as LedgerEntry
+    from .exploring.exploration import Exploration as Exploration
+    from .exploring.explorer import Explorer as Explorer
+    from .exploring.explorer import explore as explore
+    from .exploring.world import NotRepeatable as NotRepeatable
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
     from .fake.fake import ChatFake as ChatFake
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from .fake.messages import Submission as Submission
     from .fake.receiver import Receiver as Receiver
     from .fake.recipients import Recipient as Recipient
+    from .fake.timeline import Timeline as Timeline
+    from .fake.timeline import TimelineEntry as TimelineEntry
     from .fake.webhooks import Webhooks as Webhooks
     from .http_api.faults import ApiFault as ApiFault
     from .http_api.request_log import ApiRequest as ApiRequest
@@ -59,6 +65,8 @@ else:
         "Conversation": "fake.messages",
         "Endpoint": "webhooks.endpoints",
         "Event": "webhooks.events",
+        "Exploration": "exploring.exploration",
+        "Explorer": "exploring.explorer",
         "Fault": "webhooks.faults",
         "HmacSigner": "webhooks.signing",
         "IllegalTransition": "base.errors",
@@ -66,15 +74,19 @@ else:
         "Message": "fake.messages",
         "Naming": "wire.naming",
         "NotAwaited": "base.errors",
+        "NotRepeatable": "exploring.world",
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
         "StandardWebhooksSigner": "webhooks.signing",
         "Submission": "fake.messages",
+        "Timeline": "fake.timeline",
+        "TimelineEntry": "fake.timeline",
         "UndeliveredWebhooks": "base.errors",
         "WebhookRequest": "webhooks.endpoints",
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",
+        "explore": "exploring.explorer",
     }
     __all__ = list(_HOMES)
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
+    from .exploring.explorer import Explorer
     from .fake.clock import Clock
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 _START = "2026-01-01T12:00:00Z"
 
+_TIMELINES = ("failed", "always", "never")
+
 _seed_key = pytest.StashKey[str]()
 _fake_key = pytest.StashKey["ChatFake"]()
+_explorer_key = pytest.StashKey["Explorer"]()
 _passed_key = pytest.StashKey[bool]()
 
 
@@ -32,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "chat_clock_start",
         f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
         default=_START,
+    )
+    parser.addini(
+        "chat_fake_timeline",
+        "which tests' reports tell what happened: failed, always or never (default: failed)",
+        default="failed",
     )
     parser.addini(
         "chat_fake_strict",
@@ -58,9 +67,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Raises:
         UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
-            false, or ``chat_fake_seed`` is empty.
+            false, ``chat_fake_seed`` is empty, or ``chat_fake_timeline`` is none of its three
+            words.
     """
     config.stash[_seed_key] = _chosen_seed(config)
+    if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
+        raise pytest.UsageError(
+            f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "
+            f"not {when!r}"
+        )
     try:
         config.getini("chat_fake_strict")
     except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
@@ -158,7 +173,9 @@ def chat_fake(
     from .domain.instants import aware
     from .engine.process_time import freeze
     from .fake.fake import ChatFake
+    from .suite.telling import begin
 
+    begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
     traveller = None
     if "chat_clock" in request.fixturenames:  # time stands still before anything is recorded
@@ -183,9 +200,51 @@ def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
 
 
 @pytest.fixture
+def chat_explore(
+    request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig, _chat_fake_session: None
+) -> Explorer:
+    """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
+    from .domain.instants import aware
+    from .exploring.explorer import Explorer
+
+    if "chat_clock" in request.fixturenames:
+        pytest.fail(
+            "chat_clock can't stand beside chat_explore: every world has a clock of its own. Leave "
+            "it out, and use the clock of the world's fake: chat_fake.clock",
+            pytrace=False,
+        )
+    explorer = Explorer(
+        _configured(request, chat_fake_config, "sync"),
+        start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
+        progress=_progress(request.config),
+    )
+    request.node.stash[_explorer_key] = explorer
+    return explorer
+
+
+def _progress(config: pytest.Config) -> Callable[[str], None]:
+    """Return what writes a progress line, if a person is watching."""
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if terminal is None or capture is None or not terminal.isatty:
+        return lambda _: None
+
+    def say(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.rewrite(text, erase=True)
+
+    return say
+
+
+@pytest.fixture
 def chat_receiver(chat_fake: ChatFake) -> Receiver:
     """A receiver that is connected to the test's fake, for tests without an app."""
     return chat_fake.webhooks.receiver()
+
+
+def _is_loaded() -> bool:
+    """Return whether this run has made a fake: what tells of it is cheap to import then."""
+    return f"{__package__}.fake.fake" in sys.modules
 
 
 def _configured(
@@ -225,18 +284,54 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show what the fake saw in the report of a test that failed, and not how it works."""
-    if call.excinfo is not None and f"{__package__}.engine.engine" in sys.modules:
+    if call.excinfo is not None and _is_loaded():
         from .base.tracebacks import hide_our_frames
 
         hide_our_frames()
     report = yield
-    fake = item.stash.get(_fake_key, None)
-    if fake is None or report.when == "teardown":
-        return report
-    item.stash[_passed_key] = report.passed
-    if report.failed:
-        report.sections.extend(fake._checks.sections())
+    if report.when != "teardown":
+        item.stash[_passed_key] = report.passed
+    explorer = item.stash.get(_explorer_key, None)
+    if explorer is not None and report.when == "call":
+        text = "\n".join(map(str, explorer.explorations))
+        report.sections.append(("chat_explore", text))
+    if _is_loaded():
+        from .suite.telling import tell
+
+        tell(report, item.config.getini("chat_fake_timeline"))
     return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let what fakes do from now on be told as this test's."""
+    if _is_loaded():
+        from .suite.telling import begin
+
+        begin(item)
+    try:
+        return (yield)
+    except KeyboardInterrupt:  # the test gets no report
+        if _is_loaded():
+            from .suite.telling import interrupt
+
+            interrupt(item.config)
+        raise
+    finally:
+        if _is_loaded():
+            from .suite.telling import end
+
+            end()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Let lines be the test function's own: its fixtures are done."""
+    if _is_loaded():
+        from .suite.telling import called
+
+        called(item)
+    yield
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -246,13 +341,17 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     Time still stands, and the user's servers still live; our connections to them are closed here,
     because some servers wait for that when they shut down.
     """
-    fake = item.stash.get(_fake_key, None)
-    if fake is None:
+    fake, explorer = item.stash.get(_fake_key, None), item.stash.get(_explorer_key, None)
+    if fake is None and explorer is None:
         yield
         return
-    del item.stash[_fake_key]
+    passed = item.stash.get(_passed_key, False)
     try:
-        _finish(fake, passed=item.stash.get(_passed_key, False))
+        if fake is not None:
+            del item.stash[_fake_key]
+            _finish(fake, passed=passed)
+        if explorer is not None and passed:
+            explorer._check()
     except BaseException as error:
         yield
         raise error  # noqa: TRY201 - another one may have been handled since

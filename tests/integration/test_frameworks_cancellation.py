@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,26 +26,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("hard_limit")
 
 
-async def cancelled_after(seconds: float, function: Callable[[], Awaitable[object]]) -> bool:
-    """Await what the function returns for so long; return whether it was cancelled."""
-    if running_framework() == "trio":
-        with trio.move_on_after(seconds) as scope:
-            await function()
-        return scope.cancelled_caught
-    try:
-        async with asyncio.timeout(seconds):
-            await function()
-    except TimeoutError:
-        return True
-    return False
-
-
 class Slow:
-    """Receivers that take too long, at events of one status only."""
+    """Receivers that do not answer events of one status before they are cancelled."""
 
     def __init__(self, status: str) -> None:
         self.status = status.encode()
         self.began = 0
+        self.cancelled = threading.Event()
 
     def _concerns(self, body: bytes) -> bool:
         concerns = b'"status":"%s"' % self.status in body
@@ -63,9 +51,38 @@ class Slow:
 
     def wsgi(self, environ, start_response):
         if self._concerns(environ["wsgi.input"].read()):
-            time.sleep(0.4)
+            assert self.cancelled.wait(10)  # a call in a thread goes on to its end
         start_response("200 OK", [])
         return []
+
+
+async def is_cancelled(function: Callable[[], Awaitable[object]], slow: Slow) -> bool:
+    """Await what the function returns, and cancel that when a slow receiver has begun."""
+    if running_framework() == "trio":
+        with trio.CancelScope() as scope:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(when_begun, slow, scope.cancel)
+                await function()
+                nursery.cancel_scope.cancel()
+        return scope.cancelled_caught
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(None) as timeout:
+            expire = partial(timeout.reschedule, loop.time())
+            watching = asyncio.create_task(when_begun(slow, expire))
+            await function()
+            watching.cancel()
+    except TimeoutError:
+        await watching
+        return True
+    return False
+
+
+async def when_begun(slow: Slow, cancel: Callable[[], None]) -> None:
+    while not slow.began:
+        await sleep(0.001)
+    cancel()
+    slow.cancelled.set()
 
 
 RECEIVERS = pytest.mark.parametrize("kind", ["handler", "asgi", "wsgi"])
@@ -91,7 +108,7 @@ def test_what_was_attempted_happened_and_the_rest_of_the_chain_did_not(run, kind
     async def main():
         with fake_before(slow, kind) as fake:
             message = fake.send_text()
-            assert await cancelled_after(0.1, lambda: message.deliver().read())
+            assert await is_cancelled(lambda: message.deliver().read(), slow)
 
             assert ["sent", "delivered"] == [event.status for event in message.events]
             assert "delivered" == message.status
@@ -106,10 +123,12 @@ def test_what_was_attempted_happened_and_the_rest_of_the_chain_did_not(run, kind
 @BOTH
 @RECEIVERS
 def test_the_message_goes_on_where_the_cancellation_left_it(run, kind):
+    slow = Slow("delivered")
+
     async def main():
-        with fake_before(Slow("delivered"), kind) as fake:
+        with fake_before(slow, kind) as fake:
             message = fake.send_text()
-            assert await cancelled_after(0.1, lambda: message.deliver().read())
+            assert await is_cancelled(lambda: message.deliver().read(), slow)
 
             await message.read()
 
@@ -143,17 +162,18 @@ def test_a_cancellation_before_the_first_step_leaves_nothing(run):
 @RECEIVERS
 def test_time_stays_at_the_moment_whose_attempt_was_cancelled(run, kind):
     start = datetime(2030, 1, 1, tzinfo=UTC)
+    slow = Slow("delivered")
 
     async def main():
-        with fake_before(Slow("delivered"), kind) as fake:
+        with fake_before(slow, kind) as fake:
             await fake.clock.move_to(start)
             await fake.settle()
             fake.webhooks.delay(timedelta(hours=1), status="delivered")
             message = await fake.send_text().deliver()
             later = fake.send_text(to="+4915550002")
 
-            assert await cancelled_after(
-                0.1, lambda: awaited_in_turn(later, fake.clock.advance(hours=5), message.read())
+            assert await is_cancelled(
+                lambda: awaited_in_turn(later, fake.clock.advance(hours=5), message.read()), slow
             )
 
             assert start + timedelta(hours=1) == fake.clock.now
@@ -175,12 +195,13 @@ async def awaited_in_turn(*chains):
 
 
 def test_a_cancelled_task_of_asyncio_leaves_what_a_timeout_leaves():
+    slow = Slow("delivered")
+
     async def main():
-        with fake_before(Slow("delivered"), "asgi") as fake:
+        with fake_before(slow, "asgi") as fake:
             message = fake.send_text()
             task = asyncio.create_task(awaited(message.deliver().read()))
-            await asyncio.sleep(0.1)
-            task.cancel()
+            await when_begun(slow, task.cancel)
             with pytest.raises(asyncio.CancelledError):
                 await task
             fake.assert_statuses(message, "sent", "delivered")

@@ -188,7 +188,8 @@ class Interrupted(BaseException):
 
 
 @pytest.fixture
-def interrupted_soon():
+def interrupt():
+    """Interrupt the main thread soon: call it from what is to be interrupted."""
     if not hasattr(signal, "setitimer"):
         pytest.skip("needs a timer signal")
 
@@ -196,20 +197,20 @@ def interrupted_soon():
         raise Interrupted
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, 0.05)
-    yield
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05)
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("beside", [False, True])
 def test_an_interruption_ends_the_coroutine_and_the_loop_can_be_used_again(
-    portal, beside, interrupted_soon
+    portal, beside, interrupt
 ):
     ended = []
 
     async def hangs():
         try:
+            interrupt()
             await asyncio.sleep(SECONDS)
         finally:
             ended.append(True)

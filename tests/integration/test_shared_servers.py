@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.targets import UrlTarget
 
@@ -69,6 +70,14 @@ def request(number):
     return SimpleNamespace(body=b"%d" % number, headers={})
 
 
+def stop(server):
+    """Shut a server down; that never ends while it waits for a client."""
+    stopping = threading.Thread(target=server.shutdown, daemon=True)
+    stopping.start()
+    stopping.join(SECONDS)
+    return not stopping.is_alive()
+
+
 @pytest.mark.parametrize("hosts", [("127.0.0.1",) * 2, ("127.0.0.1", "localhost")])
 def test_two_endpoints_at_a_server_that_serves_one_client_both_get_their_events(server, hosts):
     port = server.server_port
@@ -105,10 +114,47 @@ def test_an_endpoint_that_is_closed_lets_go_of_the_server_at_once(server):
         target.attempt(request(0))
         target.close()
 
-        stopping = threading.Thread(target=server.shutdown)
-        stopping.start()
-        stopping.join(SECONDS)
-        assert not stopping.is_alive()
+        assert stop(server)
+
+
+def test_an_endpoint_that_is_disconnected_lets_go_of_the_server_at_once(server):
+    with ChatFake() as fake:
+        endpoint = fake.webhooks.connect(f"http://127.0.0.1:{server.server_port}/")
+        fake.send_text()
+        endpoint.disconnect()
+        endpoint.disconnect()
+
+        assert stop(server)
+
+
+def test_in_async_mode_it_lets_go_too(server):
+    async def main():
+        with ChatFake(mode="async") as fake:
+            endpoint = fake.webhooks.connect(f"http://127.0.0.1:{server.server_port}/")
+            await fake.send_text()
+            endpoint.disconnect()
+            return stop(server)
+
+    assert in_asyncio(main)
+
+
+def test_an_endpoint_that_is_disconnected_by_its_own_server_finishes_the_attempt():
+    gone = threading.Event()
+
+    def script(conversation):
+        conversation.read()
+        endpoint.disconnect()
+        conversation.send(OK)
+        assert conversation.read() is None
+        gone.set()
+
+    with serving(script) as server, ChatFake() as fake:
+        endpoint = fake.webhooks.connect(server.url)
+        fake.send_text()
+        fake.send_text()
+
+        assert [200] == [attempt.status_code for attempt in fake.webhooks.attempts]
+        assert gone.wait(SECONDS)
 
 
 def test_when_an_endpoint_is_closed_another_one_at_the_server_goes_on(server):

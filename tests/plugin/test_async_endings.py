@@ -80,7 +80,7 @@ def test_whatever_performs_steps_can_be_forgotten(pytester):
     result.stdout.fnmatch_lines(
         [
             f"*NotAwaited: 1 step was never awaited: put `await` before the chain at test_it.py:{n}"
-            for n in (10, 13, 16, 19, 23)
+            for n in (10, 13, 16, 19, "25 via test_it.py:23")
         ]
     )
 
@@ -101,8 +101,9 @@ def test_the_test_s_own_failure_comes_first_and_the_rest_is_a_section_of_its_rep
     result.stdout.fnmatch_lines(
         [
             "*AssertionError: assert 'red' == 'green'*",
-            "*chat fake: not performed*",
-            "2 steps were not performed, from the chain at test_it.py:5 on: the test *",
+            "*chat_fake timeline*",
+            "What to look at",
+            "  2 steps were not performed, from the chain at test_it.py:5 on: the test *",
         ]
     )
 

@@ -167,21 +167,19 @@ def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(
     result.stdout.fnmatch_lines(
         [
             ">       assert chat_fake.balance.charged == 0",
-            "*- chat fake: what happened -*",
-            "available 99.95, held 0.00, charged 0.05",
-            "  2026-01-01T12:00:00.000Z  event    sent       *  caused at test_a_test*.py:7",
-            "  2026-01-01T12:00:00.000Z  event    delivered  *  caused at test_a_test*.py:7",
-            "  2026-01-01T12:00:00.000Z  attempt  sent       *  app (WSGI) /: answered 500",
-            "  2026-01-01T12:00:00.000Z  attempt  delivered  *  app (WSGI) /: answered 500",
-            "*- chat fake: webhooks -*",
-            "2 attempts failed, and the test did not look at fake.webhooks.attempts:",
+            "*- chat_fake timeline -*",
+            "What to look at",
+            "  4 attempt: sent m1 -> app /: 500 (did it raise? its log has the error)",
+            "  9 attempt: delivered m1 -> app /: 500 (did it raise? its log has the error)",
+            "available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z",
+            "  1  +0:00.000  verb     send_text() m1  at test_a_test*.py:7",
         ]
     )
 
 
 def test_a_test_without_use_of_the_fake_has_no_section(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(chat_fake):\n    assert False")
-    assert "chat fake" not in pytester.runpytest().stdout.str()
+    assert "chat_fake timeline" not in pytester.runpytest().stdout.str()
 
 
 # -- never awaited ---------------------------------------------------------------------------------
@@ -239,7 +237,7 @@ def test_the_tests_own_failure_comes_first_and_the_complaint_is_a_section(
     result.stdout.fnmatch_lines(
         [
             "E  *assert 1 == 2*",
-            "*- chat fake: not performed -*",
-            "1 step was not performed, from the chain at test_the_tests_own*.py:12 on: *",
+            "*- chat_fake timeline -*",
+            "  1 step was not performed, from the chain at test_the_tests_own*.py:12 on: *",
         ]
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import Phase, given, settings
 
-from pytest_chatfake.domain import account
 from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.conversations import ConversationRecord
 from pytest_chatfake.domain.ledger import LedgerEntry
@@ -25,8 +24,8 @@ MILLISECOND = 1_000_000  # in nanoseconds
 def charge_every_device(patch: pytest.MonkeyPatch) -> None:
     arrival = Account._arrival
 
-    def charging_again(self: Any, what: Any, message: Any, now: int, price: Any) -> Any:
-        fact = arrival(self, what, message, now, price)
+    def charging_again(self: Any, what: Any, message: Any, now: int, *more: Any) -> Any:
+        fact = arrival(self, what, message, now, *more)
         if message.state == "delivered" and message.charged:
             again = LedgerEntry("charge", message.charged, now, message.id, fact.conversation.id)
             fact = fact._replace(entries=(*fact.entries, again))
@@ -41,7 +40,7 @@ def forget_the_release_at_the_drop(patch: pytest.MonkeyPatch) -> None:
     def keeping_the_hold(self: Any, message: Any, now: int) -> Any:
         return [fact._replace(entries=()) for fact in drop(self, message, now)]
 
-    patch.setitem(cast("dict[str, Any]", account._DECISIONS), "drop", keeping_the_hold)
+    patch.setattr(Account, "_drop", keeping_the_hold)
 
 
 def expire_too(offset: int) -> Callable[[pytest.MonkeyPatch], None]:
@@ -57,8 +56,8 @@ def expire_too(offset: int) -> Callable[[pytest.MonkeyPatch], None]:
 def write_the_expiry_too_late(patch: pytest.MonkeyPatch) -> None:
     arrival = Account._arrival
 
-    def expiring_later(self: Any, what: Any, message: Any, now: int, price: Any) -> Any:
-        fact = arrival(self, what, message, now, price)
+    def expiring_later(self: Any, what: Any, message: Any, now: int, *more: Any) -> Any:
+        fact = arrival(self, what, message, now, *more)
         if message.conversation.expires_at is None:
             fact = fact._replace(expires_at=fact.expires_at + MILLISECOND)
         return fact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -33,13 +34,21 @@ def fake_with_receiver(**config: Any) -> Iterator[tuple[ChatFake, Receiver]]:
 
 
 def warnings_at_the_end(scenario: Callable[[ChatFake], object], **config: Any) -> list[str]:
-    """The texts of the warnings with which a fake ends after a scenario."""
+    """The texts of the warnings with which a fake ends after a scenario.
+
+    Their lines are put short: the scenario's own, and not the one that called it.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with frozen_fake(**config) as fake:
             scenario(fake)
     assert all(one.category is WebhookWarning for one in caught)
-    return [str(one.message) for one in caught]
+    return [own_lines(str(one.message)) for one in caught]
+
+
+def own_lines(text: str) -> str:
+    """A text with lines of helpers as they stand, without the test's line that led there."""
+    return re.sub(r"\S+\.py:\d+ via ", "", text)
 
 
 def received_statuses(receiver: Receiver) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_chatfake import ChatFake
+from pytest_chatfake.base.calling_line import Line
 
 from .fakes import frozen_fake
 
@@ -42,10 +43,11 @@ def test_every_verb_names_the_line_where_the_test_wrote_it(verb: str) -> None:
         event = other.send_text().events[0]
     with ChatFake(mode="async") as fake:
         write(fake, fake.submit_text(), event)
-        lines = {(step.line.file, step.line.number) for step in fake._engine.plan._steps}
+        lines = {step.line for step in fake._engine.plan._steps}
         fake._engine.plan.drop()
 
-    assert {(__file__, write.__code__.co_firstlineno)} == lines
+    test = test_every_verb_names_the_line_where_the_test_wrote_it.__code__.co_firstlineno + 6
+    assert {Line(__file__, test, (__file__, write.__code__.co_firstlineno))} == lines
 
 
 def test_a_fault_names_the_line_where_the_test_wrote_it() -> None:

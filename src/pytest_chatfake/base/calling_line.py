@@ -1,30 +1,70 @@
-"""Where in the test a verb was written: the line that a message about it should name."""
+"""Where in the test a verb was written: the line that a message about it should name.
+
+Under pytest that is a line of the test function, wherever the verb itself stands: in a helper, a
+fixture, a route or a receiver, whose line is named after it. Outside pytest it is the innermost
+line of the user's.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import NamedTuple
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
 class Line(NamedTuple):
-    """A line of the user's code."""
+    """A line of the user's code.
+
+    Attributes:
+        file: The file's path; the test's, if that is known.
+        number: The line's number in it.
+        via: The path and the number of the helper's line that the test's line led to, if any.
+        elsewhere: Whether the helper ran in another thread, while the test stood at its line.
+    """
 
     file: str
     number: int
+    via: tuple[str, int] | None = None
+    elsewhere: bool = False
 
     def __str__(self) -> str:
-        return f"{Path(self.file).name}:{self.number}"
+        here = f"{Path(self.file).name}:{self.number}"
+        if self.via is None:
+            return here
+        helper = f"{Path(self.via[0]).name}:{self.via[1]}"
+        return f"{helper} while at {here}" if self.elsewhere else f"{here} via {helper}"
 
 
+#: The test function that pytest runs now, its thread, and whether its fixtures are done.
+_test: CodeType | None = None
+_thread = 0
+_called = False
+
+#: The lines that need no second look: those of the test function; outside pytest, of any code.
 _lines: dict[tuple[str, int], Line] = {}
+_known: dict[Line, Line] = {}
+
+
+def watch(code: CodeType | None, *, called: bool = False) -> None:
+    """Let lines be those of a test function from now on.
+
+    Args:
+        code: The function's; None: no test is running.
+        called: Whether it is running, and not only its fixtures.
+    """
+    global _test, _thread, _called
+    _test, _thread, _called = code, threading.get_ident(), called
+    _lines.clear()
+    _known.clear()
 
 
 def calling_line(depth: int = 2) -> Line:
-    """Return the innermost line on the stack that is not of this package.
+    """Return the line on the stack that led here: see the module.
 
     The same line gives the same object, so that a loop of many sends costs no memory here.
 
@@ -38,8 +78,64 @@ def calling_line(depth: int = 2) -> Line:
         frame = sys._getframe(1)
     while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
         frame = frame.f_back
-    key = frame.f_code.co_filename, frame.f_lineno
+    code = frame.f_code
+    key = code.co_filename, frame.f_lineno
     line = _lines.get(key)
     if line is None:
-        line = _lines[key] = Line(*key)
+        if code is _test or (
+            _test is None
+            and "__tracebackhide__" not in code.co_varnames
+            and "__tracebackhide__" not in frame.f_globals
+        ):
+            line = _lines[key] = Line(*key)
+        else:
+            line = _find(frame)
+            line = _known.setdefault(line, line)
     return line
+
+
+def _find(frame: FrameType) -> Line:
+    """Return the line that a frame of the user's stands for, which is not the test's own."""
+    if _test is None:
+        return Line(*_place(_visible(frame, None) or frame))
+    if threading.get_ident() != _thread:
+        helper = _place(_visible(frame, None) or frame)
+        test = _frame_of(_test, sys._current_frames().get(_thread))
+        return Line(*helper) if test is None else Line(*_place(test), helper, elsewhere=True)
+    test = _frame_of(_test, frame)
+    visible = _visible(frame, test)
+    if test is not None:
+        place = _place(test)
+    elif not _called:  # a fixture: nothing of the test has run yet
+        place = _test.co_filename, _test.co_firstlineno
+    else:
+        return Line(*_place(visible or frame))
+    via = None if visible is None else _place(visible)
+    return Line(*place, None if via == place else via)
+
+
+def _place(frame: FrameType) -> tuple[str, int]:
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame that runs a code."""
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame
+
+
+def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None:
+    """Return the innermost frame before ``end`` that is the user's, and not to be hidden."""
+    while frame is not None and frame is not end:
+        if not frame.f_code.co_filename.startswith(_PACKAGE) and not _is_hidden(frame):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def _is_hidden(frame: FrameType) -> bool:
+    """Return whether pytest would leave a frame out of a traceback."""
+    if "__tracebackhide__" in frame.f_code.co_varnames:
+        return bool(frame.f_locals.get("__tracebackhide__"))
+    return bool(frame.f_globals.get("__tracebackhide__"))

@@ -13,15 +13,19 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple, cast
 
+from ..base.arguments import cited
 from ..base.errors import ClosedError, IllegalTransition
+from . import reasons
 from .conversations import ConversationRecord, Conversations
-from .facts import Fact, Happening, Verb
+from .facts import Draft, Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
 from .ids import Ids, Lookup
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, next_state
 from .money import EXACT, ZERO
+from .people import People, PersonRecord
+from .reasons import Rule
 from .schedule import Schedule
 
 
@@ -44,21 +48,6 @@ class Rules(NamedTuple):
     insufficient_balance: Failure
 
 
-class Draft(NamedTuple):
-    """What was asked for a message beside the message itself, to be decided when it is accepted.
-
-    Attributes:
-        conversation: A conversation that exists, the id of one, or None: the service finds it.
-        origin_type: None: the conversation's, or the default.
-        price: What starting a conversation with it costs: an amount, or a function that is asked
-            when the message is accepted.
-    """
-
-    conversation: ConversationRecord | str | None
-    origin_type: str | None
-    price: Decimal | Callable[[MessageState], Decimal]
-
-
 class Account:
     """One account of the service: its messages, its conversations and its money.
 
@@ -76,6 +65,7 @@ class Account:
         self.messages: list[MessageState] = []
         self.conversations = Conversations(ids)
         self.ledger = Ledger()
+        self.people = People(self.messages)
         self._lookup = Lookup(self.messages)
         self._rules = rules
         self._ids = ids
@@ -116,20 +106,25 @@ class Account:
             and self._rules.on_insufficient_balance == "fail"
             and EXACT.compare(estimate, self.ledger.available) > 0
         ):
-            return self._reject(message, now, self._rules.insufficient_balance)
+            return self._reject(message, now, self._rules.insufficient_balance, reasons.TOO_DEAR)
         message.name(len(self.messages) + 1, self._ids)
         expires_at = conversation.expires_at or now + self._rules.conversation_length
+        held, free, in_session = reasons.SENT[conversation.begun, draft.conversation is not None]
+        rule = free if conversation.started_at is None else in_session
         entries: tuple[LedgerEntry, ...] = ()
         if estimate:
+            rule = held
             entries = (LedgerEntry("hold", estimate, now, message.id, conversation.id),)
-        return [Fact("sent", message, now, estimate, conversation, expires_at, entries)]
+        return [Fact("sent", message, now, rule, estimate, conversation, expires_at, entries)]
 
-    def _reject(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
+    def _reject(
+        self, message: MessageState, now: int, failure: Failure, rule: Rule = reasons.REJECTED
+    ) -> list[Fact]:
         """Turn the message down: it fails before it is sent (§3 rule 4)."""
         next_state(message, "reject")
         message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
-        return [Fact("failed", message, now, ZERO, failure=failure)]
+        return [Fact("failed", message, now, rule, ZERO, failure=failure)]
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
         """Find the conversation of a message, or propose one that is not begun yet.
@@ -156,8 +151,8 @@ class Account:
             return proposed or ConversationRecord(wanted, message.recipient, origin_type)
         if draft.origin_type is not None and draft.origin_type != found.origin_type:
             raise ValueError(
-                f"conversation {found.id} has the origin type {found.origin_type!r}: leave "
-                f"origin_type={draft.origin_type!r} out, or the conversation"
+                f"conversation {found.id} has the origin type {cited(found.origin_type)}: leave "
+                f"origin_type={cited(draft.origin_type)} out, or the conversation"
             )
         if found.state(now) == "expired":
             assert found.expires_at is not None
@@ -171,7 +166,13 @@ class Account:
     # What happens on the handset: §3
 
     def _deliver(
-        self, message: MessageState, now: int, devices: int | None, price: Decimal | None
+        self,
+        message: MessageState,
+        now: int,
+        devices: int | None,
+        price: Decimal | None,
+        *,
+        by_itself: bool = False,
     ) -> list[Fact]:
         """Deliver to that many devices more; None: to all that do not have the message yet.
 
@@ -180,12 +181,17 @@ class Account:
         """
         self.refuse_stale(message)
         next_state(message, "deliver")
+        person = self.people.get(message.recipient)
+        if person is not None and not by_itself:
+            person.refuse_obstacle(message, "deliver()", arrives=True)
         if devices is None:
-            devices = max(message.devices - message.delivered_devices, 1)
-        first = self._arrival("delivered", message, now, price)
+            used = 1 if person is None else person.devices
+            devices = max(used - message.delivered_devices, 1)
+        first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
         if devices == 1:
             return [first]
-        return [first, *[first._replace(entries=())] * (devices - 1)]
+        other = first._replace(entries=(), rule=reasons.ANOTHER_DEVICE)
+        return [first, *[other] * (devices - 1)]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
         """Let the user read the message; at once, if it was not delivered before (§3).
@@ -195,30 +201,42 @@ class Account:
         """
         self.refuse_stale(message)
         next_state(message, "read")
-        if message.read_receipts:
-            return [self._arrival("read", message, now, None)]
-        return self._deliver(message, now, 1, None) if message.state == "sent" else []
+        person = self.people.get(message.recipient)
+        if person is not None:
+            person.refuse_obstacle(message, "read()", arrives=message.state == "sent")
+        return self._reading(message, now, person)
+
+    def _reading(self, message: MessageState, now: int, person: PersonRecord | None) -> list[Fact]:
+        if person is None or person.read_receipts:
+            return [self._arrival("read", message, now, None, reasons.READ_AT_ONCE)]
+        if message.state != "sent":
+            return []
+        return [self._arrival("delivered", message, now, None, reasons.READ_IN_PRIVATE)]
+
+    def _arrive(self, message: MessageState, now: int) -> list[Fact]:
+        """Let it reach a phone that has come back (§3 rule 2): an open chat reads it there."""
+        person = self.people[message.recipient]
+        if person.chat_open:
+            return self._reading(message, now, person)
+        return self._deliver(message, now, None, None, by_itself=True)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
         self.refuse_stale(message)
         next_state(message, "fail")
         entries = self._released(message, now)
-        return [Fact("failed", message, now, ZERO, None, None, entries, failure)]
+        rule = reasons.FAILED
+        return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
     def _drop(self, message: MessageState, now: int) -> list[Fact]:
         """Drop a message that was never delivered: its hold comes back, and no event tells (§3)."""
         next_state(message, "drop")
         entries = self._released(message, now)
-        conversation = message.conversation
-        return [Fact("dropped", message, now, message.total_price, conversation, None, entries)]
+        rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
+        return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
 
     def refuse_stale(self, message: MessageState) -> None:
-        """Refuse a message of an earlier account, whose id one of this account's may have.
-
-        Raises:
-            ClosedError: It is one.
-        """
+        """Refuse a message of an earlier account, whose id one of this account's may have."""
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
@@ -231,22 +249,31 @@ class Account:
         message: MessageState,
         now: int,
         price: Decimal | None,
+        first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
         """Return the fact that the message is on a device: the first time, money moves."""
         conversation = message.conversation
         assert conversation is not None
         expires_at = conversation.expires_at
         if message.delivered_at is not None:
-            return Fact(what, message, now, message.total_price, conversation, expires_at)
+            rule = reasons.READ if what == "read" else reasons.ANOTHER_DEVICE
+            return Fact(what, message, now, rule, message.total_price, conversation, expires_at)
         entries = self._released(message, now)
         charge = ZERO
         if expires_at is None:  # pending: this delivery starts it (§1)
             expires_at = now + self._rules.conversation_length
+            outcome = "free"
             assert message.price is not None
             charge = message.price if price is None else price
             if charge:
+                outcome = "first" if price is None else "final"
                 entries += (LedgerEntry("charge", charge, now, message.id, conversation.id),)
-        return Fact(what, message, now, charge, conversation, expires_at, entries)
+        elif now >= expires_at:
+            outcome = "late"
+        else:
+            outcome = "held" if entries else "later"
+        rule = first[outcome]
+        return Fact(what, message, now, rule, charge, conversation, expires_at, entries)
 
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
         if not message.held:
@@ -269,6 +296,7 @@ class Account:
             cast("Happening", status) if status in STATUSES else "sent",
             message,
             now,
+            reasons.SYNTHETIC,
             message.total_price,
             conversation,
             expires_at,
@@ -286,7 +314,7 @@ class Account:
             self._begin(fact, message)
         elif fact.what in {"delivered", "read"}:
             if message.delivered_at is None:
-                self._arrive(fact, message)
+                self._reach(fact, message)
             if fact.what == "delivered":
                 message.delivered_devices += 1
             else:
@@ -307,9 +335,12 @@ class Account:
             message.created_at = fact.at
         message.conversation = conversation
         message.total_price = message.held = fact.total_price
+        person = self.people.get(message.recipient)
+        if person is not None:
+            message.kept_back = person.blocked or person.withheld
         message.drop = self._schedule.add(fact.at + self._rules.drop_after, "drop", message)
 
-    def _arrive(self, fact: Fact, message: MessageState) -> None:
+    def _reach(self, fact: Fact, message: MessageState) -> None:
         conversation = fact.conversation
         assert conversation is not None
         message.delivered_at = fact.at
@@ -360,9 +391,9 @@ _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
     "accept": Account._accept,
     "reject": Account._reject,
     "deliver": Account._deliver,
+    "arrive": Account._arrive,
     "read": Account._read,
     "fail": Account._fail,
-    "drop": Account._drop,
     "top_up": Account._top_up,
     "set_balance": Account._set_balance,
 }

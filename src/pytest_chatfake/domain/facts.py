@@ -6,6 +6,7 @@ feeds the ledger, the webhook and the journal, so they cannot disagree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -13,6 +14,7 @@ from .conversations import ConversationRecord
 from .failures import Failure
 from .ledger import LedgerEntry
 from .messages import MessageState
+from .reasons import Rule
 
 #: The four statuses of §3, each with its event, and the drop, which has none (§3 rule 6).
 Happening: TypeAlias = Literal["sent", "delivered", "read", "failed", "dropped"]
@@ -32,6 +34,21 @@ class Verb(NamedTuple):
     arguments: tuple[Any, ...] = ()
 
 
+class Draft(NamedTuple):
+    """What was asked for a message beside the message itself, to be decided when it is accepted.
+
+    Attributes:
+        conversation: A conversation that exists, the id of one, or None: the service finds it.
+        origin_type: None: the conversation's, or the default.
+        price: What starting a conversation with it costs: an amount, or a function that is asked
+            when the message is accepted.
+    """
+
+    conversation: ConversationRecord | str | None
+    origin_type: str | None
+    price: Decimal | Callable[[MessageState], Decimal]
+
+
 class Fact(NamedTuple):
     """Something that happened to a message.
 
@@ -39,6 +56,7 @@ class Fact(NamedTuple):
         what: What happened.
         message: To which message. Its own fields may not tell of it yet.
         at: When, in nanoseconds since the epoch.
+        rule: What it rests on.
         total_price: What the message costs from now on (§2.3).
         conversation: Its conversation; None if it failed.
         expires_at: When the conversation's session is over, or is estimated to be (§2.4).
@@ -49,6 +67,7 @@ class Fact(NamedTuple):
     what: Happening
     message: MessageState
     at: int
+    rule: Rule
     total_price: Decimal
     conversation: ConversationRecord | None = None
     expires_at: int | None = None

@@ -7,9 +7,12 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Final
 
+from ..base.calling_line import Line
 from ..base.errors import ClockError
+from ..base.notes import CLOCK
 from ..domain.instants import nanoseconds, stamp
 from ..domain.schedule import Due, Schedule
+from .journal import Journal
 from .process_time import ProcessTime
 
 #: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
@@ -25,8 +28,10 @@ class Agenda:
     Args:
         schedule: What is planned.
         time: The time of the process.
-        lock: Held while something runs; who holds it may look at the schedule.
+        lock: Held while something runs, and while the schedule is read.
         run: Does what is due.
+        journal: Takes note of moves.
+        errors: Where an error is kept that can't be raised where it is seen.
     """
 
     def __init__(
@@ -35,16 +40,20 @@ class Agenda:
         time: ProcessTime,
         lock: AbstractContextManager[object],
         run: Callable[[Due], None],
+        journal: Journal,
+        errors: list[BaseException],
     ) -> None:
         self._schedule = schedule
         self._time = time
         self._lock = lock
         self._run = run
+        self._journal = journal
+        self._errors = errors
         self._ran = 0
 
     def next_due(self) -> int | None:
         """Return when something is due next, in nanoseconds; None if nothing is planned."""
-        with self._lock:  # to look takes out what was cancelled
+        with self._lock:  # reading takes out what was cancelled
             return self._schedule.next_due()
 
     def is_due(self) -> bool:
@@ -53,38 +62,40 @@ class Agenda:
             return self._schedule.is_due(self._time.read())
 
     def catch_up(self) -> None:
-        """Run all that is due, without attempts: these are only queued.
+        """Run all that is due, and leave the attempts that it causes in the queue.
 
-        For whoever must not attempt: a request to the fake, a receiver that calls back.
+        For callers that must not attempt: a request to the fake, a receiver that calls back.
         """
-        while self._run_due(self._time.read()):
-            pass
+        more = True
+        while more:
+            try:
+                more = self._run_next()
+            except Exception as error:  # a step of a script: the test is told at its next use
+                self._errors.append(error)
 
     # Steps: state changes up to each yield, and attempts are made at it
 
     def settling(self) -> Iterator[None]:
         """Attempt what is queued; then run what is due now, one thing after another."""
         yield
-        limit = self._limit()
-        while self._run_due(self._time.read()):
-            yield
-            self._refuse_endless(limit)
+        yield from self._running(self._limit())
 
-    def moving(self, by: int | None, to: int | None) -> Iterator[None]:
+    def moving(self, by: int | None, to: int | None, what: str, line: Line) -> Iterator[None]:
         """Settle; then move time from one due moment to the next, and to its end.
 
         Args:
             by: A length in nanoseconds, or
             to: a moment.
+            what: What the test wrote.
+            line: Where.
 
         Raises:
             ClockError: It would go back, or past the calendar; or what falls due never ends.
         """
-        yield  # what is queued is of now, and not of later
+        yield  # what is queued belongs to the present
         limit = self._limit()
-        while self._run_due(now := self._time.read()):
-            yield
-            self._refuse_endless(limit)
+        yield from self._running(limit)
+        now = self._time.read()
         target = now + by if by is not None else to
         assert target is not None
         if target > LAST:
@@ -95,38 +106,42 @@ class Agenda:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
-        while self._run_due(target, on_the_way=True):
-            yield
-            self._refuse_endless(limit)
+        self._journal.moved((what, line, now, target))
+        self._journal.note(CLOCK)
+        yield from self._running(limit, target)
         self._time.forward(target)
 
-    def _run_due(self, now: int, *, on_the_way: bool = False) -> bool:
-        """Run the next thing that is due at ``now``, and return False if there is none.
+    def _limit(self) -> int:
+        return self._ran + len(self._schedule.work) + _MAX_DUE
 
-        Args:
-            now: In nanoseconds.
-            on_the_way: ``now`` is where time is moved to; move it to where the thing is due.
+    def _running(self, limit: int, target: int | None = None) -> Iterator[None]:
+        while self._run_next(target):
+            yield
+            # Counted here or elsewhere: a receiver that calls back runs what is due, too.
+            if self._ran > limit:
+                raise ClockError(
+                    f"time stands at {stamp(self._time.read())}: {_MAX_DUE} things fell due beyond "
+                    f"those that were planned, so each seems to plan another. Does the receiver "
+                    f"send a message whenever an attempt is made again?"
+                )
+
+    def _run_next(self, target: int | None = None) -> bool:
+        """Run the next thing that is due, and return False if nothing is.
+
+        With a ``target``, time is on its way there: what is due by then is run at its moment.
         """
         with self._lock:
-            if on_the_way:
+            if target is None:
+                now = self._time.read()
+            else:
                 due_at = self._schedule.next_due()
-                if due_at is None or due_at > now:
+                if due_at is None or due_at > target:
                     return False
                 self._time.forward(due_at)  # before it is taken out: it may be refused
+                now = target
             due = self._schedule.pop_due(now)
             if due is None:
                 return False
             self._ran += 1
             self._run(due)
             return True
-
-    def _limit(self) -> int:
-        return self._ran + len(self._schedule) + _MAX_DUE
-
-    def _refuse_endless(self, limit: int) -> None:
-        if self._ran > limit:  # whoever ran it: a receiver that calls back runs what is due, too
-            raise ClockError(
-                f"time stands at {stamp(self._time.read())}: {_MAX_DUE} things fell due beyond "
-                f"those that were planned, so each seems to plan another. Does the receiver send "
-                f"a message whenever an attempt is made again?"
-            )

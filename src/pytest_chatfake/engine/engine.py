@@ -10,55 +10,48 @@ events, apply the facts, queue the events; let go of the lock; attempt what is q
 *The lock* (:attr:`Engine.lock`) is held from the decision to the queue: no other thread sees half
 of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
 attempted, a request is answered or a price function is asked: each of these may come back with a
-request or a verb, from this thread or from another one. It is re-entrant for the sake of what
-falls due.
+request or a verb, from this thread or from another one. It is re-entrant, because what falls due
+runs under it and takes it again.
 
 *Who must not attempt.* A route's answer is written in the thread of a request, for which the app
 may be waiting: so verbs in it act at once, and their events stay queued for the test's next verb,
 assertion or ``settle()``. The same holds inside a price function, except that verbs are refused
-there. In both, what fell due meanwhile is caught up with, and its events are queued too.
+there. In both, what fell due meanwhile is run, and its events are queued too.
 
 *What falls due* (:class:`.Agenda`) happens when process time gets there: as the clock moves, or,
-where somebody else moved time, at the next use of the fake, in due order.
+if something else moved time, at the next use of the fake, in due order.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
-from typing import Final, TypeAlias, cast
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ClockError, ClosedError
+from ..base.notes import POSTING
 from ..domain.account import Account
-from ..domain.facts import Fact, Verb
+from ..domain.facts import Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
-from ..domain.schedule import Due, Schedule
+from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
-from ..webhooks.dispatch import Dispatch
+from ..webhooks.order import at_a_barrier, deviate
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
+from .answering import ANSWERING, Answering
 from .asking import Asking
+from .changes import Changes
+from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
-from .settings import Settings
-
-#: Gives more fields for an event of a message with a status, as JSON text; the lock is held.
-FieldsOf: TypeAlias = Callable[[MessageState, str], str]
-
-_NO_FIELDS: Final[Mapping[str, str]] = {}
-
-#: The engines of the fakes that answer a request in the running code: their webhooks must wait.
-_answering: ContextVar[tuple[Engine, ...]] = ContextVar("pytest_chatfake_answering", default=())
+from .settings import Mode, Settings
 
 
 class Engine:
@@ -68,7 +61,7 @@ class Engine:
         settings: What it needs of the configuration.
 
     Attributes:
-        fields_of: Gives more fields for the message resource of each event; None: there are none.
+        blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -77,11 +70,11 @@ class Engine:
         self.lock = threading.RLock()
         self.time = ProcessTime()
         self.schedule = Schedule()
-        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due)
+        self.journal = Journal()
         self.closed = False
         self.errors: list[BaseException] = []
         self.asking = Asking(self.lock)
-        self.fields_of: FieldsOf | None = None
+        self.answering = Answering()
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
             EventWriter(
@@ -93,14 +86,17 @@ class Engine:
             schedule=self.schedule,
             lock=self.lock,
             errors=self.errors,
+            note=self.journal.note,
         )
+        self.changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
+        self.agenda = Agenda(
+            *(self.schedule, self.time, self.lock),
+            *(self.changes.run, self.journal, self.errors),
+        )
+        self.deviate = partial(deviate, self.outbox)
         self.plan = Plan()
-        self.performer = Performer(
-            None if self.mode == "sync" else self.plan,
-            self.outbox,
-            self.is_inside,
-            self.raise_errors,
-        )
+        plan = None if self.mode == "sync" else self.plan
+        self.performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
         self._begin()
 
     def _begin(self) -> None:
@@ -108,39 +104,45 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
+        self.blocked = False
+        self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
-        self.account = Account(
+        self.account = self.changes.account = Account(
             settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
         )
+        self.journal.note(POSTING)  # the opening balance
         self.outbox.begin(ids)
 
     # Changing
 
-    def perform(self, verb: Verb, what: str) -> None:
+    def perform(self, verb: Verb, what: str, *, at_once: bool = False) -> None:
         """Perform a verb, or add it to the plan.
 
         Args:
             verb: What to do.
             what: What the test wrote, for messages.
+            at_once: Whether async mode performs it, too, and leaves its events to the ``await``.
 
         Raises:
             ClosedError: The fake is closed.
-            ChatFakeError: It comes from a price function, which may only look.
+            ChatFakeError: A price function calls, which may only look.
         """
         if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
-        if self.mode == "async" and self._waits(verb.message):
-            run = partial(self._changing, verb, line)
+        if self.mode == "async" and not at_once and self._waits(verb.message):
+            run = partial(self._changing, verb, what, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
         if self.errors:
             self.raise_errors()
-        while not self._change(verb, line):
+        while not self._change(verb, what, line):
             self._run_what_is_due()
             self.raise_errors()
-        if self.mode == "sync" and self not in _answering.get():
-            self.outbox.flush()
+        outbox = self.outbox
+        idle = not (outbox.queue or outbox.busy.locked())
+        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
+            outbox.flush()
 
     def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
@@ -152,92 +154,52 @@ class Engine:
             return True
         return message is not None and not message.is_known and self.plan.is_to_begin(message)
 
-    def _changing(self, verb: Verb, line: Line) -> Iterator[None]:
-        while not self._change(verb, line):
+    def _changing(self, verb: Verb, what: str, line: Line) -> Iterator[None]:
+        while not self._change(verb, what, line):
             yield from self.agenda.settling()
         yield
 
-    def _change(self, verb: Verb, line: Line) -> bool:
-        """Do what a verb says; nothing, and False, if something else is due before."""
+    def _change(self, verb: Verb, what: str, line: Line) -> bool:
+        """Do what a verb says; nothing, and return False, if something else is due before."""
         with self.lock:
             now = self.time.read()
             if self.schedule.is_due(now):
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
-            if verb.name == "redeliver":
-                self.outbox.redeliver(*verb.arguments)
-            elif verb.name == "emit_event":
-                self.outbox.emit_other(verb.arguments[0], line, now)
-            elif verb.name == "emit":
-                self._emit_synthetic(verb, line, now)
-            else:
-                message = verb.message
-                try:  # whatever may fail comes before the first change
-                    facts = self.account.decide(verb, now)
-                    fields = _NO_FIELDS
-                    if self.fields_of is not None:
-                        facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
-                    bodies = self.outbox.write(facts, fields)
-                except BaseException:
-                    if message is not None and message.state == "submitted":
-                        message.withdraw()
-                    raise
-                for fact, body in zip(facts, bodies, strict=True):
-                    self.account.apply(fact)
-                    self.outbox.emit(fact, body, line)
+            self.changes.make(verb, what, line, now)
             return True
 
-    def _ask_for_fields(
-        self, ask: FieldsOf, verb: Verb, facts: list[Fact], now: int
-    ) -> tuple[list[Fact], Mapping[str, str]]:
-        """Ask, once for each status to come, for more fields, and decide anew after each answer.
-
-        The lock is let go meanwhile, so another thread may have changed what comes.
-        """
-        fields: dict[str, str] = {}
-        while missing := [fact for fact in facts if fact.what not in fields]:
-            fields[missing[0].what] = ask(missing[0].message, missing[0].what)
-            facts = self.account.decide(verb, now)
-        return facts, fields
-
-    def _emit_synthetic(self, verb: Verb, line: Line, now: int) -> None:
-        message = cast("MessageState", verb.message)
-        status, edit, type_ = verb.arguments
-        fields = "" if self.fields_of is None else self.fields_of(message, status)
-        fact = self.account.shown(message, status, now)
-        self.outbox.emit_synthetic(fact, fields, status, edit, type_, line)
-
-    def _run_due(self, due: Due) -> None:
-        if due.kind == "attempt":
-            self.outbox.take_due(cast("Dispatch", due.subject), due.at)
-            return
-        message = cast("MessageState", due.subject)
-        for fact in self.account.decide(Verb("drop", message), due.at):
-            self.account.apply(fact)
+    def note(self, what: str, line: Line, subject: object = None) -> None:
+        """Note what a test did that changes nothing of the account, but what happens next."""
+        self.changes.note(what, line, subject, self.time.read())
 
     def submitted(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
+
+        def run() -> Iterator[None]:
+            message.created_at = self.time.read()
+            return iter(())
+
         if self.plan and not self._acts_at_once():
-            run = partial(self._submitting, message)
             self.plan.enqueue(Step(run, "submit_text()", calling_line()))
         else:
-            message.created_at = self.time.read()
-
-    def _submitting(self, message: MessageState) -> Iterator[None]:
-        message.created_at = self.time.read()
-        yield from ()
+            run()
 
     # Steps: state changes up to each yield, and attempts are made at it
 
     def move_time(self, *, by: int | None = None, to: int | None = None) -> PendingPlan:
         """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
         what = "advance()" if to is None else "move_to()"
-        return self.step(what, partial(self.agenda.moving, by, to))
+        line = calling_line(3)
+        step = partial(self.agenda.moving, by, to, what, line)
+        if self.outbox.order is not None:
+            step = at_a_barrier(self.outbox, step)
+        return self.step(what, step)
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        return self.step("settle()", self.agenda.settling)
+        return self.step("settle()", at_a_barrier(self.outbox, self.agenda.settling))
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
@@ -267,8 +229,10 @@ class Engine:
         return PendingPlan(self.performer)
 
     def _run(self, step: Iterator[None]) -> None:
+        outbox = self.outbox
         for _ in step:
-            self._attempt()
+            if outbox.queue or outbox.busy.locked():
+                self._attempt()
         if self.errors:
             self.raise_errors()
 
@@ -278,7 +242,7 @@ class Engine:
         """In sync mode: attempt what is queued, but not from inside an answer."""
         outbox = self.outbox
         idle = not (outbox.queue or outbox.busy.locked())
-        if not idle and self.mode == "sync" and self not in _answering.get():
+        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
             outbox.flush()
 
     def attempt_now(self) -> None:
@@ -290,10 +254,10 @@ class Engine:
         if self.mode == "sync":
             self.outbox.attempt()
         elif self._test_loop is not None and running_framework() is None:
-            self._test_loop.run(self.outbox.attempt_async)
+            self.blocked = not self._test_loop.run(self.outbox.attempt_async) or self.blocked
 
     def raise_errors(self) -> None:
-        """Raise, in the test, what could not be raised where it was seen; the first of them."""
+        """Raise, in the test, the first error that could not be raised where it was seen."""
         if self.errors and not self.is_inside():
             error = self.errors[0]
             self.errors.clear()
@@ -302,12 +266,9 @@ class Engine:
     # Reading
 
     def ensure_readable(self) -> None:
-        """Make sure that results can be read: nothing is pending, and time is caught up with.
+        """Refuse to show results while steps are pending, and run what is due.
 
-        Of a fake that is closed, the results stand as they were.
-
-        Raises:
-            NotAwaited: Async mode: steps are pending.
+        The results of a closed fake stand as they were.
         """
         if self.closed:
             return
@@ -315,11 +276,15 @@ class Engine:
             self.plan.refuse_reading()
         if self.agenda.is_due():
             self._run_what_is_due()
+        if self.errors:
+            self.raise_errors()
 
     def settle_before_read(self) -> None:
         """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
         self.ensure_readable()
         self._attempt()
+        if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
+            self._run(at_a_barrier(self.outbox)())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
@@ -342,19 +307,10 @@ class Engine:
 
     def is_inside(self) -> bool:
         """Return whether the caller is part of an answer or of an attempt."""
-        return self in _answering.get() or self.outbox.in_attempt()
+        return self.answering in ANSWERING.get() or self.outbox.in_attempt()
 
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or self.outbox.busy.locked() or self in _answering.get()
-
-    @contextmanager
-    def answering(self) -> Generator[None, None, None]:
-        """While a request to the fake is answered: verbs act at once, and only queue events."""
-        token = _answering.set((*_answering.get(), self))
-        try:
-            yield
-        finally:
-            _answering.reset(token)
+        return self.mode == "sync" or self.outbox.busy.locked() or self.answering in ANSWERING.get()
 
     # Refusals
 
@@ -363,11 +319,7 @@ class Engine:
         self.asking.refuse_verb(what)
 
     def refuse_closed(self) -> None:
-        """Refuse to work for a test that is over.
-
-        Raises:
-            ClosedError: It is.
-        """
+        """Refuse to work for a test that is over."""
         # Every use of the fake comes by here, so this is where the test's own loop is noticed.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
@@ -376,16 +328,8 @@ class Engine:
                 "this fake is closed: its test is over. Use the chat_fake of the running test."
             )
 
-    def refuse_mode(self, mode: str, written: str, wanted: str) -> None:
-        """Refuse a block that is written for the other mode.
-
-        Args:
-            mode: The mode that it is written for.
-            written: How it begins.
-            wanted: How it begins in the other mode.
-
-        Raises:
-            TypeError: This fake is in the other mode.
-        """
+    def refuse_mode(self, mode: Mode) -> None:
+        """Refuse a block that is written for the other mode: ``with`` or ``async with``."""
         if self.mode != mode:
+            written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")

@@ -9,14 +9,14 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_int, check_str, cited
 from ..domain.messages import STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
-from ..http_api.account import AccountApi
 from ..report import failures
 from ..report.failures import Figure
+from ..report.sections import Story
 from ..report.stories import message_story
 from .messages import Message, state_of
 
@@ -25,7 +25,7 @@ class Asked(Protocol):
     """The fake of which something is expected."""
 
     _engine: Engine
-    api: AccountApi
+    _story: Story
 
 
 def assert_charged(fake: Asked, amount: Money, *, message: Message | None = None) -> None:
@@ -63,7 +63,7 @@ def _assert_amount(fake: Asked, what: Figure, expected: Money, message: Message 
     value = signed(expected, "the expected amount")
     fake._engine.settle_before_read()
     state = None if message is None else _known(fake, message)
-    _fail(failures.amount_failure(fake._engine, what, value, state))
+    _fail(failures.amount_failure(fake._story, what, value, state))
 
 
 def assert_statuses(fake: Asked, message: Message, *statuses: str) -> None:
@@ -75,11 +75,11 @@ def assert_statuses(fake: Asked, message: Message, *statuses: str) -> None:
     """
     for status in statuses:
         if not isinstance(status, str):
-            raise TypeError(f"write the statuses one by one, not as {status!r}")
+            raise TypeError(f"write the statuses one by one, not as {cited(status)}")
         if status not in STATUSES and not _emitted(fake, status):
-            raise ValueError(f"statuses are {', '.join(STATUSES)}, and {status!r} is none")
+            raise ValueError(f"statuses are {', '.join(STATUSES)}, and {cited(status)} is none")
     fake._engine.settle_before_read()
-    _fail(failures.statuses_failure(fake._engine, _known(fake, message), statuses))
+    _fail(failures.statuses_failure(fake._story, _known(fake, message), statuses))
 
 
 def _emitted(fake: Asked, status: str) -> bool:
@@ -104,7 +104,7 @@ def assert_requested(fake: Asked, method: str, path: str, *, times: int | None =
     if times is not None:
         check_int(times, "times", 0)
     fake._engine.settle_before_read()
-    _fail(failures.requests_failure(fake.api._log, method, path, times))
+    _fail(failures.requests_failure(fake._story, method, path, times))
 
 
 @contextmanager
@@ -123,13 +123,16 @@ def expect_charge(fake: Asked, amount: Money) -> Generator[None, None, None]:
     yield
     fake._engine.settle_before_read()
     found = EXACT.subtract(ledger.charged, charged)
-    _fail(failures.charge_failure(fake._engine, value, found, ledger.entries[count:]))
+    _fail(failures.charge_failure(fake._story, value, found, ledger.entries[count:]))
 
 
 def explain(fake: Asked, message: Message) -> str:
-    """Tell all that is known of a message: status, money, events and attempts, in order."""
+    """Tell why a message costs what it costs, each reason with the section that it rests on.
+
+    And all that is known of it: its status, its money, and what happened to it, in order.
+    """
     fake._engine.settle_before_read()
-    return message_story(fake._engine, _known(fake, message))
+    return message_story(fake._story, _known(fake, message))
 
 
 def _known(fake: Asked, message: Message) -> MessageState:

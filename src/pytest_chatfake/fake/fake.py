@@ -10,6 +10,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ..base.arguments import check_str, cited
+from ..base.calling_line import calling_line
 from ..base.views import View
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -21,16 +23,20 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..people.scripts import Scripts
+from ..report import watching
+from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
-from . import expectations, sending
+from . import expectations, recipients, sending
 from .clock import Clock
 from .config import ChatFakeConfig
 from .drafting import Drafting
 from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
+from .timeline import Timeline
 from .waiting import wait_until
 from .webhooks import Webhooks
 
@@ -78,11 +84,16 @@ class ChatFake:
         self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
         self._drafting = Drafting(engine, config)
+        self._recipients: dict[str, recipients.Recipient] = {}
+        self._scripts = Scripts(engine)
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
-        self.api = AccountApi(engine, engine.time.read, config.currency, key)
-        self._checks = TeardownChecks(engine, self.api, strict=bool(config.strict))
+        self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
+        self._story = Story(engine, self.api)
+        watching.register(self._story)
+        strict = bool(config.strict)
+        self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
         service.open(self.api)
         service.hold()
         try:
@@ -98,7 +109,7 @@ class ChatFake:
 
     # Sending
 
-    recipient = sending.recipient
+    recipient = recipients.recipient
     send_text = sending.send_text
     submit_text = sending.submit_text
     send = sending.send
@@ -135,16 +146,23 @@ class ChatFake:
         self._engine.ensure_readable()
         return self._engine.account.ledger.entries
 
+    @property
+    def timeline(self) -> Timeline:
+        """All that happened, in order: verbs, money, events, attempts, requests, moves of time."""
+        return Timeline(self._story)
+
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
         """Return the message of that id.
 
         Raises:
             KeyError: There is none.
+            TypeError: It is no text.
+            ValueError: It is empty.
         """
         self._engine.ensure_readable()
-        state = self._engine.account.find(id)
+        state = self._engine.account.find(check_str(id, "a message's id"))
         if state is None:
-            raise KeyError(f"there is no message {id!r}")
+            raise KeyError(f"there is no message {cited(id)}")
         return Message(self._engine, state)
 
     # Money
@@ -212,7 +230,8 @@ class ChatFake:
     def _forget(self) -> None:
         self.api._forget()
         self.webhooks._forget()
-        self._drafting.forget()
+        self._recipients.clear()
+        self._scripts.forget()
 
     # The HTTP API (§4, §5)
 
@@ -224,6 +243,7 @@ class ChatFake:
     def rotate_key(self) -> str:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
+        self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, derived_key(f"{self._engine.settings.seed} {next(_fakes)}"))
         return self.api._key
 
@@ -270,7 +290,7 @@ class ChatFake:
 
         def add(view: _V) -> _V:
             if not callable(view):
-                raise TypeError(f"route() decorates a function, not {view!r}")
+                raise TypeError(f"route() decorates a function, not {cited(view)}")
             if inspect.iscoroutinefunction(view):
                 raise TypeError("route() decorates a plain function: write `def`, not `async def`")
             self.api._routes.add(path, methods, Route(path, view, webhooks_first))
@@ -292,6 +312,8 @@ class ChatFake:
         if exc_value is None:
             self.close()
         else:  # the block's own error is what counts
+            if not watching.is_in_a_test() and (text := self._story.section()):
+                exc_value.add_note(text)
             self._shut()
 
     def close(self) -> None:

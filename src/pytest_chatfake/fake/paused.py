@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from ..base.arguments import cited
+from ..base.calling_line import Line, calling_line
+from ..base.marks import Mark
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..webhooks.dispatch import Dispatch
@@ -69,9 +73,13 @@ class Paused:
         if not self._entered:
             raise RuntimeError("nothing is held back: write `with webhooks.paused() as queue:`")
 
+        line = calling_line()
+
         def run() -> Iterator[None]:
             with self._engine.lock:
-                self._let_go(self._indices(order, seed))
+                indices = self._indices(order, seed)
+                self._engine.note("release()", line)
+                self._let_go(indices, line)
             yield
 
         return self._engine.step("release()", run)
@@ -81,17 +89,19 @@ class Paused:
             if order not in _ORDERS:
                 choices = ", ".join(map(repr, _ORDERS))
                 raise ValueError(
-                    f"order must be one of {choices} or a list of indices, not {order!r}"
+                    f"order must be one of {choices} or a list of indices, not {cited(order)}"
                 )
             return order
         try:
             indices = list(order)
         except TypeError:
-            raise TypeError(f"order must be text or a list of indices, not {order!r}") from None
+            raise TypeError(
+                f"order must be text or a list of indices, not {cited(order)}"
+            ) from None
         if not all(isinstance(i, int) and not isinstance(i, bool) for i in indices):
-            raise TypeError(f"order must be a list of whole numbers, not {order!r}")
+            raise TypeError(f"order must be a list of whole numbers, not {cited(order)}")
         if len(set(indices)) != len(indices):
-            raise ValueError(f"order has an index twice: {order!r}")
+            raise ValueError(f"order has an index twice: {cited(order)}")
         return indices
 
     def _indices(self, order: str | list[int], seed: int | str | None) -> list[int]:
@@ -110,37 +120,39 @@ class Paused:
             return order
         return everything
 
-    def _let_go(self, indices: list[int]) -> None:
+    def _let_go(self, indices: list[int], line: Line) -> None:
         for index in indices:
             self._held[index].due = None  # it is attempted now, whenever it was due
+            self._held[index].mark(Mark("held back", line))
         self._engine.outbox.queue.extend(self._held[index] for index in indices)
         released = set(indices)
         self._held[:] = [one for i, one in enumerate(self._held) if i not in released]
 
     # The block
 
-    def _pausing(self) -> Iterator[None]:
+    def _pausing(self, line: Line) -> Iterator[None]:
         outbox = self._engine.outbox
         yield  # what was queued before is attempted before
         if outbox.paused is not None:
             raise RuntimeError("webhooks are paused already: release that queue first")
+        self._engine.note("paused()", line)
         outbox.paused = self._held
 
-    def _resuming(self) -> Iterator[None]:
-        self._resume()
+    def _resuming(self, line: Line) -> Iterator[None]:
+        self._resume(line)
         yield
 
-    def _resume(self) -> None:
+    def _resume(self, line: Line) -> None:
         outbox = self._engine.outbox
         with self._engine.lock:
             if outbox.paused is self._held:
                 outbox.paused = None
-            self._let_go(list(range(len(self._held))))
+            self._let_go(list(range(len(self._held))), line)
 
     def __enter__(self) -> Self:
-        self._engine.refuse_mode("sync", "with", "async with")
+        self._engine.refuse_mode("sync")
         self._entered = True
-        self._engine.step("paused()", self._pausing)
+        self._engine.step("paused()", partial(self._pausing, calling_line()))
         return self
 
     def __exit__(
@@ -149,12 +161,12 @@ class Paused:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._engine.step("release()", self._resuming)
+        self._engine.step("release()", partial(self._resuming, calling_line()))
 
     async def __aenter__(self) -> Self:
-        self._engine.refuse_mode("async", "async with", "with")
+        self._engine.refuse_mode("async")
         self._entered = True
-        await self._engine.step("paused()", self._pausing)
+        await self._engine.step("paused()", partial(self._pausing, calling_line()))
         return self
 
     async def __aexit__(
@@ -163,7 +175,8 @@ class Paused:
         exc_value: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        line = calling_line()
         try:
-            await self._engine.step("release()", self._resuming)
+            await self._engine.step("release()", partial(self._resuming, line))
         finally:
-            self._resume()  # even if a step before it was refused, and this one dropped
+            self._resume(line)  # even if a step before it was refused, and this one dropped

@@ -13,13 +13,16 @@ from werkzeug.exceptions import HTTPException
 
 from ..base.arguments import check_bytes, check_int, check_str
 from ..base.calling_line import calling_line
+from ..base.marks import Mark
+from ..base.notes import API_FAULT, REQUEST
+from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
 from ..transport.server.replies import Reply, error_reply, server_error
 from ..wire.bodies import balance_body
 from .faults import ApiFault, ApiFaultKind, Damage, rate_limited
-from .request_log import ApiRequest, tail
+from .request_log import ApiRequest
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
@@ -27,6 +30,18 @@ if TYPE_CHECKING:
 
 #: The longest real wait that a declared delay may ask for, in seconds.
 _MAX_DELAY = 60
+
+
+class Answering(Protocol):
+    """Knows who is part of an answer."""
+
+    def block(self, request: int | None, /) -> AbstractContextManager[None]:
+        """Return a block in which verbs act at once, and only queue their events.
+
+        Args:
+            request: The place of the request that is answered; None if it is not recorded.
+        """
+        ...
 
 
 class Port(Protocol):
@@ -44,12 +59,17 @@ class Port(Protocol):
         """Return the amount that the query reports now, and the moment in nanoseconds."""
         ...
 
-    def answering(self) -> AbstractContextManager[None]:
-        """Return a block in which verbs act at once, and only queue their events."""
+    @property
+    def answering(self) -> Answering:
+        """Knows who is part of an answer."""
         ...
 
     def attempt_now(self) -> None:
         """Attempt what is queued, before an answer leaves."""
+        ...
+
+    def deviate(self) -> None:
+        """Let failed attempts be made again at the next barrier, and not as time goes on."""
         ...
 
     def ensure_readable(self) -> None:
@@ -71,12 +91,23 @@ class AccountApi:
     range. The service's description has one error, 401 (§7.1): all of them are assumed.
     """
 
-    def __init__(self, port: Port, now: Callable[[], int], currency: str, key: str) -> None:
+    def __init__(
+        self,
+        port: Port,
+        now: Callable[[], int],
+        note: Callable[[int], None],
+        currency: str,
+        key: str,
+    ) -> None:
         self._port = port
         self._now = now
+        self._note = note
         self._currency = currency
+        self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
+        # Of each call of a route: the place of its request, and whether its webhooks come first.
+        self._calls: list[tuple[int | None, bool]] = []
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
 
@@ -88,16 +119,37 @@ class AccountApi:
 
     def _forget(self) -> None:
         self._log.clear()
+        self._calls.clear()
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
         self._key = key
+        self._keys.append(key)
         self._tail = tail(key)
 
     def _record(self, method: str, path: str, key: str | None, status: int) -> None:
         """Record a request that was not a balance query with the right key."""
         shown, accepted = tail(key), key == self._key
+        self._note(REQUEST)
         self._log.append(ApiRequest(method, path, shown, accepted, status, self._now()))
+
+    def _arrived(self, method: str, path: str) -> ApiRequest:
+        """Record a request that a route of the user's is about to answer."""
+        asked = ApiRequest(method, path, self._tail, True, None, self._now())
+        self._note(REQUEST)
+        self._log.append(asked)
+        return asked
+
+    def _answered(self, asked: ApiRequest, status: int) -> None:
+        """Complete its record; nothing, if it was forgotten meanwhile."""
+        place = self._place_of(asked)
+        if place is not None:
+            self._log[place] = asked._replace(status=status, moment=self._now())
+
+    def _place_of(self, asked: ApiRequest) -> int | None:
+        """Return the place of a record; it is among the last ones, if it is there."""
+        places = range(len(self._log) - 1, -1, -1)
+        return next((place for place in places if self._log[place] is asked), None)
 
     # Answers
 
@@ -105,22 +157,27 @@ class AccountApi:
         """Answer a balance query that came with the right key (§4.1)."""
         value, now = self._port.reported_balance()
         reply = Reply(200, balance_body(value, self._currency))
+        marks: list[Mark] = []
         if self._faults.active:
             with self._port.lock:
-                reply = self._damaged(reply, now)
+                reply = self._damaged(reply, now, marks)
         status = None if reply.disconnect else reply.status
-        self._log.append(ApiRequest(method, BALANCE_PATH, self._tail, True, status, now))
+        asked = ApiRequest(method, BALANCE_PATH, self._tail, True, status, now, tuple(marks))
+        self._note(REQUEST)
+        self._log.append(asked)
         return reply
 
-    def _damaged(self, reply: Reply, now: int) -> Reply:
+    def _damaged(self, reply: Reply, now: int, marks: list[Mark]) -> Reply:
         delay = 0.0
         # Each counts every query, also one that another fault answers.
-        for fault in [one for one in self._faults.active if one._should_fire()]:
+        asked = [one for one in self._faults.active if one._kind != "answer_last"]
+        for fault in [one for one in asked if one._should_fire()]:
             damaged = fault._damage(reply, now)
             if damaged is None:
                 fault.remove()
                 continue
             fault.fired += 1
+            marks.append(Mark(fault.description, fault.line))
             if damaged.delay:
                 delay += damaged.delay
             else:
@@ -128,11 +185,15 @@ class AccountApi:
         return reply._replace(delay=delay)
 
     def _answer_route(
-        self, request: Request, route: Route, variables: dict[str, Any]
+        self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
     ) -> Response | Reply:
         """Answer with a route of the user's; its error is a 500, and comes back in the test."""
+        place, last = self._place_of(asked), route.webhooks_first
+        self._calls.append((place, last))
+        if self._faults.active:
+            last = self._answers_last() or last
         try:
-            with self._port.answering():
+            with self._port.answering.block(place):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
@@ -141,12 +202,21 @@ class AccountApi:
         except BaseException as error:  # pytest.fail() is no Exception
             self._port.errors.append(error)
             return server_error(error)
-        if route.webhooks_first:
+        if last:
             try:
                 self._port.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
                 self._port.errors.append(error)
         return response
+
+    def _answers_last(self) -> bool:
+        """Count a call of a route; return whether its webhooks come before its answer."""
+        with self._port.lock:
+            races = [one for one in self._faults.active if one._kind == "answer_last"]
+            fired = [one for one in races if one._should_fire()]
+            for fault in fired:
+                fault.fired += 1
+        return bool(fired)
 
     # Faults
 
@@ -179,7 +249,7 @@ class AccountApi:
             code = _code_of(status) if code is None else check_str(code, "code")
             message = code if message is None else check_str(message, "message")
             reply = error_reply(status, code, message)
-        return self._add("fail", lambda _, __: reply, times, start)
+        return self._add("fail", str(status), lambda _, __: reply, times, start)
 
     def delay(
         self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
@@ -191,12 +261,14 @@ class AccountApi:
         seconds = nanoseconds_of(duration, "duration") / SECOND
         if not 0 < seconds <= _MAX_DELAY:
             raise ValueError(f"duration must be over 0 and at most {_MAX_DELAY} s, not {seconds:g}")
-        return self._add("delay", lambda reply, _: reply._replace(delay=seconds), times, start)
+        return self._add(
+            "delay", f"{seconds:g}", lambda reply, _: reply._replace(delay=seconds), times, start
+        )
 
     def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
         """Close the connection without an answer. In process: ``ConnectionResetError``."""
         return self._add(
-            "disconnect", lambda reply, _: reply._replace(disconnect=True), times, start
+            "disconnect", "", lambda reply, _: reply._replace(disconnect=True), times, start
         )
 
     def truncate(
@@ -213,7 +285,7 @@ class AccountApi:
             kept = len(reply.body) // 2 if length is None else length
             return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
 
-        return self._add("truncate", damage, times, start)
+        return self._add("truncate", "" if length is None else str(length), damage, times, start)
 
     def rate_limit(
         self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1
@@ -225,11 +297,27 @@ class AccountApi:
         length = nanoseconds_of(retry_after, "retry_after")
         if not length:
             raise ValueError("retry_after must be greater than 0")
-        return self._add("rate_limit", rate_limited(length), times, start)
+        return self._add("rate_limit", f"{length / SECOND:g}", rate_limited(length), times, start)
 
-    def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
+    def answer_last(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
+        """Answer a call of an endpoint of your own after the webhooks that it causes.
+
+        The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
+
+        Args:
+            times: How many calls of endpoints of your own; None: all, until the fault is removed.
+            start: The first of them; 1 is the next.
+        """
+        self._port.deviate()
+        return self._add("answer_last", "", lambda reply, _: reply, times, start)
+
+    def _add(
+        self, kind: ApiFaultKind, argument: str, damage: Damage, times: int | None, start: int
+    ) -> ApiFault:
         self._port.refuse_closed()
-        return self._faults.add(ApiFault(kind, damage, times, start, calling_line(3)))
+        fault = ApiFault(kind, argument, damage, times, start, calling_line(3))
+        self._note(API_FAULT)
+        return self._faults.add(fault)
 
 
 def _code_of(status: int) -> str:

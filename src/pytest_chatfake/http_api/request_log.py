@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from ..base.marks import Mark
 from ..domain.instants import instant
 
 
@@ -16,8 +17,9 @@ class ApiRequest(NamedTuple):
         path: The path, without the query string.
         key: The key it came with, by its last four characters; empty without one.
         accepted: Whether it was this fake's key.
-        status: The status of the answer; None if there was none.
+        status: The status of the answer; None if there was none, or not yet.
         moment: When it was answered, in nanoseconds since the epoch.
+        marks: What faults did to the answer, and the lines that set them up.
     """
 
     method: str
@@ -26,6 +28,7 @@ class ApiRequest(NamedTuple):
     accepted: bool
     status: int | None
     moment: int
+    marks: tuple[Mark, ...] = ()
 
     @property
     def at(self) -> datetime:
@@ -40,10 +43,3 @@ class ApiRequest(NamedTuple):
         unknown = self.accepted and self.status == 404
         hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
         return f"{self.method} {self.path} with {key}: {status}{hint}"
-
-
-def tail(key: str | None) -> str:
-    """Return what may be shown of a key: its last four characters."""
-    if not key:
-        return ""
-    return "..." + key[-4:] if len(key) > 8 else "..."

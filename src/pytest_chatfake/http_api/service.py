@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from werkzeug import Request, Response
 
+from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, is_bodiless, status_line
 from .account import AccountApi
-from .request_log import tail
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
+
+
+#: Where a request's environment keeps its account and its record, while a route answers it.
+_ASKED = "pytest_chatfake.asked"
 
 
 class Service:
@@ -125,7 +129,9 @@ class Service:
         found = account._routes.find(_path(request), request.method) if account else None
         if account is None or found is None:
             return None
-        return account._answer_route(request, *found)
+        asked = account._arrived(request.method, _path(request))
+        request.environ[_ASKED] = account, asked
+        return account._answer_route(asked, request, *found)
 
     def not_found(self, request: Request) -> Reply:
         """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""
@@ -139,7 +145,10 @@ class Service:
 
     def answered(self, request: Request, status: int) -> None:
         """Record the answer to a request that was not a balance query."""
-        if not _asks_for_the_balance(request):
+        if (arrival := request.environ.get(_ASKED)) is not None:
+            account, asked = arrival
+            account._answered(asked, status)
+        elif not _asks_for_the_balance(request):
             key = request.headers.get("X-API-Key")
             self._record(request.method, _path(request), key, status)
 

@@ -1,89 +1,91 @@
-"""The sentences with which expectations fail: expected, found, the evidence, the likely cause."""
+"""The sentences with which expectations fail.
+
+Each has what was expected and what was found, the likely cause and the remedy where they are
+known, and the nearest evidence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
+from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
-from ..engine.engine import Engine
-from ..http_api.request_log import ApiRequest
+from ..webhooks.events import Event
 from ..wire.exact_json import number
-from .tables import events_table, ledger_table, table
+from .causes import Causes
+from .labels import Labels
+from .reasoning import Reasoning
+from .sections import Story
+from .tables import table
 
 #: What can be expected of the account; what is held and charged, of one message, too.
 Figure: TypeAlias = Literal["available", "held", "charged"]
 
 
 def amount_failure(
-    engine: Engine,
-    what: Figure,
-    expected: Decimal,
-    message: MessageState | None,
+    story: Story, what: Figure, expected: Decimal, message: MessageState | None
 ) -> str | None:
     """Compare an amount of the account, or of one message."""
+    engine = story.engine
     ledger = engine.account.ledger
     if message is None:
         found = {"available": ledger.available, "held": ledger.held, "charged": ledger.charged}[
             what
         ]
-        subject = "the account"
     else:
         found = message.held if what == "held" else message.charged
-        subject = f"message {message.id}"
     if found == expected:
         return None
-    entries = (
-        entry for entry in ledger.entries if message is None or entry.message_id == message.id
-    )
+    labels, causes = _evidence(story)
+    if message is None:
+        likely, subject = causes.of_total(what, expected, found), "the account"
+    else:
+        likely = causes.of_charge(message) if what == "charged" else causes.of_hold(message)
+        subject = f"{labels.message(message)}, message {message.id}"
+        story.named.append(message)
+    entries = [one for one in ledger.entries if message is None or one.message_id == message.id]
     currency = engine.settings.currency
-    verb = {"available": "available on", "held": "held for", "charged": "charged to"}[what]
-    return "\n".join(
-        [
-            f"{what}: expected {number(expected)} {currency}, found {number(found)} {currency}",
-            *_likely_cause(engine, what, message),
-            f"{verb.capitalize()} {subject}, by the ledger:",
-            ledger_table(entries),
-        ]
+    verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
+    return labels.clean(
+        "\n".join(
+            [
+                f"{what}: expected {number(expected)} {currency}, found {number(found)} {currency}",
+                *likely,
+                f"{verb} {subject}, by the ledger:",
+                _ledger_table(story, labels, entries),
+            ]
+        )
     )
-
-
-def _likely_cause(engine: Engine, what: str, message: MessageState | None) -> list[str]:
-    if message is None or what != "charged" or message.charged:
-        return []
-    if message.state == "sent":
-        return ["It was not delivered yet, and a charge is made at the first delivery."]
-    if message.state == "failed":
-        return ["It failed, and failed messages are not charged."]
-    if message.state == "dropped":
-        return ["It was dropped before it was delivered."]
-    for other in engine.account.messages:
-        if other.charged and other.conversation is message.conversation:
-            return [f"Its conversation was charged already, with message {other.id}."]
-    return []
 
 
 def charge_failure(
-    engine: Engine, expected: Decimal, found: Decimal, entries: Sequence[LedgerEntry]
+    story: Story, expected: Decimal, found: Decimal, entries: Sequence[LedgerEntry]
 ) -> str | None:
     """Compare what a block charged."""
     if found == expected:
         return None
-    currency = engine.settings.currency
-    return "\n".join(
-        [
-            f"charged in the block: expected {number(expected)} {currency}, found {number(found)}",
-            "Posted in the block:",
-            ledger_table(entries),
-        ]
+    labels, causes = _evidence(story)
+    currency = story.engine.settings.currency
+    amounts = f"{number(expected)} {currency}, found {number(found)} {currency}"
+    return labels.clean(
+        "\n".join(
+            [
+                f"charged in the block: expected {amounts}",
+                *causes.of_total("charged", expected, found),
+                "Posted in the block:",
+                _ledger_table(story, labels, entries),
+            ]
+        )
     )
 
 
-def statuses_failure(engine: Engine, message: MessageState, expected: Sequence[str]) -> str | None:
+def statuses_failure(story: Story, message: MessageState, expected: Sequence[str]) -> str | None:
     """Compare the statuses of a message's events."""
-    found = [event.status or "" for event in engine.outbox.events_of(message.number)]
+    events = story.engine.outbox.events_of(message.number)
+    found = [event.status or "" for event in events]
     if found == list(expected):
         return None
     same = 0
@@ -95,33 +97,67 @@ def statuses_failure(engine: Engine, message: MessageState, expected: Sequence[s
         difference = f"not expected, from number {same + 1} on: {', '.join(found[same:])}"
     else:
         difference = f"number {same + 1} is {found[same]}, and {expected[same]} was expected"
-    dropped = ["It was dropped, which has no event."] if message.state == "dropped" else []
-    return "\n".join(
-        [
-            f"statuses of message {message.id} differ: {difference}",
-            f"  expected  {', '.join(expected) or '(none)'}",
-            f"  found     {', '.join(found) or '(none)'}",
-            *dropped,
-            "Its events:",
-            events_table(engine.outbox.events_of(message.number)),
-        ]
+    labels, causes = _evidence(story)
+    story.named.append(message)
+    label = labels.message(message)
+    return labels.clean(
+        "\n".join(
+            [
+                f"statuses of {label}, message {message.id}, differ: {difference}",
+                f"  expected  {', '.join(expected) or '(none)'}",
+                f"  found     {', '.join(found) or '(none)'}",
+                *causes.of_statuses(message, expected[same : same + 1], found[same : same + 1]),
+                "Its events:",
+                _events_table(events),
+            ]
+        )
     )
 
 
-def requests_failure(
-    log: Sequence[ApiRequest], method: str, path: str, times: int | None
-) -> str | None:
+def requests_failure(story: Story, method: str, path: str, times: int | None) -> str | None:
     """Compare how often something was asked of the API."""
+    log = story.api._log
     found = sum(1 for one in log if (one.method, one.path) == (method, path))
     if found == times or (times is None and found):
         return None
+    labels, causes = _evidence(story)
     wanted = "at least once" if times is None else _times(times)
-    return "\n".join(
-        [
-            f"{method} {path} was requested {_times(found)}, and {wanted} was expected",
-            "Requested were:",
-            table([[str(one)] for one in log]),
-        ]
+    likely = causes.of_silence() if times is None or found < times else ()
+    return labels.clean(
+        "\n".join(
+            [
+                f"{method} {path} was requested {_times(found)}, and {wanted} was expected",
+                *likely,
+                "Requested were:",
+                table([[str(one)] for one in log]),
+            ]
+        )
+    )
+
+
+def _evidence(story: Story) -> tuple[Labels, Causes]:
+    labels = story.labels
+    reasoning = Reasoning(labels, story.happenings())
+    return labels, Causes(story.engine, labels, reasoning)
+
+
+def _ledger_table(story: Story, labels: Labels, entries: Iterable[LedgerEntry]) -> str:
+    """Write ledger entries, one a line: when, what, how much, for which message."""
+
+    def label(entry: LedgerEntry) -> str:
+        message = story.engine.account.find(entry.message_id or "")
+        return "" if message is None else labels.message(message)
+
+    return table(
+        (stamp(entry.moment), entry.kind, number(entry.amount), label(entry)) for entry in entries
+    )
+
+
+def _events_table(events: Iterable[Event]) -> str:
+    """Write events, one a line: when, status, id, and the line that caused it."""
+    return table(
+        (stamp(event.moment), event.status or event.type, event.id, f"at {event.line}")
+        for event in events
     )
 
 

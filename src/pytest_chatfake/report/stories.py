@@ -1,112 +1,57 @@
-"""What happened to a message, or in a whole fake, in order, as text."""
+"""Why a message costs what it costs, and what happened to it: ``explain()``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from decimal import Decimal
-from typing import NamedTuple
+from collections.abc import Iterator
 
+from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
-from ..engine.engine import Engine
 from ..wire.exact_json import number
-from .tables import table
+from .labels import Labels
+from .reasoning import Reasoning
+from .sections import Story
+from .told import lines_of
 
 
-class _Row(NamedTuple):
-    """A line of a story; sorted by its moment, then by the event it belongs to, then by kind."""
-
-    moment: int
-    event: int
-    kind: int
-    what: str
-    details: str
-
-
-def message_story(engine: Engine, message: MessageState) -> str:
-    """Tell all that is known of a message: status, money, and what happened, in order."""
-    status = "sent (dropped)" if message.state == "dropped" else message.state
-    rows = sorted(
-        [*_money(engine, message), *_events(engine, message), *_attempts(engine, message)]
+def message_story(story: Story, message: MessageState) -> str:
+    """Tell all that is known of a message: its money and why, and what happened, in order."""
+    labels, everything = story.labels, story.happenings()
+    found = [one for one in everything if one.state is message]
+    status = "sent, then dropped" if message.state == "dropped" else message.state
+    currency = story.engine.settings.currency
+    start = story.engine.account.ledger.entries[0].moment
+    money = (
+        f"price {number(message.total_price)}, held {number(message.held)}, "
+        f"charged {number(message.charged)} {currency}"
     )
-    return "\n".join(
-        [
-            f"message {message.id} to {message.recipient}: {status}",
-            "  " + _amounts("price", message.total_price, message.held, message.charged),
-            f"  {_conversation(message)}",
-            table((stamp(row.moment), row.what, row.details) for row in rows),
-        ]
-    )
-
-
-def fake_story(engine: Engine) -> str:
-    """Tell what happened in the whole fake: its balance, and its events and attempts in order."""
-    ledger = engine.account.ledger
-    rows = [
-        (
-            event.moment,
-            0,
-            "event",
-            event.status or event.type,
-            event.message_id or "",
-            f"caused at {event.line}",
+    return labels.clean(
+        "\n".join(
+            [
+                f"{labels.message(message)}, message {message.id} to {message.recipient}: {status}",
+                f"  {money}",
+                f"  {_conversation(labels, message.conversation)}",
+                "Why:",
+                *_why(Reasoning(labels, everything), message),
+                f"What happened, times from {stamp(start)}:",
+                *lines_of(found, start),
+            ]
         )
-        for event in engine.outbox.events
-    ]
-    rows += [
-        (one.moment, 1, "attempt", one.event.status or one.event.type, one.event.message_id or "",
-         f"{one.endpoint.name}: {one.outcome}")
-        for one in engine.outbox.attempts
-    ]  # fmt: skip
-    rows.sort(key=lambda row: row[:2])
-    return "\n".join(
-        [
-            _amounts("available", ledger.available, ledger.held, ledger.charged),
-            *(
-                []
-                if engine.outbox.endpoints
-                else ["no endpoint is connected: nothing is attempted"]
-            ),
-            table((stamp(moment), *texts) for moment, _, *texts in rows),
-        ]
     )
 
 
-def _amounts(what: str, amount: Decimal, held: Decimal, charged: Decimal) -> str:
-    return f"{what} {number(amount)}, held {number(held)}, charged {number(charged)}"
-
-
-def _conversation(message: MessageState) -> str:
-    conversation = message.conversation
+def _conversation(labels: Labels, conversation: ConversationRecord | None) -> str:
     if conversation is None:
         return "no conversation: it failed before it was sent"
+    name = f"{labels.conversation(conversation)}, conversation {conversation.id}"
     if conversation.expires_at is None:
-        return f"conversation {conversation.id}: pending"
-    return f"conversation {conversation.id}: session until {stamp(conversation.expires_at)}"
+        return f"{name}: pending"
+    return f"{name}: session until {stamp(conversation.expires_at)}"
 
 
-def _money(engine: Engine, message: MessageState) -> Iterable[_Row]:
-    for entry in engine.account.ledger.entries:
-        if entry.message_id == message.id:
-            event = 0 if entry.kind == "hold" else 1  # what follows sent moves the rest
-            kind = 1 if entry.kind == "charge" else 0  # a charge follows its release
-            yield _Row(entry.moment, event, kind, entry.kind, number(entry.amount))
-    if message.dropped_at is not None:
-        yield _Row(message.dropped_at, 1, 2, "dropped", "undelivered for too long; no event")
-
-
-def _events(engine: Engine, message: MessageState) -> Iterable[_Row]:
-    for index, event in enumerate(engine.outbox.events_of(message.number)):
-        caused = f"{event.id}, caused at {event.line}"
-        yield _Row(event.moment, index, 3, f"event {event.status}", caused)
-
-
-def _attempts(engine: Engine, message: MessageState) -> Iterable[_Row]:
-    indexes = {event: i for i, event in enumerate(engine.outbox.events_of(message.number))}
-    for attempt in engine.outbox.attempts:
-        if (index := indexes.get(attempt.event)) is not None:
-            fault = f" ({attempt.fault})" if attempt.fault else ""
-            what = f"attempt {attempt.number} at {attempt.event.status}{fault}"
-            yield _Row(
-                attempt.moment, index, 4, what, f"{attempt.endpoint.name}: {attempt.outcome}"
-            )
+def _why(reasoning: Reasoning, message: MessageState) -> Iterator[str]:
+    for fact in reasoning.facts(message):
+        name = "dropped" if fact.kind == "drop" else fact.text.partition(" ")[0]
+        for sentence in reasoning.sentences(fact):
+            yield f"  {fact.number:>3}  {name:<9}  {sentence}"
+            name = ""

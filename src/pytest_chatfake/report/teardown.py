@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..base.calling_line import Line
 from ..base.errors import NotAwaited, UndeliveredWebhooks, WebhookWarning
-from ..base.tracebacks import from_outside
-from ..base.triggers import Trigger
-from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.outbox import Outbox
-from .stories import fake_story
-from .tables import table
+from .hints import beginning_of_body, hint, why_idle, why_queued
+from .labels import Labels
 
 #: How many things one warning lists.
 _MAX_LINES = 10
 
-#: How many characters it shows of an answer's body.
-_MAX_BODY = 200
-
 
 class TeardownChecks:
-    """What a fake's test left behind: told as an error, as warnings, or in the report of a failure.
+    """What a fake's test left behind: told as an error, or as warnings.
 
     Args:
         engine: The fake's engine.
         api: The fake's side of the HTTP API.
+        idle: Gives the lines of each ``after()`` with nothing behind it.
         strict: Whether to raise what would be warned about.
     """
 
-    def __init__(self, engine: Engine, api: AccountApi, *, strict: bool) -> None:
+    def __init__(
+        self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]], *, strict: bool
+    ) -> None:
         self._engine = engine
         self._api = api
+        self._idle = idle
         self._strict = strict
 
     def run(self) -> None:
@@ -53,39 +50,26 @@ class TeardownChecks:
             engine.plan.drop()
             raise NotAwaited(text)
         engine.raise_errors()
-        found = [*self.warnings()]
+        clean = Labels(engine, self._api).clean
+        found = [(clean(text), line) for text, line in self.warnings()]
         if found and self._strict:
             raise UndeliveredWebhooks("\n".join(text for text, _ in found))
         for text, line in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
-    def sections(self) -> Iterator[tuple[str, str]]:
-        """Give the sections that the report of a failed test shows, each a title and a text."""
-        engine = self._engine
-        if engine.plan:
-            yield "chat fake: not performed", engine.plan.remainder()
-        if engine.outbox.events or len(engine.account.ledger) > 1:
-            yield "chat fake: what happened", fake_story(engine)
-        for error in engine.errors:
-            text = "".join(traceback.format_exception(from_outside(error)))
-            yield "chat fake: a route raised", text
-        if self._api._log:
-            yield "chat fake: requests", table([[str(one)] for one in self._api._log])
-        problems = [text for text, _ in self.warnings()]
-        if problems:
-            yield "chat fake: webhooks", "\n".join(problems)
-
     def warnings(self) -> Iterator[tuple[str, Line]]:
         """Give what deserves a warning: for each a text, and the first line that it is about."""
         outbox = self._engine.outbox
-        queued = [one for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        if outbox.order is not None:
+            queued += outbox.order.held
         if queued:
             text = _listed(
                 f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test "
-                f"with a verb, an assertion or settle()",
-                [f"{one.event._subject}, caused at {one.event.line}" for one in queued],
+                f"with a verb, an assertion or settle(){why_queued(self._engine.blocked)}",
+                [f"{event._subject}, caused at {event.line}" for event in queued],
             )
-            yield text, queued[0].event.line
+            yield text, queued[0].line
         if outbox.unheard:
             text = _listed(
                 f"{len(outbox.unheard)} event{_s(outbox.unheard)} that no endpoint listens for: "
@@ -93,13 +77,13 @@ class TeardownChecks:
                 [f"{event.type}, caused at {event.line}" for event in outbox.unheard],
             )
             yield text, outbox.unheard[0].line
-        failed = list(_overlooked(outbox))
+        failed = list(overlooked(outbox))
         if failed:
             text = _listed(
                 f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
                 f"fake.webhooks.attempts",
                 [
-                    f"{one.event._subject} at {one.endpoint.name}: {one.outcome}{_hint(one)}; "
+                    f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}{hint(one)}; "
                     f"caused at {one.event.line}{_body(one)}"
                     for one in failed
                 ],
@@ -110,13 +94,20 @@ class TeardownChecks:
             yield (
                 _listed(
                     f"{len(idle)} fault{_s(idle)} never fired, because nothing matched",
-                    [f"{one.description}, set up at {one.line}{_why(one)}" for one in idle],
+                    [f"{one.description}, set up at {one.line}{why_idle(one)}" for one in idle],
                 ),
                 idle[0].line,
             )
+        lines = list(self._idle())
+        if lines:
+            text = _listed(
+                f"{len(lines)} after() with nothing behind: add a verb, as in after(60).deliver()",
+                [f"written at {line}" for line in lines],
+            )
+            yield text, lines[0]
 
 
-def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
+def overlooked(outbox: Outbox) -> Iterator[Attempt]:
     """Give the failed attempts that are news: not arranged by the test, and not made good.
 
     Those that the test has seen, as an exception or in ``attempts``, are no news either.
@@ -134,34 +125,10 @@ def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
             yield one
 
 
-def _hint(attempt: Attempt) -> str:
-    return _HINTS.get(attempt.status_code or 0, "")
-
-
-_HINTS = {
-    301: " (does the path end in a slash?)",
-    307: " (does the path end in a slash?)",
-    308: " (does the path end in a slash?)",
-    403: " (does it ask for a CSRF token, or for a signature?)",
-    404: " (is path= right?)",
-    405: " (does that path take POST?)",
-    500: " (did it raise? its log has the error)",
-}
-
-
 def _body(attempt: Attempt) -> str:
-    """Return the beginning of the answer's body, on a line of its own; a 422 names the field."""
-    text = attempt.body[: _MAX_BODY * 4].decode("utf-8", "replace")  # four bytes at most for each
-    shown = "".join(c if c.isprintable() else " " for c in text[:_MAX_BODY])
-    words = " ".join(shown.split())
-    return f"\n    {words}{' ...' if len(text) > _MAX_BODY else ''}" if words else ""
-
-
-def _why(fault: Trigger) -> str:
-    status = getattr(fault, "_status", None)
-    if status is None or status in STATUSES:
-        return ""
-    return f" ({status!r} is no status of the service: {', '.join(STATUSES)})"
+    """Return the beginning of the answer's body, on a line of its own."""
+    words = beginning_of_body(attempt)
+    return f"\n    {words}" if words else ""
 
 
 def _s(things: Sequence[object]) -> str:

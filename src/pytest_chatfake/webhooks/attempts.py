@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from ..base.marks import Mark
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
-from .dispatch import Dispatch
+from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event, EventLog
 
@@ -19,7 +20,7 @@ class Result(NamedTuple):
 
     endpoint: Endpoint
     number: int
-    fault: str | None
+    overrides: Overrides
     answer: Answer
 
 
@@ -61,7 +62,7 @@ class AttemptLog:
         if event._log is not self.events:
             return None
         result = self._last.get(endpoint)
-        found = (endpoint, dispatch.number, dispatch.overrides.fault, answer)
+        found = (endpoint, dispatch.number, dispatch.overrides, answer)
         # An app's errors are never compared.
         if result is None or answer.error is not None or result != found:
             result = self._last[endpoint] = Result(*found)
@@ -126,7 +127,12 @@ class Attempt:
 
         ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"`` or ``"sign"``.
         """
-        return self._result.fault
+        return self._result.overrides.fault
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What is not as the service would do it, and the lines that asked for it."""
+        return self._result.overrides.marks
 
     @property
     def moment(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..base.marks import Mark
 from .endpoints import Endpoint, Signer
 from .events import Event
 
@@ -18,12 +19,14 @@ class Overrides(NamedTuple):
         delay: How much later it starts, in nanoseconds.
         change: Changes the body after it was signed.
         signer: Signs in place of the endpoint's own.
+        marks: What was done to it, in order, and the lines that asked for it.
     """
 
     fault: str | None = None
     delay: int = 0
     change: Callable[[bytes], bytes] | None = None
     signer: Signer | None = None
+    marks: tuple[Mark, ...] = ()
 
     @property
     def dropped(self) -> bool:
@@ -53,3 +56,7 @@ class Dispatch:
     number: int = 1
     due: int | None = None
     overrides: Overrides = _NO_OVERRIDES
+
+    def mark(self, mark: Mark) -> None:
+        """Note what was done to it."""
+        self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))

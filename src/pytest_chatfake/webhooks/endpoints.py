@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..base.arguments import check_list
+from ..base.redaction import redacted
 from ..domain.instants import planned
 from ..transport.client.targets import Target
 from .events import Event
@@ -21,6 +22,7 @@ class Endpoint:
 
     Attributes:
         name: What it is, in a few words: its URL, or the app or function.
+        label: The same, as reports show it: shorter, and without what a URL has in secret.
         headers: What every attempt carries beside a signature.
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
@@ -33,6 +35,7 @@ class Endpoint:
         name: str,
         target: Target,
         *,
+        label: str,
         headers: Mapping[str, str],
         events: frozenset[str],
         raise_exceptions: bool,
@@ -42,6 +45,7 @@ class Endpoint:
         disconnect: Callable[[Endpoint], None],
     ) -> None:
         self.name = name
+        self.label = label
         self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
         self.events = events
         self.raise_exceptions = raise_exceptions
@@ -51,17 +55,29 @@ class Endpoint:
         self._retries = retries
         self._scripted = scripted  # the test writes its answers, so it expects failures
         self._disconnect = disconnect
+        self._shown = redacted(name)  # what texts call it
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self.name}{'' if self.connected else ' (disconnected)'}>"
+        return f"<Endpoint {self._shown}{'' if self.connected else ' (disconnected)'}>"
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
         """How long after each failure an attempt is made again."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
+    def _surfaces(self, error: BaseException) -> bool:
+        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
+        if not isinstance(error, Exception):
+            return True
+        # An assertion of the test's own is a failure in any case.
+        judged = self._scripted and isinstance(error, AssertionError)
+        return self.raise_exceptions and (judged or not self._retries)
+
     def disconnect(self) -> None:
-        """Stop attempts to this endpoint, planned retries included. Twice does no harm."""
+        """Stop attempts to this endpoint, planned retries included, and close its connection.
+
+        An attempt that is being made is finished. Twice does no harm.
+        """
         self._disconnect(self)
 
 
@@ -107,13 +123,14 @@ class Endpoints:
     """The endpoints of a fake, in the order in which they were connected.
 
     Attributes:
+        ever: All of them, disconnected or not.
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
     def __init__(self) -> None:
         self.threaded = False
         self._connected: tuple[Endpoint, ...] = ()
-        self._ever: list[Endpoint] = []
+        self.ever: list[Endpoint] = []
         self._listening: dict[str, tuple[Endpoint, ...]] = {}
 
     def __len__(self) -> int:
@@ -134,7 +151,7 @@ class Endpoints:
 
     def connect(self, endpoint: Endpoint) -> None:
         """Add an endpoint; it gets what is emitted from now on."""
-        self._ever.append(endpoint)
+        self.ever.append(endpoint)
         self.threaded = self.threaded or endpoint._target.threaded
         self._connected = (*self._connected, endpoint)
         self._listening = {}
@@ -144,11 +161,12 @@ class Endpoints:
         endpoint.connected = False
         self._connected = tuple(one for one in self._connected if one is not endpoint)
         self._listening = {}
+        endpoint._target.hang_up()  # some servers wait for that when they shut down
 
     def close(self) -> None:
         """Close what leads to all of them, disconnected or not."""
         with ExitStack() as stack:
-            for endpoint in self._ever:
+            for endpoint in self.ever:
                 stack.callback(endpoint._target.close)
 
 

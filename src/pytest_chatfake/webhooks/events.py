@@ -71,48 +71,39 @@ class EventLog:
             index -= bisect(self._other_places, index)
         return self._ids.event % (index + 1)
 
-    def add(
-        self,
-        status: str,
-        number: int,
-        body: bytes,
-        line: Line,
-        moment: int,
-        *,
-        synthetic: bool = False,
-    ) -> Event:
-        """Add an event about the message of a number; see :class:`Event` for the rest."""
-        index = len(self._moments)
+    def upcoming(self, ahead: int = 0) -> Event:
+        """Return an event that is not there yet: the next one, or one after so many others."""
+        return Event(self, len(self._moments) + ahead)
+
+    def add(self, status: str, number: int, body: bytes, line: Line, moment: int) -> None:
+        """Add the next event, about the message of a number; see :class:`Event` for the rest."""
         self._statuses.append(status)
         self._numbers.append(number)
         self._bodies.append(body)
         self._lines.append(line)
         self._moments.append(moment)
-        if synthetic:
-            self._synthetic.add(index)
-        return Event(self, index)
 
     def add_synthetic(
         self, status: str, number: int, body: bytes, line: Line, moment: int, type_: str
-    ) -> Event:
+    ) -> None:
         """Add an event that the service would not have emitted, perhaps under another type."""
-        event = self.add(status, number, body, line, moment)
-        self._synthetic.add(event._index)
+        index = len(self._moments)
+        self.add(status, number, body, line, moment)
+        self._synthetic.add(index)
         if type_ != self._type:
-            self._types[event._index] = type_
-        return event
+            self._types[index] = type_
 
     def next_other_id(self) -> str:
         """Return the id of the next event of another type, if no other one is given."""
         return self._ids.other_event % (len(self._given_ids) + 1)
 
-    def add_other(self, type_: str, id_: str, body: bytes, line: Line, moment: int) -> Event:
+    def add_other(self, type_: str, id_: str, body: bytes, line: Line, moment: int) -> None:
         """Add an event of another type, which belongs to no message."""
-        event = self.add("", 0, body, line, moment)
-        self._types[event._index] = type_
-        self._given_ids[event._index] = id_
-        self._other_places.append(event._index)
-        return event
+        index = len(self._moments)
+        self.add("", 0, body, line, moment)
+        self._types[index] = type_
+        self._given_ids[index] = id_
+        self._other_places.append(index)
 
     def of(self, number: int) -> Sequence[Event]:
         """Return the events about the message of a number, in order."""
@@ -169,6 +160,13 @@ class Event:
         if self.message_id is None:
             return self.type
         return f"{self.status} of message {self.message_id}"
+
+    @property
+    def _title(self) -> str:
+        """The same as part of a sentence."""
+        if self.message_id is None:
+            return f"the {self.type} event"
+        return f"the {self.status} event of message {self.message_id}"
 
     @property
     def body(self) -> bytes:

@@ -19,6 +19,9 @@ waiting for, such as a server of the app's that asks the fake something before i
 other endpoints had it; the rest of the queue stays for the next verb. A cancellation is raised at
 once, and the endpoints that are left stay queued.
 
+*Another order.* An :class:`.AttemptOrder`, if there is one, is asked before each attempt and told
+how it ended. What it holds back comes to the front of the queue, or at a *barrier* to its end.
+
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
 :meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same few lines, and differ only in
@@ -29,7 +32,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from dataclasses import replace
@@ -37,6 +40,8 @@ from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.errors import UndeliveredWebhooks
+from ..base.marks import Mark
+from ..base.notes import ATTEMPT, ENTRY, EVENT, LOSS
 from ..base.triggers import Triggers
 from ..domain.facts import Fact
 from ..domain.ids import Ids
@@ -49,8 +54,9 @@ from .dispatch import Dispatch
 from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
+from .order import REFUSED, AttemptOrder
 from .signing import sign
-from .synthetic import Edit, OtherEvent
+from .writing import Writing, Written
 
 Outcome: TypeAlias = "Answer | BaseException"
 
@@ -72,16 +78,20 @@ class Outbox:
         schedule: Where late attempts and retries are planned.
         lock: Held while events are emitted and attempts are recorded.
         errors: Where an error is kept that can't be raised where it is seen.
+        note: Takes note of what happens, in order: see :mod:`~pytest_chatfake.base.notes`.
 
     Attributes:
+        writing: Writes events before they are emitted.
         endpoints: Where attempts go.
         events: What was emitted, in order.
         attempts: What was attempted, in order.
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now.
+        order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
         busy: Held by the drainer; locked while somebody attempts.
+        drainer: The thread that attempts; 0 while none does.
     """
 
     def __init__(
@@ -94,21 +104,25 @@ class Outbox:
         schedule: Schedule,
         lock: AbstractContextManager[object],
         errors: list[BaseException],
+        note: Callable[[int], None],
     ) -> None:
-        self._writer = writer
+        self.writing = Writing(writer)
+        self._type = writer.event_type
         self._per_message = per_message
         self._timeout = timeout
         self._now = now
         self._schedule = schedule
         self._lock = lock
         self._errors = errors
+        self._note = note
         self.endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers()
+        self.order: AttemptOrder | None = None
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
         self.busy = threading.Lock()
-        self._drainer = 0
+        self.drainer = 0
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -118,11 +132,14 @@ class Outbox:
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
-        self.events = EventLog(ids, self._writer.event_type, per_message=self._per_message)
+        self.events = EventLog(ids, self._type, per_message=self._per_message)
+        self.writing.events = self.events
         self.attempts = AttemptLog(self.events)
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
         self.faults.clear()
+        if self.order is not None:
+            self.order.forget()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
 
@@ -133,56 +150,43 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def write(self, facts: list[Fact], fields: Mapping[str, str]) -> list[bytes]:
-        """Write the events of facts that are about to become so.
-
-        Args:
-            facts: The facts.
-            fields: More fields of the message resource, as JSON text, for each status.
-        """
-        bodies: list[bytes] = []
-        for fact in facts:
-            id_ = self.events.next_id(fact.message.number, len(bodies))
-            bodies.append(self._writer.write(id_, fact, fields.get(fact.what, "")))
-        return bodies
-
-    def emit(self, fact: Fact, body: bytes, line: Line) -> None:
+    def emit(self, fact: Fact, written: Written, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
-        event = self.events.add(fact.what, fact.message.number, body, line, fact.at)
-        self._send_off(event, self._writer.event_type, fact.at)
+        event, body = written
+        self.events.add(fact.what, fact.message.number, body, line, fact.at)
+        self._note(fact.rule.code + ENTRY * len(fact.entries))
+        self._send_off(event, self._type, fact.at)
 
     def emit_synthetic(
-        self, fact: Fact, fields: str, status: str, edit: Edit, type_: str, line: Line
+        self, fact: Fact, written: Written, status: str, type_: str, line: Line
     ) -> None:
-        """Emit an event that the service would not: an honest body, edited."""
-        number = fact.message.number
-        body = edit(self._writer.write(self.events.next_id(number), fact, fields, status))
-        event = self.events.add_synthetic(status, number, body, line, fact.at, type_)
+        """Emit an event that the service would not, as it was written."""
+        event, body = written
+        self.events.add_synthetic(status, fact.message.number, body, line, fact.at, type_)
+        self._note(EVENT)
         self._send_off(event, type_, fact.at)
 
-    def emit_other(self, draft: OtherEvent, line: Line, now: int) -> None:
-        """Emit an event of another type, which belongs to no message."""
-        id_ = draft.id or self.events.next_other_id()
-        body = draft.body
-        if body is None:
-            body = self._writer.write_other(id_, draft.type, draft.key, draft.resource, now)
-        event = self.events.add_other(draft.type, id_, body, line, now)
-        if not self.endpoints.listening(draft.type):
+    def emit_other(self, type_: str, id_: str, written: Written, line: Line, now: int) -> None:
+        """Emit an event of another type, which belongs to no message, as it was written."""
+        event, body = written
+        self.events.add_other(type_, id_, body, line, now)
+        self._note(EVENT)
+        if not self.endpoints.listening(type_):
             self.unheard.append(event)
-        self._send_off(event, draft.type, now)
+        self._send_off(event, type_, now)
 
-    def redeliver(self, event: Event) -> None:
-        """Queue a past event again; raise a ValueError if it is not one of this fake's."""
-        if event._log is not self.events:
-            raise ValueError(f"{event!r} was not emitted by this fake")
-        self._send_off(event, event.type, self._now())
+    def redeliver(self, event: Event, line: Line) -> None:
+        """Queue a past event again."""
+        self._send_off(event, event.type, self._now(), Mark("again", line))
 
-    def _send_off(self, event: Event, type_: str, now: int) -> None:
+    def _send_off(self, event: Event, type_: str, now: int, mark: Mark | None = None) -> None:
         """Send an event on its way, past the faults, if there are any."""
         endpoints = self.endpoints.listening(type_)
         if not endpoints:
             return
         dispatch = Dispatch(event, endpoints, self._depth)
+        if mark is not None:
+            dispatch.mark(mark)
         queue = self.queue if self.paused is None else self.paused
         if not self.faults.active:
             queue.append(dispatch)
@@ -190,6 +194,7 @@ class Outbox:
         for part in shaped(dispatch, self.faults.active):
             if part.overrides.dropped:
                 for endpoint in part.endpoints:
+                    self._note(LOSS)
                     self.attempts.add(part, endpoint, Answer(None), now)
             elif part.overrides.delay:
                 self._schedule.add(now + part.overrides.delay, "attempt", part)
@@ -261,18 +266,18 @@ class Outbox:
         """Let the test's own thread wait until another thread that is attempting has finished."""
         here = threading.get_ident()
         # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if here == self._home != self._drainer and self.busy.acquire(timeout=self._timeout):
+        if here == self._home != self.drainer and self.busy.acquire(timeout=self._timeout):
             self.busy.release()
 
     def _enter(self) -> Token[tuple[Outbox, ...]]:
-        self._drainer = threading.get_ident()
+        self.drainer = threading.get_ident()
         return _attempting.set((*_attempting.get(), self))
 
     def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
         self._dispatch = None
         self._raised = None
         self._depth = 0
-        self._drainer = 0
+        self.drainer = 0
         self.busy.release()
         _attempting.reset(token)
 
@@ -304,15 +309,34 @@ class Outbox:
             endpoint = dispatch.endpoints[self._next_endpoint]
             self._next_endpoint += 1
             if endpoint.connected and dispatch.event._log is self.events:
+                if (
+                    self.order is not None
+                    and (turn := self.order.turn(dispatch, endpoint)) != "now"
+                ):
+                    if turn == "refused":
+                        self._moment = self._now()
+                        self._note(ATTEMPT)
+                        self._record(endpoint, REFUSED)
+                    continue
                 request = self._request(dispatch, endpoint)
                 if request is not None:
                     return request
+
+    def _put_first(self, dispatch: Dispatch) -> None:
+        """Attempt something next, before the endpoints that are left, and before the queue."""
+        current = self._dispatch
+        if current is not None:
+            if rest := current.endpoints[self._next_endpoint :]:
+                self.queue.appendleft(replace(current, endpoints=rest))
+            self._next_endpoint = len(current.endpoints)
+        self.queue.appendleft(dispatch)
 
     def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None:
         """Return the request to make now; None if a function of the test's fails."""
         event, overrides = dispatch.event, dispatch.overrides
         now = self._now()
         self._moment = now if dispatch.due is None else dispatch.due
+        self._note(ATTEMPT)
         request = WebhookRequest(
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
@@ -337,15 +361,22 @@ class Outbox:
         assert dispatch is not None
         error = outcome if isinstance(outcome, BaseException) else None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
+        made, order = dispatch, self.order
         with self._lock:
-            place = self.attempts.add(dispatch, endpoint, answer, self._moment)
+            if order is not None:
+                made, answer = order.answered(dispatch, endpoint, answer)
+                if (ready := order.ready()) is not None:
+                    self._put_first(ready)
+            place = self.attempts.add(made, endpoint, answer, self._moment)
             if is_success(answer):
                 return
             number = dispatch.number
-            if number <= len(endpoint._retries) and place is not None:
+            if order is not None and order.deviates:
+                order.failed(made, endpoint)
+            elif number <= len(endpoint._retries) and place is not None:
                 retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
                 self._schedule.add(self._moment + endpoint._retries[number - 1], "attempt", retry)
-        if error is None or not self._surfaces(error, endpoint):
+        if error is None or not endpoint._surfaces(error):
             return
         if place is not None:
             self.attempts.surfaced.add(place)
@@ -353,18 +384,10 @@ class Outbox:
             self._break_off(dispatch, error)
             raise error
         error.add_note(
-            f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+            f"raised by {endpoint._shown} at {dispatch.event._title}, "
             f"caused at {dispatch.event.line}"
         )
         self._raised = self._raised or error
-
-    def _surfaces(self, error: BaseException, endpoint: Endpoint) -> bool:
-        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
-        if not isinstance(error, Exception):
-            return True
-        # An assertion of the test's own is a failure in any case.
-        judged = endpoint._scripted and isinstance(error, AssertionError)
-        return endpoint.raise_exceptions and (judged or not endpoint._retries)
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""
@@ -372,16 +395,3 @@ class Outbox:
             self.queue.appendleft(replace(dispatch, endpoints=rest))
         if self._raised is not None and self._raised is not error:
             self._errors.append(self._raised)  # it has to wait for the next verb
-
-    def _refuse_endless(self, dispatch: Dispatch) -> None:
-        self.queue.clear()
-        raise UndeliveredWebhooks(
-            f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
-            f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
-        )
-
-
-def _title(event: Event) -> str:
-    if event.message_id is None:
-        return f"the {event.type} event"
-    return f"the {event.status} event of message {event.message_id}"

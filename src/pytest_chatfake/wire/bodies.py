@@ -62,7 +62,7 @@ class EventWriter:
             fields: More fields of the message resource, as JSON text with a comma before it.
             status: The status to show, if it is another than the fact's.
         """
-        what, message, at, total_price, conversation, expires_at, _, failure = fact
+        what, message, at, _, total_price, conversation, expires_at, _, failure = fact
         shown = what if status is None else encode(status)[1:-1]
         now = stamp(at // MILLISECOND)
         session = details = people = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from ...base.arguments import cited
 from .loops import background_task, new_event
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ class Lifespan:
     Args:
         app: The ASGI app.
         portal: Where it runs in plain code, and where `AsgiTarget` finds the state.
-        check: May refuse a block, by the mode that it is written for, how it is written, and how
-            it would be in the other mode.
+        check: Called with the mode that the block is written for, before it is entered; it may
+            refuse.
 
     Raises:
         BaseException: What left the app in its startup or shutdown, with its traceback.
@@ -38,7 +39,7 @@ class Lifespan:
         app: AsgiApp,
         *,
         portal: Portal,
-        check: Callable[[Literal["sync", "async"], str, str], None] | None = None,
+        check: Callable[[Literal["sync", "async"]], None] | None = None,
     ) -> None:
         self._app = app
         self._portal = portal
@@ -46,7 +47,7 @@ class Lifespan:
 
     def __enter__(self) -> Self:
         if self._check is not None:
-            self._check("sync", "with", "async with")
+            self._check("sync")
         self._portal.run(self._start())
         return self
 
@@ -55,7 +56,7 @@ class Lifespan:
 
     async def __aenter__(self) -> Self:
         if self._check is not None:
-            self._check("async", "async with", "with")
+            self._check("async")
         await self._start()
         return self
 
@@ -138,5 +139,7 @@ class Lifespan:
         if kind == f"lifespan.{phase}.failed":
             self._failure = message.get("message", "") or "it gave no reason"
         elif kind != f"lifespan.{phase}.complete":
-            raise RuntimeError(f"the ASGI app sent {kind!r} where 'lifespan.{phase}...' belongs")
+            raise RuntimeError(
+                f"the ASGI app sent {cited(kind)} where 'lifespan.{phase}...' belongs"
+            )
         self._started.set()

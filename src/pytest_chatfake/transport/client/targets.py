@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
+from ...base.arguments import cited, utf8
 from .answers import Answer, Post
 from .http_client import HttpClient
 from .loops import GRACE_SECONDS
@@ -49,6 +50,10 @@ class Target(Protocol):
         """Make one attempt without blocking the running loop."""
         ...
 
+    def hang_up(self) -> None:
+        """Close what is open and idle; an attempt that is being made is finished."""
+        ...
+
     def close(self) -> None:
         """Give up connections and threads. A second time is fine; an attempt after it is not."""
         ...
@@ -71,6 +76,10 @@ class UrlTarget:
     async def attempt_async(self, request: Post) -> Answer:
         """Post from a thread, for the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
+
+    def hang_up(self) -> None:
+        """Close the connection: now, or after the attempt that uses it."""
+        self._client.close()
 
     def close(self) -> None:
         """End the thread and close the connection."""
@@ -107,6 +116,9 @@ class HandlerTarget(Generic[PostT]):
             result = await result
         return answer_of(result)
 
+    def hang_up(self) -> None:
+        """Do nothing: there is no connection."""
+
     def close(self) -> None:
         """Do nothing: the portal is the fake's."""
 
@@ -134,11 +146,11 @@ def answer_of(result: object) -> Answer:
         bodies = (getattr(result, name, None) for name in ("data", "content", "body"))
         body = next((found for found in bodies if isinstance(found, bytes | str)), b"")
     if isinstance(body, str):
-        body = body.encode()
+        body = utf8(body, "the body that a handler function returned")
     if isinstance(status, bool) or not isinstance(status, int) or not isinstance(body, bytes):
         raise TypeError(
             "a handler function returns None (for 200), a status such as 500, (status, body), or a"
-            f" response with a status_code; this one returned {result!r:.200}"
+            f" response with a status_code; this one returned {cited(result)}"
         )
     if not 100 <= status <= 599:
         raise ValueError(f"a handler function returned {status}, which is not an HTTP status")

@@ -1,0 +1,31 @@
+"""The messaging service's send call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+
+class MessagingService:
+    """A client with a pool of connections.
+
+    Args:
+        url: Where the API is.
+        key: The account's API key.
+    """
+
+    def __init__(self, url: str, key: str) -> None:
+        self._client = httpx.AsyncClient(base_url=url, headers={"X-API-Key": key}, timeout=5)
+
+    async def send(self, to: str, body: str, external_id: str) -> dict[str, Any]:
+        """Send a text and return the message resource."""
+        order = {"to": to, "type": "text", "text": {"body": body}, "externalId": external_id}
+        response = await self._client.post("/v2/messages", json=order)
+        response.raise_for_status()
+        resource: dict[str, Any] = response.json()
+        return resource
+
+    async def close(self) -> None:
+        """Give up the connections."""
+        await self._client.aclose()

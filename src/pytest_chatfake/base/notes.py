@@ -1,0 +1,33 @@
+"""What is noted as it happens: one small integer for each happening.
+
+Who keeps what happens (events, attempts, requests) is given a callable, and calls it with one of
+these beside each record that it adds. Only the order is kept that way. What the n-th happening of
+a kind was is the n-th record of that kind.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: The test, or code that it runs, changed something.
+VERB: Final = 1
+#: The ledger took an entry that belongs to no fact: it is about no message.
+POSTING: Final = 2
+#: An event was emitted that rests on no rule of the service: the test made it.
+EVENT: Final = 3
+#: An attempt began; its record follows when it has ended.
+ATTEMPT: Final = 4
+#: An event was lost on the way to an endpoint, because a fault said so.
+LOSS: Final = 5
+#: The API was asked for something.
+REQUEST: Final = 6
+#: Time was moved.
+CLOCK: Final = 7
+#: A fault of webhooks was set up.
+WEBHOOK_FAULT: Final = 8
+#: A fault of the API was set up.
+API_FAULT: Final = 9
+#: From here on: a fact, by the code of the rule that it rests on, and :data:`ENTRY` for each entry
+#: that the ledger took. These and its event, if it has one, are its records.
+FACT: Final = 32
+ENTRY: Final = 64

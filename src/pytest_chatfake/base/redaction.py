@@ -1,0 +1,44 @@
+"""What texts don't show: keys but for their last four characters, and what URLs carry in secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+#: Headers whose values are nobody's business.
+_SECRET_HEADER = re.compile(r"authorization|cookie|key|secret|token|signature", re.IGNORECASE)
+_URL = re.compile(
+    r"\b([a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?#\"'<>]*)(\?[^\s#\"'<>]*)?", re.IGNORECASE
+)
+_VALUE = re.compile(r"=[^&;]*")
+
+
+def tail(key: str | None) -> str:
+    """Return what may be shown of a key: its last four characters."""
+    if not key:
+        return ""
+    return "..." + key[-4:] if len(key) > 8 else "..."
+
+
+def is_secret_header(name: str) -> bool:
+    """Return whether the value of a header of that name is to be hidden."""
+    return _SECRET_HEADER.search(name) is not None
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return a text without secrets: the given ones, and userinfo and query values of URLs.
+
+    Args:
+        text: Any text.
+        secrets: Keys: their last four characters stay.
+    """
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, tail(secret))
+    return _URL.sub(_hidden, text) if "://" in text else text
+
+
+def _hidden(match: re.Match[str]) -> str:
+    scheme, userinfo, place, query = match.groups()
+    query = _VALUE.sub("=...", query) if query else ""
+    return f"{scheme}{'...@' if userinfo else ''}{place}{query}"

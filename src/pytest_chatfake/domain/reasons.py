@@ -1,0 +1,158 @@
+"""Why a message costs what it costs: the rules that facts rest on, each with its reasons.
+
+A fact is given its rule when it is decided. A reason names the section of the service's
+description that it rests on, or says that it is assumed, and which knob changes it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple, TypeAlias
+
+from ..base.notes import FACT
+
+
+class Reason(NamedTuple):
+    """One link of the chain.
+
+    Attributes:
+        text: A sentence, with ``{amount}``, ``{conversation}``, ``{recipient}`` and ``{starter}``
+            (the message that was charged for the conversation) to be filled in.
+        basis: A section such as ``§1``; or ``assumed``.
+        knob: What a test writes to change what is assumed; empty if nothing does.
+        row: The name of the assumption in the documentation; empty if it is none.
+    """
+
+    text: str
+    basis: str
+    knob: str = ""
+    row: str = ""
+
+
+class Rule(NamedTuple):
+    """What a fact rests on.
+
+    Attributes:
+        code: Its number in the journal.
+        key: Its name.
+        reasons: Why, in order.
+    """
+
+    code: int
+    key: str
+    reasons: tuple[Reason, ...]
+
+
+#: Every rule, by its code.
+RULES: Final[dict[int, Rule]] = {}
+
+
+def _rule(key: str, *reasons: Reason) -> Rule:
+    code = FACT + len(RULES)
+    rule = RULES[code] = Rule(code, key, reasons)
+    return rule
+
+
+def _assumed(row: str, text: str, knob: str = "") -> Reason:
+    return Reason(text, "assumed", knob, row)
+
+
+# Sent: §3, first row
+
+_BEGINS = Reason("it begins {conversation}, which costs nothing until a delivery", "§1")
+_HELD = Reason("its price, {amount}, is held until it is delivered", "§3 rule 5")
+_FREE = Reason("its price is 0: nothing is held", "§3 rule 5")
+_JOINS = _assumed(
+    "grouping",
+    "it joins {conversation}, which is pending or open with {recipient} and has its origin type",
+    "conversation=",
+)
+_GIVEN = Reason("the test put it into {conversation}", "§1")
+_OPEN = _assumed(
+    "open-price", "{conversation} is open since {starter} was delivered: it costs nothing"
+)
+
+NEW: Final = _rule("new", _BEGINS, _HELD)
+NEW_FREE: Final = _rule("new-free", _BEGINS, _FREE)
+JOINED: Final = _rule("joined", _JOINS, _HELD)
+JOINED_FREE: Final = _rule("joined-free", _JOINS, _FREE)
+JOINED_OPEN: Final = _rule("joined-open", _JOINS, _OPEN)
+GIVEN: Final = _rule("given", _GIVEN, _HELD)
+GIVEN_FREE: Final = _rule("given-free", _GIVEN, _FREE)
+GIVEN_OPEN: Final = _rule("given-open", _GIVEN, _OPEN)
+
+#: By whether its conversation was begun before, and whether the test named it.
+SENT: Final = {
+    (False, False): (NEW, NEW_FREE, NEW),
+    (False, True): (NEW, NEW_FREE, NEW),
+    (True, False): (JOINED, JOINED_FREE, JOINED_OPEN),
+    (True, True): (GIVEN, GIVEN_FREE, GIVEN_OPEN),
+}
+
+# Delivered and read: on a device for the first time
+
+_FIRST = Reason(
+    "the first delivery in {conversation} starts its session and is charged, {amount}", "§1"
+)
+_FINAL = Reason("the delivery gave the final price, {amount}", "§2.3")
+_NOTHING = Reason("the first delivery in {conversation} starts its session; the price is 0", "§1")
+_LATER = Reason("{conversation} was charged when {starter} was delivered: not again", "§1")
+_ITS_HOLD = _assumed("two-pending", "it kept its hold until now, {held}, which is released")
+_LATE = _assumed("late-delivery", "the session of {conversation} is over: it costs nothing")
+_AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
+_PRIVATE = _assumed(
+    "read-in-private", "it was read without read receipts: the service sees a delivery", ""
+)
+
+#: How the first arrival of a message ends, as far as money is concerned.
+Outcome: TypeAlias = str
+
+_OUTCOMES: Final[dict[Outcome, tuple[Reason, ...]]] = {
+    "first": (_FIRST,),
+    "final": (_FINAL, _FIRST),
+    "free": (_NOTHING,),
+    "later": (_LATER,),
+    "held": (_LATER, _ITS_HOLD),
+    "late": (_LATER, _LATE),
+}
+
+
+def _arrivals(way: str, *reasons: Reason) -> dict[Outcome, Rule]:
+    return {
+        outcome: _rule(f"{way}-{outcome}", *reasons, *more) for outcome, more in _OUTCOMES.items()
+    }
+
+
+DELIVERED: Final = _arrivals("delivered")
+READ_AT_ONCE: Final = _arrivals("read-at-once", _AT_ONCE)
+READ_IN_PRIVATE: Final = _arrivals("read-in-private", _PRIVATE)
+
+ANOTHER_DEVICE: Final = _rule(
+    "another-device", Reason("another device got it: not charged again", "§6 rule 2")
+)
+READ: Final = _rule("read", Reason("reading costs nothing", "§3"))
+
+# Failed and dropped
+
+REJECTED: Final = _rule(
+    "rejected", Reason("it failed before it was sent: nothing is held or charged", "§3 rule 4")
+)
+TOO_DEAR: Final = _rule(
+    "too-dear",
+    _assumed(
+        "balance-too-low",
+        "the balance can't hold its price, {amount}: it failed before it was sent",
+        "on_insufficient_balance=",
+    ),
+)
+FAILED: Final = _rule(
+    "failed",
+    Reason("it failed after it was sent: failed messages are not charged", "§8"),
+    _assumed("failed-hold", "what was held for it comes back at once"),
+)
+DROPPED: Final = _rule(
+    "dropped",
+    Reason("it was not delivered in time and dropped: what was held comes back", "§3 rule 5"),
+)
+
+#: What ``emit()`` made: the service would not have.
+SYNTHETIC: Final = _rule("synthetic", Reason("the test made it with emit(): no money moves", "§6"))

@@ -1,0 +1,106 @@
+"""The journal: the order of everything that happens, and only the order.
+
+Theory of operation
+-------------------
+What happens is kept where it belongs: entries in the ledger, events and attempts in their logs,
+requests in theirs. The journal keeps one byte for each happening: its kind, or for a fact the rule
+that it rests on. The n-th byte of a kind is the n-th record of that kind. A byte is appended by a
+method of ``bytearray`` itself (:attr:`Journal.note`), so it costs next to nothing; text is made
+when somebody reads it.
+
+Only verbs, moves of time and drops have no record anywhere else; theirs are here, flat in lists,
+a few places for each.
+
+A byte is noted when something *begins*: a verb before its postings, an attempt before what its
+receiver does, a request before what its route does. So causes stand before effects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..base.calling_line import Line
+from ..domain.messages import MessageState
+
+
+class VerbRecord(NamedTuple):
+    """A verb that was performed.
+
+    Attributes:
+        what: As the test wrote it.
+        line: Where.
+        subject: The message or the event that it was about, if any.
+        moment: When, in nanoseconds since the epoch.
+    """
+
+    what: str
+    line: Line
+    subject: object
+    moment: int
+
+
+class ClockRecord(NamedTuple):
+    """A move of time.
+
+    Attributes:
+        what: As the test wrote it.
+        line: Where.
+        start: From when, in nanoseconds since the epoch.
+        end: To when.
+    """
+
+    what: str
+    line: Line
+    start: int
+    end: int
+
+
+class Journal:
+    """The order of everything that happened in a fake, since it was begun or reset.
+
+    Attributes:
+        kinds: One byte for each happening: see :mod:`~pytest_chatfake.base.notes`.
+        note: Appends one.
+        verb: Adds the fields of a :class:`VerbRecord`, given as a tuple.
+        moved: Adds the fields of a :class:`ClockRecord`, given as a tuple.
+        drops: The messages that were dropped.
+        causes: Of a verb that code inside an answer or an attempt called, by its place among the
+            verbs: ``REQUEST`` and the place in the log of requests, or ``ATTEMPT`` and the place
+            of the attempt's byte.
+    """
+
+    __slots__ = ("_moves", "_verbs", "causes", "drops", "kinds", "moved", "note", "verb")
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self._verbs: list[Any] = []
+        self._moves: list[Any] = []
+        self.drops: list[MessageState] = []
+        self.causes: dict[int, tuple[int, int]] = {}
+        self.note = self.kinds.append
+        self.verb = self._verbs.extend
+        self.moved = self._moves.extend
+
+    def clear(self) -> None:
+        """Begin as new. Whoever holds :attr:`note` goes on with it."""
+        self.kinds.clear()
+        self._verbs.clear()
+        self._moves.clear()
+        self.drops.clear()
+        self.causes.clear()
+
+    @property
+    def verbs(self) -> list[VerbRecord]:
+        """The verbs, in order."""
+        fields = iter(self._verbs.copy())
+        return [VerbRecord(*four) for four in zip(fields, fields, fields, fields, strict=False)]
+
+    @property
+    def moves(self) -> list[ClockRecord]:
+        """The moves of time, in order."""
+        fields = iter(self._moves.copy())
+        return [ClockRecord(*four) for four in zip(fields, fields, fields, fields, strict=False)]
+
+    def caused_by(self, kind: int, place: int) -> None:
+        """Note what caused the last verb; see :attr:`causes`."""
+        self.causes[len(self._verbs) // len(VerbRecord._fields) - 1] = (kind, place)

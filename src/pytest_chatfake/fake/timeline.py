@@ -1,0 +1,87 @@
+"""``fake.timeline``: what happened, in order, as data, as text and as pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple, overload
+
+from ..domain.instants import instant
+from ..report.happenings import Happening, Kind
+from ..report.mermaid import mermaid
+from ..report.sections import Story
+from ..report.svg import svg
+from .messages import Message
+
+
+class TimelineEntry(NamedTuple):
+    """One thing that happened.
+
+    Attributes:
+        number: Its place, from 1.
+        at: When: aware, UTC, to the microsecond.
+        kind: ``"verb"``, ``"hold"``, ``"charge"``, ``"release"``, ``"event"``, ``"attempt"``,
+            ``"request"``, ``"clock"``, ``"drop"`` or ``"fault"``.
+        text: What, in a few words, with its marks.
+        message: The message that it is about; None if it is about none.
+        cause: The number of what caused it; None if that is not known.
+    """
+
+    number: int
+    at: datetime
+    kind: Kind
+    text: str
+    message: Message | None
+    cause: int | None
+
+
+class Timeline(Sequence[TimelineEntry]):
+    """What happened in a fake up to now, in order, causes before effects.
+
+    It is read when it is used: kept, it goes on growing. Reading it performs and attempts nothing,
+    and in async mode steps may be pending.
+    """
+
+    __slots__ = ("_story",)
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    def __repr__(self) -> str:
+        return f"<Timeline of {len(self)} entries>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __len__(self) -> int:
+        return len(self._story.happenings())
+
+    def __iter__(self) -> Iterator[TimelineEntry]:
+        return map(self._entry, self._story.happenings())
+
+    @overload
+    def __getitem__(self, index: int) -> TimelineEntry: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TimelineEntry, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> TimelineEntry | tuple[TimelineEntry, ...]:
+        return tuple(self)[index]
+
+    def _entry(self, one: Happening) -> TimelineEntry:
+        message = None if one.state is None else Message(self._story.engine, one.state)
+        text = " ".join([one.text, *one.marks])
+        return TimelineEntry(one.number, instant(one.moment), one.kind, text, message, one.cause)
+
+    def text(self) -> str:
+        """Return it as aligned text, a line for each entry; the same as ``str()``."""
+        return self._story.text()
+
+    def mermaid(self) -> str:
+        """Return it as a sequence diagram in Mermaid's language."""
+        return mermaid(self._story.labels, self._story.happenings())
+
+    def svg(self) -> str:
+        """Return it as a picture: swimlanes, and the balance as a line below them."""
+        story = self._story
+        return svg(story.engine, story.labels, story.happenings())

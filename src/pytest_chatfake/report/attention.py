@@ -1,0 +1,97 @@
+"""What to look at first when a test fails: only what the fake has seen, and nothing guessed."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ..base.errors import ChatFakeError
+from ..base.tracebacks import from_outside
+from ..base.triggers import Trigger
+from ..engine.engine import Engine
+from ..http_api.account import AccountApi
+from ..webhooks.attempts import Attempt
+from .happenings import Happening
+from .hints import hint, why_idle, why_queued
+from .labels import Labels
+
+#: How many lines of a kind are shown, and how many characters of what happened.
+_MOST: Final = 5
+_SHORT: Final = 120
+
+
+def attention(
+    engine: Engine, api: AccountApi, labels: Labels, found: Sequence[Happening]
+) -> list[str]:
+    """Return what to look at, a line for each thing; what happened last, if there is nothing.
+
+    Args:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
+        labels: The short names.
+        found: What happened.
+    """
+    lines = [engine.plan.remainder()] if engine.plan else []
+    for error in engine.errors:
+        step = isinstance(error, ChatFakeError)
+        lines.append(
+            f"{'a step of a script failed:' if step else 'a route raised'} {_error(error)}"
+        )
+    lines += _some([_line(one) for one in found if one.failed])
+    lines += _unseen(engine, api)
+    lines += _some([_line(one) for one in found if one.marks and not one.failed])
+    if not lines and found:
+        lines = [_line(one) for one in _last(found)]
+    if not engine.outbox.endpoints.ever and any(one.kind == "event" for one in found):
+        lines.append("no endpoint was connected: nothing was attempted")
+    return [labels.clean(line) for line in lines]
+
+
+def _some(lines: Sequence[str]) -> list[str]:
+    more = [f"... and {len(lines) - _MOST} more of these"] if len(lines) > _MOST else []
+    return [*lines[:_MOST], *more]
+
+
+def _line(one: Happening) -> str:
+    meaning = ""
+    if one.failed and isinstance(one.record, Attempt):
+        meaning = hint(one.record)
+    line = "" if one.line is None else f" at {one.line}"
+    return " ".join([f"{one.number} {one.kind}: {_short(one)}{meaning}{line}", *one.marks])
+
+
+def _short(one: Happening) -> str:
+    """Return what happened; of a failed attempt, less of the answer than the timeline has."""
+    return one.text if len(one.text) <= _SHORT else f"{one.text[:_SHORT].rstrip()} ..."
+
+
+def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
+    """Say what never came about: events that are queued, faults that did not fire."""
+    outbox = engine.outbox
+    queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
+    if queued and not outbox.busy.locked():
+        more = f" and {len(queued) - 1} more" if len(queued) > 1 else ""
+        why = why_queued(engine.blocked)
+        yield f"still queued, and not attempted: {queued[0]._subject}{more}{why}"
+    for event in outbox.unheard[:_MOST]:
+        yield f"no endpoint listens for {event.type}, caused at {event.line}"
+    idle: list[Trigger] = [f for f in (*outbox.faults.ever, *api._faults.ever) if not f.fired]
+    for fault in idle[:_MOST]:
+        yield f"never fired: {fault.description}, set up at {fault.line}{why_idle(fault)}"
+
+
+def _last(found: Sequence[Happening]) -> Iterator[Happening]:
+    """Give the last charge and the last event."""
+    for kind in ("charge", "event"):
+        last = next((one for one in reversed(found) if one.kind == kind), None)
+        if last is not None:
+            yield last
+
+
+def _error(error: BaseException) -> str:
+    place = ""
+    frames = traceback.extract_tb(from_outside(error).__traceback__)
+    if frames:
+        place = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}"
+    return f"{type(error).__name__}: {error}{place}"

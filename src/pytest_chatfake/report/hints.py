@@ -1,0 +1,61 @@
+"""What an answer may mean, and why a fault can't fire: short hints beside what was seen."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..base.triggers import Trigger
+from ..domain.messages import STATUSES
+from ..webhooks.attempts import Attempt
+
+#: How many characters are shown of the answer to a failed attempt, or of an error.
+_MOST: Final = 200
+
+_HINTS: Final = {
+    301: " (does the path end in a slash?)",
+    302: " (does it redirect, to a login for example?)",
+    307: " (does the path end in a slash?)",
+    308: " (does the path end in a slash?)",
+    403: " (does it ask for a CSRF token, or for a signature?)",
+    404: " (is path= right?)",
+    405: " (does that path take POST?)",
+    500: " (did it raise? its log has the error)",
+}
+
+
+def hint(attempt: Attempt) -> str:
+    """Say what the status of an answer may mean; empty if there is nothing to say."""
+    return _HINTS.get(attempt.status_code or 0, "")
+
+
+def why_queued(blocked: bool) -> str:
+    """Say why events of a route that has webhooks first are queued still, if that is known.
+
+    Args:
+        blocked: Whether the test's loop did not take them up.
+    """
+    if not blocked:
+        return ""
+    return (
+        " (a blocking call stopped the test's loop, so webhooks_first could not attempt them: call "
+        "with an async client, or in a thread)"
+    )
+
+
+def why_idle(fault: Trigger) -> str:
+    """Say why a fault can't fire, if that is known."""
+    status = getattr(fault, "_status", None)
+    if status is None or status in STATUSES:
+        return ""
+    return f" ({status!r} is no status of the service: {', '.join(STATUSES)})"
+
+
+def beginning_of_body(attempt: Attempt) -> str:
+    """Return the beginning of an answer's body, as one line; a 422 names the field."""
+    return beginning(attempt.body[: _MOST * 4 + 4].decode("utf-8", "replace"))
+
+
+def beginning(text: str) -> str:
+    """Return the beginning of a text, as one line."""
+    shown = "".join(c if c.isprintable() else " " for c in text[:_MOST])
+    return " ".join(shown.split()) + (" ..." if len(text) > _MOST else "")

@@ -1,0 +1,83 @@
+"""Short names for what has a long one: ``m1``, ``c1``, ``Flask /hooks/chat``."""
+
+from __future__ import annotations
+
+from ..base.redaction import is_secret_header, redacted
+from ..domain.conversations import ConversationRecord
+from ..domain.messages import MessageState
+from ..engine.engine import Engine
+from ..http_api.account import AccountApi
+from ..webhooks.endpoints import Endpoint
+from ..webhooks.events import Event
+
+
+class Labels:
+    """The short names of one fake's things, and what its texts must not show.
+
+    Args:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
+    """
+
+    def __init__(self, engine: Engine, api: AccountApi) -> None:
+        self._engine = engine
+        self._conversations: dict[int, int] = {}
+        self._endpoints: dict[Endpoint, str] = {}
+        used: dict[str, int] = {}
+        secrets = set(api._keys)
+        for endpoint in engine.outbox.endpoints.ever:
+            count = used[endpoint.label] = used.get(endpoint.label, 0) + 1
+            label = endpoint.label if count == 1 else f"{endpoint.label} #{count}"
+            self._endpoints[endpoint] = label
+            secrets |= {v for name, v in endpoint.headers.items() if is_secret_header(name)}
+        self._secrets = sorted(secrets, key=len, reverse=True)
+
+    def clean(self, text: str) -> str:
+        """Return a text without keys, and without what URLs have in secret."""
+        return redacted(text, self._secrets)
+
+    def message(self, message: MessageState) -> str:
+        """Return ``m1`` for the first message that was accepted or rejected."""
+        return f"m{message.number}"
+
+    def conversation(self, conversation: ConversationRecord) -> str:
+        """Return ``c1`` for the first conversation that was begun."""
+        if id(conversation) not in self._conversations:
+            records = self._engine.account.conversations.all
+            self._conversations = {id(one): place for place, one in enumerate(records, 1)}
+        return f"c{self._conversations.get(id(conversation), 0)}"
+
+    def event(self, event: Event) -> str:
+        """Return ``delivered m1``; of an event that is about no message, its type."""
+        message = self.message_of(event)
+        return event.type if message is None else f"{event.status} {self.message(message)}"
+
+    def endpoint(self, endpoint: Endpoint) -> str:
+        """Return what the endpoint is called, with a number if several are called alike."""
+        return self._endpoints.get(endpoint, endpoint.label)
+
+    def message_of(self, event: Event) -> MessageState | None:
+        """Return the message that an event is about, if it is about one."""
+        number = event._log._numbers[event._index]
+        messages = self._engine.account.messages
+        return messages[number - 1] if 0 < number <= len(messages) else None
+
+    # What they stand for
+
+    def legend_of_message(self, message: MessageState) -> str:
+        """Say what a message's label stands for."""
+        conversation = message.conversation
+        status = "sent, then dropped" if message.state == "dropped" else message.state
+        inside = "" if conversation is None else f", in {self.conversation(conversation)}"
+        label = self.message(message)
+        return f"{label} = message {message.id} to {message.recipient}, {status}{inside}"
+
+    def legend_of_conversation(self, conversation: ConversationRecord) -> str:
+        """Say what a conversation's label stands for."""
+        return f"{self.conversation(conversation)} = conversation {conversation.id}"
+
+    def legend_of_endpoint(self, endpoint: Endpoint) -> str | None:
+        """Say what an endpoint's label stands for; None if that would say the same twice."""
+        label, name = self.endpoint(endpoint), self.clean(endpoint.name)
+        gone = "" if endpoint.connected else " (disconnected)"
+        return None if label == name and not gone else f"{label} = {name}{gone}"

@@ -1,0 +1,90 @@
+"""The timeline in the report of a test: as part of its failure's own text."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Literal, TypeAlias
+
+import pytest
+
+from ..base.calling_line import watch
+from ..report import watching
+from ..report.sections import TITLE
+
+#: When a report has the timeline: the ini option ``chat_fake_timeline``.
+When: TypeAlias = Literal["failed", "always", "never"]
+
+_begun: pytest.Item | None = None
+
+
+def begin(item: pytest.Item) -> None:
+    """Begin a test, unless it has begun: lines are its own from now on, and so are fakes."""
+    global _begun  # noqa: PLW0603 - there is one test at a time in a process
+    if _begun is not item:
+        _begun = item
+        watching.begin()
+        watch(_code_of(item))
+
+
+def called(item: pytest.Item) -> None:
+    """Note that the test function itself is called now."""
+    watch(_code_of(item), called=True)
+
+
+def end() -> None:
+    """End the test."""
+    global _begun  # noqa: PLW0603 - as above
+    _begun = None
+    watching.end()
+    watch(None)
+
+
+def tell(report: pytest.TestReport, when: When) -> None:
+    """Put what is new into a report: into the failure's own text, so that every format has it.
+
+    Args:
+        report: The report of a phase of the test.
+        when: Which reports are told.
+    """
+    if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
+        return
+    for story in watching.stories():
+        text = _section(story)
+        if text:
+            _add(report, text)
+
+
+def interrupt(config: pytest.Config) -> None:
+    """Print what happened in the test that Ctrl-C ended; a worker of xdist has no terminal."""
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    for text in map(_section, watching.stories()):
+        if text and terminal is not None:
+            terminal.ensure_newline()
+            terminal.section(TITLE)
+            terminal.line(text)
+
+
+def _section(story: Any) -> str:
+    try:
+        text: str = story.section()
+    except Exception as error:  # a test that failed must not lose its report
+        return f"it can't be told: {type(error).__name__}: {error}"
+    return text
+
+
+def _add(report: pytest.TestReport, text: str) -> None:
+    longrepr: Any = report.longrepr
+    if hasattr(longrepr, "addsection") and report.failed:
+        longrepr.addsection(TITLE, text)
+    elif isinstance(longrepr, str) and report.failed:
+        report.longrepr = f"{longrepr}\n{f' {TITLE} ':-^80}\n{text}"
+    else:
+        report.sections.append((TITLE, text))
+
+
+def _code_of(item: pytest.Item) -> Any:
+    """Return the code of a test's function; None if it has none."""
+    function: Any = getattr(item, "obj", None)
+    hypothesis: Any = getattr(function, "hypothesis", None)
+    function = getattr(hypothesis, "inner_test", function)
+    return getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None

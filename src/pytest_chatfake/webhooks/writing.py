@@ -1,0 +1,59 @@
+"""Events to come: the bodies, with the ids that they will have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from ..domain.facts import Fact
+from ..wire.bodies import EventWriter
+from .events import Event, EventLog
+from .synthetic import Edit, OtherEvent
+
+#: An event to come and its body. It is made beforehand, because making it might fail.
+Written: TypeAlias = tuple[Event, bytes]
+
+
+class Writing:
+    """Writes events before they are emitted; the fake's lock is held.
+
+    Args:
+        writer: Writes bodies.
+
+    Attributes:
+        events: What was emitted so far: the ids of what comes follow from it.
+    """
+
+    __slots__ = ("_writer", "events")
+
+    events: EventLog
+
+    def __init__(self, writer: EventWriter) -> None:
+        self._writer = writer
+
+    def of_facts(self, facts: list[Fact], fields: Mapping[str, str]) -> list[Written]:
+        """Write the events of facts that are about to become so.
+
+        Args:
+            facts: The facts.
+            fields: More fields of the message resource, as JSON text, for each status.
+        """
+        written: list[Written] = []
+        for ahead, fact in enumerate(facts):
+            event = self.events.upcoming(ahead)
+            id_ = self.events.next_id(fact.message.number, ahead)
+            written.append((event, self._writer.write(id_, fact, fields.get(fact.what, ""))))
+        return written
+
+    def of_synthetic(self, fact: Fact, fields: str, status: str, edit: Edit) -> Written:
+        """Write an event that the service would not emit: an honest body, edited."""
+        id_ = self.events.next_id(fact.message.number)
+        return self.events.upcoming(), edit(self._writer.write(id_, fact, fields, status))
+
+    def of_other(self, draft: OtherEvent, now: int) -> tuple[str, Written]:
+        """Write an event of another type, and give its id."""
+        id_ = draft.id or self.events.next_other_id()
+        body = draft.body
+        if body is None:
+            body = self._writer.write_other(id_, draft.type, draft.key, draft.resource, now)
+        return id_, (self.events.upcoming(), body)

@@ -1,0 +1,142 @@
+"""A verb that fails anywhere has changed nothing: whatever is made for it may be what fails."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake.domain.facts import Fact
+from pytest_chatfake.domain.ledger import LedgerEntry
+from pytest_chatfake.webhooks.events import Event
+
+from .fakes import frozen_fake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pytest_chatfake import ChatFake
+
+#: The ways in which one of them is made.
+MAKERS = [(Fact, "__new__"), (Fact, "_replace"), (LedgerEntry, "__new__"), (Event, "__init__")]
+
+
+class Failure(Exception):
+    """What making one of them fails with."""
+
+
+@contextmanager
+def failing_at(number: int) -> Iterator[list[int]]:
+    """Let the making of the n-th fact, entry or event fail; count them."""
+    made = [0]
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in MAKERS:
+            patch.setattr(owner, name, _counting(getattr(owner, name), made, number))
+        yield made
+
+
+def _counting(make: Any, made: list[int], number: int) -> Callable[..., object]:
+    def counted(*args: object, **fields: object) -> object:
+        made[0] += 1
+        if made[0] == number:
+            raise Failure
+        return make(*args, **fields)
+
+    return counted
+
+
+def seen(fake: ChatFake) -> list[object]:
+    """All that a verb may change, but time."""
+    engine = fake._engine
+    account, outbox, ledger = engine.account, engine.outbox, engine.account.ledger
+    messages = [
+        {name: getattr(state, name) for name in state.__slots__} for state in account.messages
+    ]
+    conversations = [
+        {name: getattr(one, name) for name in one.__slots__} for one in account.conversations.all
+    ]
+    return [
+        *(messages, conversations, list(ledger._rows), ledger.available, ledger.held),
+        *(ledger.charged, list(outbox.events._bodies), len(outbox.attempts), len(outbox.queue)),
+        [(kind, id(subject)) for kind, subject in engine.schedule.work.values()],
+    ]
+
+
+def without_keys(seen: list[object]) -> str:
+    """What was seen, but for the keys of what is planned: a drop that failed is planned anew."""
+    messages, *rest = seen
+    assert isinstance(messages, list)
+    return repr([[{**message, "drop": bool(message["drop"])} for message in messages], rest])
+
+
+def submitted(fake: ChatFake) -> Any:
+    return fake.submit_text()
+
+
+def sent(fake: ChatFake) -> Any:
+    return fake.send_text()
+
+
+def delivered(fake: ChatFake) -> Any:
+    return fake.send_text().deliver()
+
+
+def fields(_message: object, _status: str) -> dict[str, object]:
+    return {"campaign": "spring"}
+
+
+VERBS: dict[str, tuple[Callable[[ChatFake], Any], Callable[[ChatFake, Any], object]]] = {
+    "send_text": (sent, lambda fake, _: fake.send_text(price=lambda _: 2)),
+    "send": (sent, lambda fake, _: fake.send("image", {"id": "1"})),
+    "accept": (submitted, lambda _, submission: submission.accept()),
+    "accept, too dear": (submitted, lambda fake, _: fake.send_text(to="+2", price=1_000)),
+    "reject": (submitted, lambda _, submission: submission.reject()),
+    "deliver": (sent, lambda _, message: message.deliver(devices=3)),
+    "deliver, another device": (delivered, lambda _, message: message.deliver()),
+    "read at once": (sent, lambda _, message: message.read()),
+    "read": (delivered, lambda _, message: message.read()),
+    "fail": (sent, lambda _, message: message.fail()),
+    "drop": (sent, lambda fake, _: fake.clock.advance(days=30)),
+    "top_up": (sent, lambda fake, _: fake.top_up(1)),
+    "set_balance": (sent, lambda fake, _: fake.set_balance(1)),
+    "emit": (sent, lambda fake, message: fake.webhooks.emit(message, "read")),
+    "emit_event": (sent, lambda fake, _: fake.webhooks.emit_event("chat.other.seen")),
+}
+
+
+@pytest.mark.parametrize("config", [{}, {"extra": fields}], ids=["", "extra"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_that_fails_anywhere_has_changed_nothing_and_works_the_next_time(
+    verb: str, config: dict[str, Any]
+) -> None:
+    prepare, act = VERBS[verb]
+    number = made = 1
+    while number <= made:
+        with frozen_fake(on_insufficient_balance="fail", **config) as fake:
+            fake.webhooks.receiver(events=["*"])
+            subject = prepare(fake)
+            before = seen(fake)
+            with failing_at(number) as count:
+                try:
+                    act(fake, subject)
+                except Failure:
+                    pass
+                else:
+                    pytest.fail(f"number {number} did not fail")
+            assert without_keys(before) == without_keys(seen(fake))
+
+            with failing_at(0) as count:
+                act(fake, subject)
+            assert without_keys(before) != without_keys(seen(fake))
+            made = count[0]
+        number += 1
+
+
+@pytest.mark.parametrize("devices", [10_000, None])
+def test_a_delivery_goes_to_ten_thousand_devices_at_most(
+    fake: ChatFake, devices: int | None
+) -> None:
+    fake.send_text(to=fake.recipient("+1", devices=10_000)).deliver(devices=devices)
+
+    assert 10_001 == len(fake.events)

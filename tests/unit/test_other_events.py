@@ -1,0 +1,296 @@
+"""Events of other types: who gets them, what they look like, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, HmacSigner
+
+from .fakes import frozen_fake, visible_state, warnings_at_the_end
+
+TYPE = "chat.inbound_message.received"
+
+
+def types(receiver: Any) -> list[str]:
+    return [event.type for event in receiver.events]
+
+
+# -- who gets them ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("events", "got"),
+    [
+        ("*", ["chat.message.updated", TYPE]),
+        ([TYPE], [TYPE]),
+        (["chat.message.updated", TYPE], ["chat.message.updated", TYPE]),
+        (None, ["chat.message.updated"]),
+    ],
+)
+def test_an_endpoint_gets_the_types_that_it_listens_for(events: Any, got: list[str]) -> None:
+    with frozen_fake() as fake:
+        everything = fake.webhooks.receiver(events="*")
+        receiver = fake.webhooks.receiver(events=events)
+        fake.send_text()
+        fake.webhooks.emit_event(TYPE, {"text": "Hello"})
+
+        assert got == types(receiver)
+        assert ["chat.message.updated", TYPE] == types(everything)
+
+
+def test_an_event_that_nobody_listens_for_is_warned_about() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.webhooks.emit_event(TYPE)
+
+    (warning,) = warnings_at_the_end(scenario)
+    assert warning.startswith("1 event that no endpoint listens for: connect one with events=[...]")
+    assert f"{TYPE}, caused at test_other_events.py:" in warning
+
+
+def test_it_costs_nothing_and_belongs_to_no_message() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        before = (fake.balance, len(fake.ledger), len(fake.messages))
+        fake.webhooks.emit_event(TYPE, {})
+
+        assert before == (fake.balance, len(fake.ledger), len(fake.messages))
+        event = fake.events[0]
+        assert (None, None, TYPE) == (event.status, event.message_id, event.type)
+
+
+# -- what they look like ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event_type", "key"),
+    [
+        (TYPE, "chatInboundMessage"),
+        ("chat.account.updated", "chatAccount"),
+        ("contact-list.changed", "contactList"),
+        ("ping", "ping"),
+    ],
+)
+def test_the_resource_stands_under_the_type_without_its_last_part(
+    event_type: str, key: str
+) -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.webhooks.emit_event(event_type, {"price": Decimal("0.10")})
+
+        assert {
+            "id": fake.events[0].id,
+            "type": event_type,
+            "apiVersion": "v2",
+            "createTime": "2026-01-01T12:00:00.000Z",
+            key: {"price": Decimal("0.10")},
+        } == fake.events[0].json()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "id_", "body"),
+    [
+        ({"key": "echo", "id": "e-1"}, "e-1", None),
+        ({"body": {"id": "b-1", "x": 1}}, "b-1", b'{"id":"b-1","x":1}'),
+        ({"body": {"id": "b-1"}, "id": "e-1"}, "e-1", b'{"id":"b-1"}'),
+        ({"body": "not JSON"}, None, b"not JSON"),
+        ({"body": b"\xff"}, None, b"\xff"),
+    ],
+)
+def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(
+    arguments: Any, id_: str | None, body: bytes | None
+) -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        fake.webhooks.emit_event(TYPE, **arguments)
+
+        event = fake.events[0]
+        assert (id_ or event.id) == event.id == receiver.requests[0].id
+        assert event.id.startswith("evt_") == (id_ is None)
+        if body is not None:
+            assert body == event.body == receiver.requests[0].body
+
+
+def test_it_shifts_no_id_of_a_messages_event() -> None:
+    with frozen_fake() as fake:
+        fake.send_text().deliver()
+        plain = [event.id for event in fake.events]
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.webhooks.emit_event(TYPE)
+        message = fake.send_text()
+        fake.webhooks.emit_event(TYPE)
+        message.deliver()
+        assert plain == [event.id for event in message.events]
+        others = [event.id for event in fake.events if event.status is None]
+        assert 2 == len(set(others) - set(plain))
+
+
+# -- everything else about events goes for it too --------------------------------------------------
+
+
+def test_it_is_signed_retried_and_redelivered() -> None:
+    answers = [500, 200, 200]
+    seen: list[tuple[int, bool]] = []
+
+    def app(request: Any) -> int:
+        seen.append((request.number, "X-Signature" in request.headers))
+        return answers.pop(0)
+
+    with frozen_fake(retry_after=[10], signer=HmacSigner("secret")) as fake:
+        fake.webhooks.connect(handler=app, events="*")
+        fake.webhooks.emit_event(TYPE)
+        fake.clock.advance(10)
+        fake.webhooks.redeliver(fake.events[0])
+
+    assert [(1, True), (2, True), (1, True)] == seen
+
+
+@pytest.mark.parametrize(
+    ("kind", "times"), [("duplicate", 2), ("drop", 0), ("delay", 0), ("tamper", 1)]
+)
+def test_a_fault_for_its_type_concerns_it_alone(kind: str, times: int) -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        needed = [30] if kind == "delay" else []
+        fault = getattr(fake.webhooks, kind)(*needed, type=TYPE, times=None)
+        fake.send_text()
+        fake.webhooks.emit_event(TYPE)
+
+        assert ["chat.message.updated", *[TYPE] * times] == types(receiver)
+        assert 1 == fault.fired
+        assert f"type={TYPE!r}" in fault.description
+        fake.clock.advance(30)
+        assert max(times, kind == "delay") == types(receiver).count(TYPE)
+
+
+def test_a_fault_without_a_type_concerns_events_of_all_types() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        fake.webhooks.drop(times=None)
+        fake.send_text()
+        fake.webhooks.emit_event(TYPE)
+
+        assert [] == types(receiver)
+
+
+@pytest.mark.parametrize("limit", ["status", "message"])
+def test_a_fault_for_a_status_or_a_message_spares_other_types(limit: str) -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        message = fake.send_text()
+        fake.webhooks.drop(**{limit: {"status": "delivered", "message": message}[limit]})
+        fake.webhooks.emit_event(TYPE)
+        message.deliver()
+
+        assert ["chat.message.updated", TYPE] == types(receiver)
+
+
+def test_an_emitted_event_of_a_changed_type_goes_to_those_who_listen_for_it() -> None:
+    with frozen_fake() as fake:
+        usual = fake.webhooks.receiver()
+        others = fake.webhooks.receiver(events=["chat.message.changed"])
+        message = fake.send_text()
+        fake.webhooks.emit(message, "read", changes={"event.type": "chat.message.changed"})
+
+        assert ["chat.message.updated"] == types(usual)
+        assert ["chat.message.changed"] == types(others)
+        assert "chat.message.changed" == fake.events[-1].type == fake.events[-1].json()["type"]
+
+
+def test_a_failure_at_it_is_named_by_its_type() -> None:
+    def app(_: Any) -> None:
+        raise KeyError("customer")
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=app, events="*")
+        with pytest.raises(KeyError) as caught:
+            fake.webhooks.emit_event(TYPE)
+        assert f"at the {TYPE} event, caused at test_other_events.py" in caught.value.__notes__[0]
+
+
+def test_sync_and_async_mode_send_the_same_bytes() -> None:
+    def bodies(fake: ChatFake) -> list[bytes]:
+        return [event.body for event in fake.events]
+
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.send_text()
+        fake.webhooks.emit_event(TYPE, {"n": 1})
+        expected = bodies(fake)
+
+    async def story(fake: ChatFake) -> None:
+        fake.webhooks.receiver(events="*")
+        await fake.send_text()
+        fake.webhooks.emit_event(TYPE, {"n": 1})
+        with pytest.raises(Exception, match=r"emit_event\(\) at .* was not awaited yet"):
+            _ = fake.events
+        await fake.settle()
+
+    with frozen_fake(mode="async") as fake:
+        asyncio.run(story(fake))
+        assert expected == bodies(fake)
+
+
+def test_after_a_reset_its_sequence_begins_anew() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.webhooks.emit_event(TYPE)
+        first = fake.events[0].id
+        fake.reset()
+        fake.webhooks.emit_event(TYPE)
+        assert [first] == [event.id for event in fake.events]
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        ((1,), {}, TypeError, "the type must be text"),
+        (("",), {}, ValueError, "the type must not be empty"),
+        ((TYPE, [1]), {}, TypeError, "the resource must be a mapping"),
+        ((TYPE, {"x": object()}), {}, TypeError, "can't be written as JSON"),
+        ((TYPE, {}), {"key": "createTime"}, ValueError, "the envelope has a field of that name"),
+        (("id",), {}, ValueError, "the envelope has a field of that name"),
+        ((TYPE, {}), {"key": 1}, TypeError, "key must be text"),
+        ((TYPE, {}), {"id": ""}, ValueError, "id must not be empty"),
+        ((TYPE, {}), {"body": "x"}, ValueError, "not both"),
+        ((TYPE,), {"body": "x", "key": "y"}, ValueError, "not both"),
+        ((TYPE,), {"body": 1}, TypeError, "body must be"),
+    ],
+)
+def test_a_bad_argument_is_refused_and_changes_nothing(
+    arguments: Any, options: Any, error: type[Exception], words: str
+) -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        before = visible_state(fake)
+        with pytest.raises(error, match=words):
+            fake.webhooks.emit_event(*arguments, **options)
+        assert before == visible_state(fake)
+
+
+@pytest.mark.parametrize("limit", ["status", "message"])
+def test_a_foreign_type_goes_with_no_status_and_no_message(limit: str) -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        options: Any = {limit: {"status": "sent", "message": message}[limit]}
+        with pytest.raises(ValueError, match="go with events of messages"):
+            fake.webhooks.drop(type=TYPE, **options)
+        fake.webhooks.drop(type="chat.message.updated", **options).remove()
+        fake._engine.outbox.faults.ever.clear()
+
+
+def test_a_body_that_is_json_is_written_exactly() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.webhooks.emit_event(TYPE, body={"amount": Decimal("0.10")})
+        assert b'{"amount":0.10}' == fake.events[0].body
+        assert {"amount": 0.1} == json.loads(fake.events[0].body)

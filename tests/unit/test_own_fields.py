@@ -1,0 +1,273 @@
+"""Fields that every event carries, addresses, and messages that are no text."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeError, Message, Naming
+
+from .fakes import fake_with_receiver, frozen_fake, visible_state
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def resources(fake: ChatFake) -> list[dict[str, Any]]:
+    return [event.json()["chatMessage"] for event in fake.events]
+
+
+# -- for a whole suite -----------------------------------------------------------------------------
+
+
+def test_a_suites_fields_are_in_every_event_and_a_calls_own_count_more() -> None:
+    with frozen_fake(extra={"account": "a1", "tag": None}) as fake:
+        fake.send_text().deliver().read()
+        fake.send_text(to="+2", extra={"account": "a2"}).fail()
+        fake.submit_text().reject()
+        fake.webhooks.emit(fake.messages[0], "played")
+
+        assert ["a1"] * 3 + ["a2"] * 2 + ["a1"] * 2 == [one["account"] for one in resources(fake)]
+        assert [None] * 7 == [one["tag"] for one in resources(fake)]
+
+
+def test_a_function_is_asked_once_for_each_verb_and_status() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def extra(message: Message, status: str) -> Mapping[str, object]:
+        asked.append((message.id, status))
+        assert message.conversation is not None
+        return {"seq": len(asked), "own": "function"}
+
+    with frozen_fake(extra=extra) as fake:
+        message = fake.send_text(extra={"own": "call"}).deliver(devices=3).read()
+
+        assert [(message.id, status) for status in ("sent", "delivered", "read")] == asked
+        assert [1, 2, 2, 2, 3] == [one["seq"] for one in resources(fake)]
+        assert ["call"] * 5 == [one["own"] for one in resources(fake)]
+        fake.webhooks.emit(message, "read")
+        assert (message.id, "read") == asked[-1]
+        assert 4 == len(asked)
+
+
+def test_the_conversation_that_the_function_sees_is_the_messages_own() -> None:
+    seen: list[object] = []
+    with frozen_fake(extra=lambda m, _: seen.append(m.conversation) or {}) as fake:
+        message = fake.send_text()
+        assert [message.conversation] == seen
+        message.deliver()
+        assert "open" == seen[0].state  # type: ignore[attr-defined]
+
+
+def test_the_function_may_look_but_not_act() -> None:
+    caught: list[str] = []
+
+    def extra(_: Message, __: str) -> Mapping[str, object]:
+        assert 0 <= fake.balance.held
+        try:
+            fake.top_up(1)
+        except ChatFakeError as error:
+            caught.append(str(error))
+        return {}
+
+    with frozen_fake(extra=extra) as fake:
+        fake.send_text()
+    (text,) = caught
+    assert text.startswith("top_up() is not possible in the function of extra=: its message is in")
+    assert text.endswith("It may look at the message and at the fake, and return a mapping.")
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "words"),
+    [
+        (LookupError("no account"), LookupError, "no account"),
+        ({"currency": "EUR"}, ValueError, "extra can't replace 'currency'"),
+        ({"x": object()}, TypeError, "can't be written as JSON"),
+        ([], TypeError, "extra must be a mapping"),
+    ],
+)
+@pytest.mark.parametrize("status", ["sent", "delivered", "failed"])
+def test_an_error_of_the_function_leaves_everything_as_it_was(
+    result: Any, error: type[Exception], words: str, status: str
+) -> None:
+    def extra(_: Message, to_come: str) -> Any:
+        if to_come != status:
+            return {}
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    with frozen_fake(extra=extra) as fake:
+        message = fake.send_text() if status != "sent" else None
+        before = visible_state(fake)
+        with pytest.raises(error, match=words):
+            if message is None:
+                fake.send_text()
+            elif status == "delivered":
+                message.deliver(devices=2)
+            else:
+                message.fail()
+        assert before == visible_state(fake)
+
+
+def test_the_price_is_asked_once_though_fields_are_asked_for_too() -> None:
+    prices: list[str] = []
+
+    def price(message: Message) -> str:
+        prices.append(message.id)
+        return "0.20"
+
+    with frozen_fake(extra=lambda _, status: {"s": status}, price=price) as fake:
+        message = fake.send_text().deliver()
+        assert [message.id] == prices
+        fake.assert_charged("0.20", message=message)
+
+
+def test_sync_and_async_mode_ask_alike() -> None:
+    config: dict[str, Any] = {"extra": lambda message, status: {"s": f"{message.id} {status}"}}
+    with frozen_fake(**config) as fake:
+        fake.send_text().deliver(devices=2).read()
+        expected = [event.body for event in fake.events]
+
+    async def story(fake: ChatFake) -> None:
+        await fake.send_text().deliver(devices=2).read()
+
+    with frozen_fake(mode="async", **config) as fake:
+        asyncio.run(story(fake))
+        assert expected == [event.body for event in fake.events]
+
+
+# -- addresses -------------------------------------------------------------------------------------
+
+
+def test_addresses_stand_under_the_keys_of_the_naming() -> None:
+    naming = Naming(to_key="to", from_key="from")
+    with frozen_fake(naming=naming, sender="+4930") as fake:
+        fake.send_text(to="+4915").fail()
+        assert [("+4930", "+4915")] * 2 == [(one["from"], one["to"]) for one in resources(fake)]
+
+
+@pytest.mark.parametrize("key", ["to", "from"])
+def test_only_the_address_that_has_a_key_is_there(key: str) -> None:
+    naming = Naming(**{f"{key}_key": "address"})
+    with frozen_fake(naming=naming, sender="+4930") as fake:
+        fake.send_text(to="+4915")
+        assert {"to": "+4915", "from": "+4930"}[key] == resources(fake)[0]["address"]
+        assert {"to", "from"}.isdisjoint(resources(fake)[0])
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ({"to_key": "status"}, "Naming.to_key can't be 'status'"),
+        ({"to_key": "chatMessageId"}, "Naming.to_key can't be 'chatMessageId'"),
+        ({"to_key": "who", "from_key": "who"}, "Naming.from_key can't be 'who'"),
+        ({"from_key": ""}, "Naming.from_key must not be empty"),
+        ({"from_key": 'a"b'}, "Naming.from_key must be printable ASCII"),
+    ],
+)
+def test_a_key_that_is_taken_or_odd_is_refused(names: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Naming(**names)
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({"currency": "EUR"}, r"'currency'.*ChatFakeConfig\(currency=\) sets it"),
+        ({"errorCode": "1"}, r"'errorCode'.*fail\(code=\) sets it"),
+        ({"bizType": "x"}, r"'bizType'.*Naming.biz_type sets it"),
+        ({"chatMessageId": "x"}, r"'chatMessageId'.*Naming.original_id_key"),
+        ({"to": "x"}, r"'to'.*to= sets it"),
+        ({"from": "x"}, r"'from'.*ChatFakeConfig\(sender=\) sets it"),
+    ],
+)
+def test_a_field_of_the_description_is_not_replaced_and_the_error_says_what_sets_it(
+    extra: Any, words: str
+) -> None:
+    naming = Naming(to_key="to", from_key="from")
+    with pytest.raises(ValueError, match=words):
+        ChatFakeConfig(extra=extra, naming=naming)
+    with frozen_fake(naming=naming) as fake:
+        before = visible_state(fake)
+        with pytest.raises(ValueError, match=words):
+            fake.send_text(extra=extra)
+        assert before == visible_state(fake)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"), [({"extra": 1}, TypeError), ({"sender": ""}, ValueError)]
+)
+def test_a_bad_value_is_refused(fields: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        ChatFakeConfig(**fields)
+
+
+# -- messages that are no text ---------------------------------------------------------------------
+
+
+def test_a_text_that_is_sent_by_its_type_is_the_same_byte_for_byte() -> None:
+    with frozen_fake() as fake:
+        fake.send_text("Hällo", extra={"x": 1}).deliver().read()
+        expected = [event.body for event in fake.events]
+    with frozen_fake() as fake:
+        fake.send("text", {"body": "Hällo"}, extra={"x": 1}).deliver().read()
+        assert expected == [event.body for event in fake.events]
+        assert ("text", "Hällo") == (fake.messages[0].type, fake.messages[0].body)
+
+
+def test_a_template_costs_is_held_for_fails_and_is_dropped_as_a_text_is() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        message = fake.send("template", {"name": "sale", "price": Decimal("0.10")})
+        fake.assert_held("0.05", message=message)
+        message.deliver().read()
+        fake.assert_charged("0.05", message=message)
+        dropped = fake.send("image", {"url": "https://example.org/a.png"}, to="+2")
+        fake.clock.advance(days=30)
+        assert dropped.dropped
+        failed = fake.submit("image", {}, to="+3").reject()
+
+        shown = receiver.requests[0].body
+        assert b'"type":"template","template":{"name":"sale","price":0.10}' in shown
+        assert ("template", "") == (message.type, message.body)
+        assert {"name": "sale", "price": Decimal("0.10")} == message.content
+        assert "failed" == failed.status
+
+
+@pytest.mark.parametrize(
+    ("type_", "content", "error", "words"),
+    [
+        ("status", {}, ValueError, "can't be a message's type"),
+        ("chatApiError", {}, ValueError, "can't be a message's type"),
+        ("who", {}, ValueError, "can't be a message's type"),
+        ("", {}, ValueError, "the type must not be empty"),
+        ("a b", {}, ValueError, "printable ASCII"),
+        (1, {}, TypeError, "the type must be text"),
+        ("image", "url", TypeError, "content must be a mapping"),
+        ("image", {"x": object()}, TypeError, "can't be written as JSON"),
+        ("text", {"body": 1}, TypeError, "the body of a text must be text"),
+        ("text", {}, TypeError, "the body of a text must be text"),
+    ],
+)
+def test_a_bad_type_or_content_is_refused_and_sends_nothing(
+    type_: Any, content: Any, error: type[Exception], words: str
+) -> None:
+    with frozen_fake(naming=Naming(to_key="who")) as fake:
+        before = visible_state(fake)
+        for send in (fake.send, fake.submit):
+            with pytest.raises(error, match=words):
+                send(type_, content)
+        assert before == visible_state(fake)
+
+
+def test_a_contents_later_change_is_not_the_messages() -> None:
+    content: dict[str, object] = {"name": "sale"}
+    with frozen_fake() as fake:
+        message = fake.send("template", content)
+        content["name"] = "changed"
+        message.content["name"] = "changed"
+        message.deliver()
+        assert [{"name": "sale"}] * 2 == [one["template"] for one in resources(fake)]

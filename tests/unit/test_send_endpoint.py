@@ -1,0 +1,272 @@
+"""The ready-made send call, and the search for what an app has sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, Naming
+
+from .api_clients import Answer, call_with_werkzeug
+from .fakes import fake_with_receiver, frozen_fake, received_statuses, visible_state
+
+ORDER = {"to": "+4915", "type": "text", "text": {"body": "Sale"}}
+
+
+def post(fake: ChatFake, body: Any, path: str = "/v2/messages", **options: Any) -> Answer:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return call_with_werkzeug(fake, "POST", path, body=data, **options)
+
+
+# -- what it does ----------------------------------------------------------------------------------
+
+
+def test_it_sends_and_answers_the_message_resource_of_the_event() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint()
+        answer = post(fake, ORDER)
+
+        assert 200 == answer.status
+        assert fake.events[0].json()["chatMessage"] == answer.json()
+        assert ("+4915", "Sale") == (fake.messages[0].to, fake.messages[0].body)
+        assert [] == received_statuses(receiver)
+        fake.settle()
+        assert ["sent"] == received_statuses(receiver)
+
+
+def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource() -> None:
+    with frozen_fake(opening_balance="0", on_insufficient_balance="fail") as fake:
+        fake.send_endpoint()
+        answer = post(fake, ORDER)
+        assert (200, "failed", "BALANCE_INSUFFICIENT") == (
+            answer.status,
+            answer.json()["status"],
+            answer.json()["errorCode"],
+        )
+
+
+def test_members_that_are_named_come_back_in_every_event_and_others_do_not() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint(echo=["externalId", "ratio"])
+        post(fake, json.dumps(ORDER)[:-1].encode() + b',"externalId":"o-17","ratio":0.10,"x":1}')
+        fake.messages[0].deliver()
+
+        for event in fake.events:
+            resource = event.json()["chatMessage"]
+            assert ("o-17", Decimal("0.10")) == (resource["externalId"], resource["ratio"])
+            assert "x" not in resource
+        assert b'"ratio":0.10' in fake.events[0].body
+
+
+def test_other_types_are_sent_too() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint()
+        order = {"to": "+1", "type": "template", "template": {"name": "sale"}}
+        assert {"name": "sale"} == post(fake, order).json()["template"]
+        assert "template" == fake.messages[0].type
+
+
+@pytest.mark.parametrize(("from_key", "sender"), [("from", "+999"), (None, None)])
+def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(
+    from_key: str | None, sender: str | None
+) -> None:
+    with frozen_fake(naming=Naming(from_key=from_key)) as fake:
+        fake.send_endpoint()
+        assert sender == post(fake, ORDER | {"from": "+999"}).json().get("from")
+
+
+def test_without_the_key_it_is_401_and_sends_nothing() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint()
+        assert 401 == post(fake, ORDER, key="wrong").status
+        assert 0 == len(fake.messages)
+
+
+def test_of_two_on_one_path_the_last_answers() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint(reply=lambda _: {"n": 1})
+        fake.send_endpoint(reply=lambda _: ({"n": 2}, 202))
+        answer = post(fake, ORDER)
+        assert (202, {"n": 2}) == (answer.status, answer.json())
+        assert 1 == len(fake.messages)
+
+
+def test_its_webhooks_may_come_first() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint(webhooks_first=True)
+        post(fake, ORDER)
+        assert ["sent"] == received_statuses(receiver)
+
+
+def test_in_async_mode_it_acts_at_once_and_its_events_wait_for_the_next_await() -> None:
+    async def story(fake: ChatFake) -> None:
+        receiver = fake.webhooks.receiver()
+        fake.send_endpoint()
+        assert 200 == post(fake, ORDER).status
+        assert 1 == len(fake.messages)
+        assert [] == received_statuses(receiver)
+        await fake.settle()
+        assert ["sent"] == received_statuses(receiver)
+
+    with frozen_fake(mode="async") as fake:
+        asyncio.run(story(fake))
+
+
+# -- what it turns down ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"{", "the body is not JSON"),
+        (b"\xff", "the body is not JSON"),
+        (b"[" * 100_000, "the body is not JSON"),
+        ([ORDER], "the body is not a JSON object"),
+        ({"type": "text", "text": {"body": "x"}}, "'to' must be a string that is not empty"),
+        (ORDER | {"to": 49}, "'to' must be a string that is not empty"),
+        (ORDER | {"to": ""}, "'to' must be a string that is not empty"),
+        ({"to": "+1", "text": {"body": "x"}}, "'type' must be a string that is not empty"),
+        (ORDER | {"type": "image"}, "'image' must be an object: the content of the message"),
+        (ORDER | {"text": "x"}, "'text' must be an object: the content of the message"),
+        (ORDER | {"text": {}}, "text.body must be a string"),
+        (
+            {"to": "+1", "type": "currency", "currency": {}},
+            "'currency' can't be a message's type: the message has a field of that name",
+        ),
+    ],
+)
+def test_a_body_that_does_not_say_what_to_send_is_a_400_and_sends_nothing(
+    body: Any, message: str
+) -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint()
+        answer = post(fake, body)
+        error = {"status": 400, "code": "BAD_REQUEST", "message": message}
+        assert (400, {"error": error}) == (answer.status, answer.json())
+        assert 0 == len(fake.messages)
+
+
+def test_a_parse_of_ones_own_says_what_to_send() -> None:
+    def parse(request: Any) -> dict[str, Any]:
+        order = json.loads(request.get_data())
+        if "msg" not in order:
+            raise ValueError("msg is missing")
+        return {"type": "text", "content": {"body": order["msg"]}, "to": "+7", "price": "0.30"}
+
+    with frozen_fake() as fake:
+        fake.send_endpoint("/send", parse=parse)
+        assert 200 == post(fake, {"msg": "Hi"}, "/send").status
+        assert Decimal("0.30") == fake.messages[0].held
+        answer = post(fake, {}, "/send")
+        assert (400, "msg is missing") == (answer.status, answer.json()["error"]["message"])
+        assert 1 == len(fake.messages)
+
+
+@pytest.mark.parametrize(
+    ("result", "error"),
+    [
+        (KeyError("to"), KeyError),
+        ([], TypeError),
+        ({"type": "text", "content": {"body": "x"}, "body": "x"}, TypeError),
+        ({"content": {}}, TypeError),
+    ],
+)
+def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
+    result: Any, error: type[Exception]
+) -> None:
+    def parse(_: Any) -> Any:
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    with frozen_fake() as fake:
+        fake.send_endpoint(parse=parse)
+        assert 500 == post(fake, ORDER).status
+        with pytest.raises(error):
+            fake.settle()
+        assert 0 == len(fake.messages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"path": "v2"}, ValueError, "begin with /"),
+        ({"echo": "externalId"}, TypeError, "echo must be a list"),
+        ({"echo": ["status"]}, ValueError, "echo can't replace 'status'"),
+        ({"echo": [1]}, TypeError, "a name in echo must be text"),
+        ({"parse": 1}, TypeError, "parse must be a function"),
+        ({"reply": 1}, TypeError, "reply must be a function"),
+        ({"echo": ["x"], "parse": lambda _: {}}, TypeError, "not both"),
+    ],
+)
+def test_a_bad_argument_is_refused(arguments: Any, error: type[Exception], words: str) -> None:
+    with frozen_fake() as fake:
+        with pytest.raises(error, match=words):
+            fake.send_endpoint(**arguments)
+        assert 404 == post(fake, ORDER).status
+
+
+# -- the search ------------------------------------------------------------------------------------
+
+
+def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields() -> None:
+    with frozen_fake() as fake:
+        one = fake.send_text("Hello", to="+1", extra={"externalId": "o-1"})
+        two = fake.send_text("Hello", to="+2", extra={"externalId": "o-2"}).deliver()
+
+        assert one == fake.find(to="+1")
+        assert two == fake.find(to=fake.recipient("+2"), body="Hello")
+        assert one == fake.find(externalId="o-1")
+        assert two == fake.find(status="delivered")
+
+
+def test_fields_are_those_of_the_newest_event() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text().deliver()
+        assert message == fake.find(status="delivered")
+        with pytest.raises(LookupError):
+            fake.find(status="sent")
+
+
+def test_where_none_fits_the_nearest_are_listed() -> None:
+    with frozen_fake() as fake:
+        for number in range(7):
+            fake.send_text(f"text {number}", to="+1" if number == 6 else "+2")
+        before = visible_state(fake)
+        with pytest.raises(LookupError) as caught:
+            fake.find(to="+1", body="text", externalId="o-1")
+
+        lines = str(caught.value).splitlines()
+        assert "no message fits (to='+1', body='text', externalId='o-1'). The nearest:" == lines[0]
+        assert f"  {fake.messages[6]!r} has body='text 6', no externalId" == lines[1]
+        assert 6 == len(lines)
+        assert before == visible_state(fake)
+
+
+def test_where_several_fit_they_are_listed() -> None:
+    with frozen_fake() as fake:
+        fake.send_text()
+        fake.send_text()
+        with pytest.raises(LookupError, match=r"^2 messages fit \(body='Hello'\), and one was exp"):
+            fake.find(body="Hello")
+
+
+def test_where_nothing_was_sent_that_is_said() -> None:
+    with (
+        frozen_fake() as fake,
+        pytest.raises(LookupError, match=r"^no message fits \(to='\+1'\): none was sent$"),
+    ):
+        fake.find(to="+1")
+
+
+def test_a_synthetic_event_that_is_no_event_hides_no_message() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text(to="+1")
+        fake.webhooks.emit(message, "read", raw="{")
+        assert message == fake.find(to="+1")
+        with pytest.raises(LookupError):
+            fake.find(externalId="o-1")
