@@ -25,6 +25,7 @@ _START = "2026-01-01T12:00:00Z"
 _TIMELINES = ("failed", "always", "never")
 
 _seed_key = pytest.StashKey[str]()
+_stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
 _passed_key = pytest.StashKey[bool]()
@@ -94,6 +95,31 @@ def pytest_configure(config: pytest.Config) -> None:
         'as in @pytest.mark.chat_fake(price="0.10")',
     )
 
+    import os
+    from contextlib import suppress
+
+    with suppress(OSError):  # there may be none
+        config.stash[_stderr_key] = os.dup(2)  # before tests are captured
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let go of the terminal."""
+    import os
+
+    descriptor = config.stash.get(_stderr_key, None)
+    if descriptor is not None:
+        del config.stash[_stderr_key]
+        _speak(config)
+        os.close(descriptor)
+
+
+def _speak(config: pytest.Config) -> None:
+    """Let a line that can't wait for a report go to the terminal, past the capture."""
+    if _is_loaded():
+        from .base.terminal import speak_through
+
+        speak_through(config.stash.get(_stderr_key, None))
+
 
 def _chosen_seed(config: pytest.Config) -> str:
     """Return what ids are derived from in this run; a random seed is the same on all workers."""
@@ -145,10 +171,11 @@ def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
 
 
 @pytest.fixture(scope="session")
-def _chat_fake_session() -> Iterator[None]:
+def _chat_fake_session(pytestconfig: pytest.Config) -> Iterator[None]:
     """Keep one listener for the whole session, whatever fakes come and go."""
     from .fake.fake import service
 
+    _speak(pytestconfig)
     service.hold()
     yield
     service.release()
@@ -305,6 +332,7 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Let what fakes do from now on be told as this test's."""
+    _speak(item.config)  # a run inside another one may have taken it
     if _is_loaded():
         from .suite.telling import begin
 

@@ -55,6 +55,7 @@ from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .order import REFUSED, AttemptOrder
+from .overdue import Overdue
 from .signing import sign
 from .writing import Writing, Written
 
@@ -73,7 +74,7 @@ class Outbox:
     Args:
         writer: Writes their bodies.
         per_message: Whether all events of a message share one id (§2.2).
-        timeout: For how many real seconds a verb waits for another thread's attempts.
+        timeout: How many real seconds an attempt may take, and a verb wait for another thread's.
         now: Gives the present in nanoseconds.
         schedule: Where late attempts and retries are planned.
         lock: Held while events are emitted and attempts are recorded.
@@ -90,6 +91,7 @@ class Outbox:
         faults: Those that are set up now.
         order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
+        overdue: Watches for attempts that take too long.
         busy: Held by the drainer; locked while somebody attempts.
         drainer: The thread that attempts; 0 while none does.
     """
@@ -109,7 +111,7 @@ class Outbox:
         self.writing = Writing(writer)
         self._type = writer.event_type
         self._per_message = per_message
-        self._timeout = timeout
+        self.overdue = Overdue(timeout)
         self._now = now
         self._schedule = schedule
         self._lock = lock
@@ -266,7 +268,7 @@ class Outbox:
         """Let the test's own thread wait until another thread that is attempting has finished."""
         here = threading.get_ident()
         # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if here == self._home != self.drainer and self.busy.acquire(timeout=self._timeout):
+        if here == self._home != self.drainer and self.busy.acquire(timeout=self.overdue.limit):
             self.busy.release()
 
     def _enter(self) -> Token[tuple[Outbox, ...]]:
@@ -274,10 +276,9 @@ class Outbox:
         return _attempting.set((*_attempting.get(), self))
 
     def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
-        self._dispatch = None
-        self._raised = None
-        self._depth = 0
-        self.drainer = 0
+        self.overdue.doing = None
+        self._dispatch = self._raised = None
+        self._depth = self.drainer = 0
         self.busy.release()
         _attempting.reset(token)
 
@@ -340,6 +341,7 @@ class Outbox:
         request = WebhookRequest(
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
+        self.overdue.doing = request
         signer = overrides.signer or endpoint.signer
         try:
             if signer is not None:
