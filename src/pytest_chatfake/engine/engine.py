@@ -192,7 +192,7 @@ class Engine:
         """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
         what = "advance()" if to is None else "move_to()"
         line = calling_line(3)
-        step = partial(self.agenda.moving, by, to, what, line)
+        step: Callable[[], Iterator[None]] = partial(self.agenda.moving, by, to, what, line)
         if self.outbox.order is not None:
             step = at_a_barrier(self.outbox, step)
         return self.step(what, step)
