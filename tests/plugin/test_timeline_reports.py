@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from inline_snapshot import snapshot
@@ -80,7 +80,7 @@ def test_it_belongs_to_the_failure_and_not_to_what_is_captured(
 
 def test_junit_xml_has_it(pytester: pytest.Pytester) -> None:
     run(pytester, FAILING, "--junitxml=junit.xml")
-    (failure,) = ElementTree.parse(pytester.path / "junit.xml").iter("failure")
+    (failure,) = ET.parse(pytester.path / "junit.xml").iter("failure")
 
     assert 1 == (failure.text or "").count(f" {TITLE} -")
     assert "What to look at" in (failure.text or "")
@@ -445,7 +445,12 @@ def test_outside_pytest_an_exception_that_leaves_the_block_carries_it() -> None:
     )
     environ = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environ, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert "AssertionError\nWhat to look at\n" in done.stderr

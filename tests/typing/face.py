@@ -193,13 +193,13 @@ def what_happened(chat_fake: ChatFake) -> None:
     assert_type(chat_fake.timeline.mermaid(), str)
     assert_type(chat_fake.timeline.svg(), str)
     assert_type(chat_fake.timeline[1:], tuple[TimelineEntry, ...])
-    for entry in chat_fake.timeline:
-        assert_type(entry, TimelineEntry)
-        assert_type(entry.number, int)
-        assert_type(entry.at, datetime)
-        assert_type(entry.text, str)
-        assert_type(entry.message, Message | None)
-        assert_type(entry.cause, int | None)
+    for happening in chat_fake.timeline:
+        assert_type(happening, TimelineEntry)
+        assert_type(happening.number, int)
+        assert_type(happening.at, datetime)
+        assert_type(happening.text, str)
+        assert_type(happening.message, Message | None)
+        assert_type(happening.cause, int | None)
 
 
 def api(chat_fake: ChatFake) -> None:
