@@ -114,7 +114,7 @@ class World:
         self.over = False
         self.fake = ChatFake(config if seed is None else config.replace(seed=seed))
         watching.dismiss(self.fake._story)  # a finding tells it
-        self.fake._engine.time.adopt(surroundings.traveller)
+        self.fake._engine.time.adopt(None)  # the travel on top is ours
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
         self._order = outbox.order = AttemptOrder(outbox.faults, self._log)
