@@ -37,6 +37,7 @@ from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
 from .timeline import Timeline
+from .waiting import wait_until
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -212,6 +213,8 @@ class ChatFake:
     explain = expectations.explain
 
     # Flow
+
+    wait_until = wait_until
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
