@@ -135,16 +135,15 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 def _given(parse: Parse, request: Request) -> _Arguments:
     """Return what the test's own function makes of a send call."""
-    arguments: object = parse(request)
+    arguments = parse(request)
     if not isinstance(arguments, Mapping):
         raise TypeError(f"parse() must return the arguments of send(), not {cited(arguments)}")
-    found = cast("Mapping[str, Any]", arguments)
-    for name in found:
+    for name in arguments:
         if name not in _ARGUMENTS:
             raise TypeError(
                 f"parse() returned {cited(name)}, and send() takes {', '.join(_ARGUMENTS)}"
             )
-    return found, None
+    return arguments, None
 
 
 def _echoed(echo: Iterable[str], naming: Naming) -> list[str]:

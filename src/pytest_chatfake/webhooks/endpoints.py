@@ -65,6 +65,14 @@ class Endpoint:
         """How long after each failure an attempt is made again."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
+    def _surfaces(self, error: BaseException) -> bool:
+        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
+        if not isinstance(error, Exception):
+            return True
+        # An assertion of the test's own is a failure in any case.
+        judged = self._scripted and isinstance(error, AssertionError)
+        return self.raise_exceptions and (judged or not self._retries)
+
     def disconnect(self) -> None:
         """Stop attempts to this endpoint, planned retries included, and close its connection.
 

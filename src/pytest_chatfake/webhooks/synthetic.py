@@ -110,7 +110,11 @@ class OtherEvent(NamedTuple):
 
 
 def other_event(
-    event_type: object, resource: object, key: object, id_: object, body: object
+    event_type: str,
+    resource: Mapping[str, object] | None,
+    key: str | None,
+    id_: str | None,
+    body: Mapping[str, object] | str | bytes | None,
 ) -> OtherEvent:
     """Return the event that ``emit_event()`` is asked for.
 
