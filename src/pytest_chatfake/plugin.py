@@ -6,23 +6,25 @@ It is loaded in every run of pytest, so whatever is heavy is imported inside the
 from __future__ import annotations
 
 import inspect
+import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from . import options
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+
+    from time_machine import TimeMachineFixture
 
     from .exploring.explorer import Explorer
     from .fake.clock import Clock
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
-
-_START = "2026-01-01T12:00:00Z"
-
-_TIMELINES = ("failed", "always", "never")
 
 _seed_key = pytest.StashKey[str]()
 _stderr_key = pytest.StashKey[int]()
@@ -32,71 +34,23 @@ _passed_key = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the ini options."""
-    parser.addini(
-        "chat_clock_start",
-        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
-        default=_START,
-    )
-    parser.addini(
-        "chat_fake_timeline",
-        "which tests' reports tell what happened: failed, always or never (default: failed)",
-        default="failed",
-    )
-    parser.addini(
-        "chat_fake_strict",
-        "whether a test fails where it would be given a WebhookWarning (default: false)",
-        type="bool",
-        default=False,
-    )
-    parser.addini(
-        "chat_fake_seed",
-        "what ids are derived from, beside the test's node id: fixed (nothing, so they repeat from "
-        "run to run), random (new ones in every run), or a text of your own (default: fixed)",
-        default="fixed",
-    )
-    parser.getgroup("chatfake").addoption(
-        "--chat-fake-seed",
-        metavar="SEED",
-        help="as the ini option chat_fake_seed; with the seed that the header of a run showed, its "
-        "ids come again",
-    )
+    """Declare the options."""
+    options.declare(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse options that mean nothing.
 
     Raises:
-        UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
-            false, ``chat_fake_seed`` is empty, or ``chat_fake_timeline`` is none of its three
-            words.
+        UsageError: An option means nothing.
     """
-    config.stash[_seed_key] = _chosen_seed(config)
-    if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
-        raise pytest.UsageError(
-            f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "
-            f"not {when!r}"
-        )
-    try:
-        config.getini("chat_fake_strict")
-    except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
-        raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
-    start = config.getini("chat_clock_start")
-    if start != _START:
-        from .domain.instants import aware
-
-        try:
-            aware(start, "the ini option chat_clock_start")
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
+    config.stash[_seed_key] = options.chosen_seed(config)
+    options.check(config)
     config.addinivalue_line(
         "markers",
         "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
         'as in @pytest.mark.chat_fake(price="0.10")',
     )
-
-    import os
-    from contextlib import suppress
 
     with suppress(OSError):  # there may be none
         config.stash[_stderr_key] = os.dup(2)  # before tests are captured
@@ -104,8 +58,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Let go of the terminal."""
-    import os
-
     descriptor = config.stash.get(_stderr_key, None)
     if descriptor is not None:
         del config.stash[_stderr_key]
@@ -119,21 +71,6 @@ def _speak(config: pytest.Config) -> None:
         from .base.terminal import speak_through
 
         speak_through(config.stash.get(_stderr_key, None))
-
-
-def _chosen_seed(config: pytest.Config) -> str:
-    """Return what ids are derived from in this run; a random seed is the same on all workers."""
-    given: dict[str, str] = getattr(config, "workerinput", {})
-    seed: str | None = given.get("chat_fake_seed", config.getoption("--chat-fake-seed"))
-    if seed is None:
-        seed = str(config.getini("chat_fake_seed"))
-    if not seed.strip():
-        raise pytest.UsageError("chat_fake_seed must be fixed, random, or a text of your own")
-    if seed == "random":
-        import os
-
-        seed = os.urandom(4).hex()  # not by way of `random`, which others seed
-    return seed
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -198,18 +135,23 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
     from .domain.instants import aware
-    from .engine.process_time import freeze
+    from .engine.process_time import Journey, freeze
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
-    traveller = None
-    if "chat_clock" in request.fixturenames:  # time stands still before anything is recorded
+    stands, journey = "chat_clock" in request.fixturenames, Journey()
+    if stands:  # before anything is recorded
         start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
-        traveller = freeze(request.getfixturevalue("time_machine"), start)
-    fake = ChatFake(config)
-    fake._engine.time.adopt(traveller)
+        freeze(journey, _time_machine(request), start)
+    try:
+        fake = ChatFake(config)
+    except BaseException:
+        journey.end()
+        raise
+    if stands:
+        fake._engine.time.adopt(journey)
     request.node.stash[_fake_key] = fake
     yield fake
     fake._shut()
@@ -218,12 +160,25 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time stands still, and moves when the test says so."""
-    from .engine.process_time import freeze
+    from .engine.process_time import Journey, freeze
 
     time = chat_fake._engine.time
-    if not time.travels:
-        time.adopt(freeze(request.getfixturevalue("time_machine"), None))
+    if not time.stands:
+        journey = Journey()
+        time.adopt(journey)
+        freeze(journey, _time_machine(request), None)
     return chat_fake.clock
+
+
+def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
+    """Return time-machine's fixture; None, if its plugin is not loaded, or it is another's."""
+    from time_machine import TimeMachineFixture
+
+    try:
+        fixture = request.getfixturevalue("time_machine")
+    except pytest.FixtureLookupError:
+        return None
+    return fixture if isinstance(fixture, TimeMachineFixture) else None
 
 
 @pytest.fixture

@@ -18,6 +18,12 @@ OPTIONS = ("-p", "no:django", "-p", "no:asyncio", "-p", "no:inline_snapshot")
 TITLE = "chat_fake timeline"
 
 
+def run_apart(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+    """Run in a process of its own, which an interrupt may end."""
+    pytester.makepyfile(test_it=body)
+    return pytester.runpytest_subprocess(*OPTIONS, "-p", "no:cacheprovider", timeout=60)
+
+
 def run(pytester: pytest.Pytester, body: str, *options: str) -> pytest.RunResult:
     pytester.makepyfile(test_it=body)
     return pytester.runpytest(*OPTIONS, "-p", "no:cacheprovider", *options)
@@ -401,7 +407,7 @@ def test_a_helper_of_a_conftest_is_named_after_the_tests_line(pytester: pytest.P
 
 
 def test_ctrl_c_prints_it(pytester: pytest.Pytester) -> None:
-    result = run(
+    result = run_apart(
         pytester,
         """
         def test_it(chat_fake, chat_receiver):
@@ -418,7 +424,7 @@ def test_ctrl_c_prints_it(pytester: pytest.Pytester) -> None:
 def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(
     pytester: pytest.Pytester,
 ) -> None:
-    result = run(
+    result = run_apart(
         pytester,
         f"""
         import os

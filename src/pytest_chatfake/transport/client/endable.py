@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .loops import running_framework
@@ -105,7 +104,7 @@ class Endable:
         token = trio.lowlevel.current_trio_token()
         scope = trio.CancelScope()
         self._key, self._why = key, None
-        self._end_in_trio = partial(token.run_sync_soon, scope.cancel)
+        self._end_in_trio = lambda: token.run_sync_soon(scope.cancel)
         results: list[T] = []
         try:
             with scope:
