@@ -292,7 +292,7 @@ def pytest_runtest_makereport(
     if report.when != "teardown":
         item.stash[_passed_key] = report.passed
     explorer = item.stash.get(_explorer_key, None)
-    if explorer is not None and report.when == "call":
+    if explorer is not None and explorer.explorations and report.when == "call":
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():

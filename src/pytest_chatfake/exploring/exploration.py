@@ -57,7 +57,7 @@ class Exploration:
         self._surroundings = surroundings
         self._progress = progress
         self._search = Search(plan.kinds, plan.depth, plan.limit)
-        self._began = time.monotonic()
+        self._began = 0.0
         self._dropped = 0
         self._text = "not run yet"
         self._awaited = False
@@ -91,6 +91,7 @@ class Exploration:
     def _worlds(self) -> Generator[World]:
         """Give the worlds to run, and judge each when it has run."""
         plan, search = self._plan, self._search
+        self._began = time.monotonic()
         if plan.only is not None:
             yield from self._only(plan.only)
             return
@@ -128,11 +129,16 @@ class Exploration:
         self._text = self._summary()
 
     def _only(self, moves: tuple[Move, ...]) -> Generator[World]:
+        written = World(self._surroundings)
+        yield written
+        written.close()
+        if written.error is not None:
+            raise written.error
         world = World(self._surroundings, moves)
         yield world
         if world.error is not None:
+            self._text = f"failed in the world {[move.verb for move in moves]}"
             yield from self._found(world)
-            world.close()
             raise world.error
         world.close()
         self.worlds = 1
@@ -145,7 +151,7 @@ class Exploration:
             NotRepeatable: Something does.
         """
         seed = self._surroundings.config.seed
-        world = World(self._surroundings, (), f"{seed} again")
+        world = World(self._surroundings, seed=f"{seed} again")
         yield world
         world.close()
         remedy = (
@@ -178,14 +184,14 @@ class Exploration:
             self.worlds = self._search.worlds + 1
             head = f"chat_explore: the body as written passes, and fails in world {self.worlds}"
         notes = [f"{head}:", *(f"  {sentence(move, log)}" for move in world.moves)]
-        if not world.over and not world.settled:
+        if world.is_hasty:
             notes.append("  There was no settle() before this assertion.")
         error.add_note("\n".join(notes))
         error.add_note(f"What happened in it:\n{world.fake.timeline}")
         test = pasted(self._body, world.moves, settles=world.over)
         world.close()
         if isinstance(test, Pasted):
-            control = World(self._surroundings)
+            control = World(self._surroundings, alone=True)
             control._order.log = control._log
             self._test = test
             yield control
@@ -197,7 +203,7 @@ class Exploration:
                     f"As a test of its own (it was run, and fails alike):\n\n{test.text}\n"
                 )
             else:
-                test = "a test with these lines does not fail alike"
+                test = "on its own, with these lines, the body does not fail alike"
         if isinstance(test, str):
             error.add_note(f"There is no test to paste: {test}.")
         only = ", ".join(repr(move.verb) for move in world.moves)

@@ -158,11 +158,13 @@ class AttemptOrder:
         deviates: Whether something may come in another order than the service's own.
         log: As given.
         made: How many attempts were made.
+        settled: Whether there was a barrier.
     """
 
     def __init__(self, faults: Triggers[Fault], log: Log | None = None) -> None:
         self.deviates = log is None
         self.log = log
+        self.settled = False
         self._faults = faults
         self.forget()
 
@@ -255,6 +257,7 @@ class AttemptOrder:
 
     def letting_go(self, outbox: Ordered) -> Iterator[None]:
         """A step: let go of what waits, after what is queued was attempted."""
+        self.settled = True
         yield
         while released := self._let_go():
             outbox.queue.extend(released)
