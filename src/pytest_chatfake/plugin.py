@@ -14,6 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from time_machine import TimeMachineFixture
+
     from .exploring.explorer import Explorer
     from .fake.clock import Clock
     from .fake.config import ChatFakeConfig
@@ -171,18 +173,23 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
     from .domain.instants import aware
-    from .engine.process_time import freeze
+    from .engine.process_time import end, freeze
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
-    traveller = None
-    if "chat_clock" in request.fixturenames:  # time stands still before anything is recorded
+    stands, journey = "chat_clock" in request.fixturenames, None
+    if stands:  # before anything is recorded
         start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
-        traveller = freeze(request.getfixturevalue("time_machine"), start)
-    fake = ChatFake(config)
-    fake._engine.time.adopt(traveller)
+        journey = freeze(_time_machine(request), start)
+    try:
+        fake = ChatFake(config)
+    except BaseException:
+        end(journey)
+        raise
+    if stands:
+        fake._engine.time.adopt(journey)
     request.node.stash[_fake_key] = fake
     yield fake
     fake._shut()
@@ -194,9 +201,20 @@ def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     from .engine.process_time import freeze
 
     time = chat_fake._engine.time
-    if not time.travels:
-        time.adopt(freeze(request.getfixturevalue("time_machine"), None))
+    if not time.stands:
+        time.adopt(freeze(_time_machine(request), None))
     return chat_fake.clock
+
+
+def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
+    """Return time-machine's fixture; None, if its plugin is not loaded, or it is another's."""
+    from time_machine import TimeMachineFixture
+
+    try:
+        fixture = request.getfixturevalue("time_machine")
+    except pytest.FixtureLookupError:
+        return None
+    return fixture if isinstance(fixture, TimeMachineFixture) else None
 
 
 @pytest.fixture

@@ -32,10 +32,15 @@ NOT_MEMBERS = {
     "ChatFake": {
         *{"body", "to", "conversation", "origin_type", "price", "extra"},
         *{"path", "echo", "parse", "reply", "webhooks_first"},
+        *{"devices", "read_receipts", "online", "blocked", "chat_open", "registered", "withheld"},
     },
     "Webhooks": {
         *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},
         *{"events", "signer", "changes", "remove", "raw", "type", "resource", "key", "id", "body"},
+    },
+    "TimelineEntry": {
+        *{"verb", "hold", "release", "charge", "event", "attempt", "request", "clock", "drop"},
+        "fault",
     },
     "IllegalTransition": {"sent", "delivered", "read", "failed"},
 }
@@ -60,7 +65,7 @@ def things() -> Iterator[dict[str, Any]]:
             *[message.events[0], fault, HmacSigner("x"), fake.ledger[0], message, Naming()],
             *[PlatformError("", "", "", "", ""), receiver, fake.recipient("+4915550001")],
             *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
-            fake.webhooks,
+            *[fake.webhooks, fake.timeline, fake.timeline[0]],
         ]
         yield {type(thing).__name__: thing for thing in things} | {"chat_fake.api": fake.api}
 

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from inline_snapshot import snapshot
@@ -16,6 +16,12 @@ from pytest_chatfake import ChatFake
 
 OPTIONS = ("-p", "no:django", "-p", "no:asyncio", "-p", "no:inline_snapshot")
 TITLE = "chat_fake timeline"
+
+
+def run_apart(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
+    """Run in a process of its own, which an interrupt may end."""
+    pytester.makepyfile(test_it=body)
+    return pytester.runpytest_subprocess(*OPTIONS, "-p", "no:cacheprovider", timeout=60)
 
 
 def run(pytester: pytest.Pytester, body: str, *options: str) -> pytest.RunResult:
@@ -80,7 +86,7 @@ def test_it_belongs_to_the_failure_and_not_to_what_is_captured(
 
 def test_junit_xml_has_it(pytester: pytest.Pytester) -> None:
     run(pytester, FAILING, "--junitxml=junit.xml")
-    (failure,) = ElementTree.parse(pytester.path / "junit.xml").iter("failure")
+    (failure,) = ET.parse(pytester.path / "junit.xml").iter("failure")
 
     assert 1 == (failure.text or "").count(f" {TITLE} -")
     assert "What to look at" in (failure.text or "")
@@ -401,7 +407,7 @@ def test_a_helper_of_a_conftest_is_named_after_the_tests_line(pytester: pytest.P
 
 
 def test_ctrl_c_prints_it(pytester: pytest.Pytester) -> None:
-    result = run(
+    result = run_apart(
         pytester,
         """
         def test_it(chat_fake, chat_receiver):
@@ -418,7 +424,7 @@ def test_ctrl_c_prints_it(pytester: pytest.Pytester) -> None:
 def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(
     pytester: pytest.Pytester,
 ) -> None:
-    result = run(
+    result = run_apart(
         pytester,
         f"""
         import os
@@ -445,7 +451,12 @@ def test_outside_pytest_an_exception_that_leaves_the_block_carries_it() -> None:
     )
     environ = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environ, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", script],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
     assert "AssertionError\nWhat to look at\n" in done.stderr

@@ -37,6 +37,8 @@ from pytest_chatfake import (
     Recipient,
     StandardWebhooksSigner,
     Submission,
+    Timeline,
+    TimelineEntry,
     UndeliveredWebhooks,
     WebhookRequest,
     Webhooks,
@@ -111,12 +113,21 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
     person = chat_fake.recipient("+1", devices=2, read_receipts=False)
     assert_type(person, Recipient)
     assert_type((person.address, person.devices, person.read_receipts), tuple[str, int, bool])
+    assert_type(chat_fake.recipient("+1", online=False, blocked=True, chat_open=False), Recipient)
+    assert_type(chat_fake.recipient("+1", registered=True, withheld=False), Recipient)
+    assert_type(person.goes_offline().comes_online().blocks().unblocks(), Recipient)
+    assert_type(person.opens_chat().closes_chat(), Recipient)
+    flags = (person.online, person.blocked, person.chat_open, person.registered, person.withheld)
+    assert_type(flags, tuple[bool, bool, bool, bool, bool])
     submission = chat_fake.submit_text("x", to=person, price=1)
     assert_type(submission, Submission)
     assert_type(submission.accept(), Message)
     assert_type(submission.reject("100", "No", platform_error=True), Message)
     error = PlatformError("message", "type", "code", "trace", "details")
     assert_type(message.deliver(price="0.04").fail("999", "Own", platform_error=error), Message)
+
+    assert_type(message.after(minutes=5).deliver().after(90).read().after(timedelta(1)), Message)
+    assert_type(message.cancel(), Message)
 
     assert_type(message.id, str)
     assert_type(message.chat_message_id, str)
@@ -186,6 +197,18 @@ def what_happened(chat_fake: ChatFake) -> None:
     with chat_fake.expect_charge("0.05") as nothing:
         assert_type(nothing, None)
     assert_type(chat_fake.explain(chat_fake.messages[0]), str)
+    assert_type(chat_fake.timeline, Timeline)
+    assert_type(chat_fake.timeline.text(), str)
+    assert_type(chat_fake.timeline.mermaid(), str)
+    assert_type(chat_fake.timeline.svg(), str)
+    assert_type(chat_fake.timeline[1:], tuple[TimelineEntry, ...])
+    for happening in chat_fake.timeline:
+        assert_type(happening, TimelineEntry)
+        assert_type(happening.number, int)
+        assert_type(happening.at, datetime)
+        assert_type(happening.text, str)
+        assert_type(happening.message, Message | None)
+        assert_type(happening.cause, int | None)
 
 
 def api(chat_fake: ChatFake) -> None:

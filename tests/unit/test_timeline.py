@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from inline_snapshot import snapshot
@@ -564,7 +564,7 @@ def test_the_picture_is_well_formed_and_has_a_text_alternative() -> None:
     with frozen_fake() as fake:
         fake.webhooks.connect(wsgi=failing_with(b"<b> & co"), path="/<x>")
         fake.send_text("<script>").deliver()
-        tree = ElementTree.fromstring(fake.timeline.svg())
+        tree = ET.fromstring(fake.timeline.svg())
         assert fake.webhooks.attempts
 
     names = {"svg": "http://www.w3.org/2000/svg"}

@@ -5,6 +5,7 @@ Integers are exact where floats are not, compare fast, and are what the process'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
@@ -59,6 +60,34 @@ def duration(value: object, what: str) -> int:
     if length < 0:
         raise ValueError(f"{what} must not be negative, and {value} is")
     return length
+
+
+def length_of(
+    call: str, delta: timedelta | float | None, arguments: Mapping[str, float]
+) -> timedelta | float:
+    """Return the one length of time that a call was given: as it is, or as a ``timedelta`` takes.
+
+    Raises:
+        TypeError: None is given, or two, or an argument that ``timedelta`` does not take.
+        ValueError: It is not finite.
+    """
+    name = call.removesuffix("()")
+    if (delta is None) == (not arguments):
+        raise TypeError(
+            f"{call} takes one length of time: {name}(90), {name}(timedelta(days=30)) "
+            f"or {name}(days=30)"
+        )
+    try:
+        return timedelta(**arguments) if delta is None else delta
+    except TypeError:
+        raise TypeError(
+            f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
+            f"takes, not {', '.join(f'{name}=' for name in arguments)}"
+        ) from None
+    except OverflowError:
+        raise ValueError(
+            f"the length to {name} by must be a finite length of time, not {cited(dict(arguments))}"
+        ) from None
 
 
 def planned(value: object, what: str) -> int:

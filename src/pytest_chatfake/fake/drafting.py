@@ -18,7 +18,7 @@ from ..wire.exact_json import encode, members
 from ..wire.naming import check_type
 from .config import ChatFakeConfig, Price, check_extra
 from .messages import Conversation, Message
-from .recipients import Recipient
+from .recipients import Recipient, address_of
 
 
 class Drafting:
@@ -35,22 +35,10 @@ class Drafting:
         self._default_price = self._price(config.price)
         self._default_extra: Mapping[str, object] = {}
         if callable(config.extra):
-            engine.fields_of = partial(self._ask_for_fields, config.extra)
+            engine.changes.fields_of = partial(self._ask_for_fields, config.extra)
         elif config.extra is not None:
             self._default_extra = dict(config.extra)
         self._default_fields = members(self._default_extra)
-        self._recipients: dict[str, Recipient] = {}
-
-    def recipient(self, address: str, devices: int, read_receipts: bool) -> Recipient:
-        """Describe a person: messages to this address go by it from now on."""
-        self._engine.refuse_closed()
-        person = Recipient(address, devices, read_receipts)
-        self._recipients[address] = person
-        return person
-
-    def forget(self) -> None:
-        """Forget the people."""
-        self._recipients.clear()
 
     def prepare(
         self,
@@ -96,14 +84,14 @@ class Drafting:
         if not isinstance(body, str):
             raise TypeError(f"body must be text, not {type(body).__name__} {cited(body)}")
         known = None if conversation is None else self._known_conversation(conversation)
-        address, devices, read_receipts = self._person(to)
+        address = DEFAULT_ADDRESS if to is None else address_of(to, self._engine)
         if origin_type is not None:
             check_str(origin_type, "origin_type")
         fields = self._default_fields
         if extra is not None:
             check_extra(extra, self._naming)
             fields = members({**self._default_extra, **extra})
-        message = MessageState(body, address, devices, read_receipts, fields)
+        message = MessageState(body, address, fields)
         charge = self._default_price if price is None else self._price(price)
         return message, Draft(known, origin_type, charge)
 
@@ -136,16 +124,6 @@ class Drafting:
                 f"is not"
             )
         return str.__str__(conversation)  # of an enumeration's member, too
-
-    def _person(self, to: str | Recipient | None) -> tuple[str, int, bool]:
-        """Return an address, with the devices and the read receipts of who is behind it."""
-        if isinstance(to, Recipient):
-            return to.address, to.devices, to.read_receipts
-        address = DEFAULT_ADDRESS if to is None else check_str(to, "to")
-        known = self._recipients.get(address)
-        if known is None:
-            return address, 1, True
-        return address, known.devices, known.read_receipts
 
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
         if not callable(price):

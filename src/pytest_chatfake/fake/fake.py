@@ -23,12 +23,13 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..people.scripts import Scripts
 from ..report import watching
 from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
-from . import checking, expectations, sending
+from . import checking, expectations, recipients, sending
 from .clock import Clock
 from .config import ChatFakeConfig
 from .drafting import Drafting
@@ -82,6 +83,8 @@ class ChatFake:
         self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
         self._drafting = Drafting(engine, config)
+        self._recipients: dict[str, recipients.Recipient] = {}
+        self._scripts = Scripts(engine)
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
@@ -89,7 +92,8 @@ class ChatFake:
         self._kept: checking.Kept | None = None  # what an exploration keeps
         self._story = Story(engine, self.api)
         watching.register(self._story)
-        self._checks = TeardownChecks(engine, self.api, strict=bool(config.strict))
+        strict = bool(config.strict)
+        self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
         service.open(self.api)
         service.hold()
         try:
@@ -105,7 +109,7 @@ class ChatFake:
 
     # Sending
 
-    recipient = sending.recipient
+    recipient = recipients.recipient
     send_text = sending.send_text
     submit_text = sending.submit_text
     send = sending.send
@@ -226,7 +230,8 @@ class ChatFake:
     def _forget(self) -> None:
         self.api._forget()
         self.webhooks._forget()
-        self._drafting.forget()
+        self._recipients.clear()
+        self._scripts.forget()
 
     # The HTTP API (§4, §5)
 

@@ -316,7 +316,7 @@ def _marks_of_events(engine: Engine) -> dict[int, tuple[Mark, ...]]:
     for fault in engine.outbox.faults.ever:
         if fault.kind == "delay":
             for place in fault._hit:
-                marks[place] = (*marks.get(place, ()), fault.mark)
+                marks[place] = (*marks.get(place, ()), fault._mark)
     return marks
 
 

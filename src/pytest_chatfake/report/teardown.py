@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..base.calling_line import Line
 from ..base.errors import NotAwaited, UndeliveredWebhooks, WebhookWarning
@@ -11,7 +11,7 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.outbox import Outbox
-from .hints import beginning_of_body, hint, why_idle
+from .hints import beginning_of_body, hint, why_idle, why_queued
 from .labels import Labels
 
 #: How many things one warning lists.
@@ -24,12 +24,16 @@ class TeardownChecks:
     Args:
         engine: The fake's engine.
         api: The fake's side of the HTTP API.
+        idle: Gives the lines of each ``after()`` with nothing behind it.
         strict: Whether to raise what would be warned about.
     """
 
-    def __init__(self, engine: Engine, api: AccountApi, *, strict: bool) -> None:
+    def __init__(
+        self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]], *, strict: bool
+    ) -> None:
         self._engine = engine
         self._api = api
+        self._idle = idle
         self._strict = strict
 
     def run(self) -> None:
@@ -62,7 +66,7 @@ class TeardownChecks:
         if queued:
             text = _listed(
                 f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test "
-                f"with a verb, an assertion or settle()",
+                f"with a verb, an assertion or settle(){why_queued(self._engine.blocked)}",
                 [f"{event._subject}, caused at {event.line}" for event in queued],
             )
             yield text, queued[0].line
@@ -94,6 +98,13 @@ class TeardownChecks:
                 ),
                 idle[0].line,
             )
+        lines = list(self._idle())
+        if lines:
+            text = _listed(
+                f"{len(lines)} after() with nothing behind: add a verb, as in after(60).deliver()",
+                [f"written at {line}" for line in lines],
+            )
+            yield text, lines[0]
 
 
 def _overlooked(outbox: Outbox) -> Iterator[Attempt]:

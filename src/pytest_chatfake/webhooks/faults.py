@@ -66,7 +66,7 @@ class Fault(Trigger):
         return f"{self.kind}({', '.join(arguments)})"
 
     @property
-    def mark(self) -> Mark:
+    def _mark(self) -> Mark:
         """What it does to an event, and the line that set it up."""
         delay = self._effect.delay
         return Mark(f"delayed {delay / SECOND:g} s" if delay else _MARKS[self.kind], self.line)
@@ -105,7 +105,7 @@ class Fault(Trigger):
             delay=before.delay + effect.delay,
             change=effect.change or before.change,
             signer=effect.signer or before.signer,
-            marks=(*before.marks, self.mark),
+            marks=(*before.marks, self._mark),
         )
         yield replace(dispatch, endpoints=hit, overrides=overrides)
 
