@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .base.errors import ClosedError as ClosedError
     from .base.errors import IllegalTransition as IllegalTransition
     from .base.errors import NotAwaited as NotAwaited
+    from .base.errors import NotRepeatable as NotRepeatable
     from .base.errors import UndeliveredWebhooks as UndeliveredWebhooks
     from .base.errors import WebhookWarning as WebhookWarning
     from .domain.failures import PlatformError as PlatformError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
-    from .exploring.world import NotRepeatable as NotRepeatable
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
     from .fake.fake import ChatFake as ChatFake
@@ -74,7 +74,7 @@ else:
         "Message": "fake.messages",
         "Naming": "wire.naming",
         "NotAwaited": "base.errors",
-        "NotRepeatable": "exploring.world",
+        "NotRepeatable": "base.errors",
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",

@@ -152,6 +152,27 @@ def freeze(fixture: TimeMachineFixture | None, start: datetime | None) -> Journe
     return Journey(travel, travel.start())
 
 
+def travel_again(start: datetime) -> Journey:
+    """Let time stand still on top of whoever travels, to go back to where it began again and again.
+
+    Args:
+        start: A moment with a time zone; if somebody travels already, their present counts.
+
+    Raises:
+        ClockError: freezegun is active, which hides our moves.
+    """
+    import time_machine  # noqa: PLC0415 - as in freeze()
+
+    if _is_frozen():
+        raise ClockError(
+            "freezegun is active, and an exploration goes back to the same moment again and again: "
+            "end freezegun before, or freeze time inside the body"
+        )
+    present = datetime.now(_NEUTRAL) if time_machine.traveller_stack else start
+    travel = time_machine.travel(present.astimezone(_NEUTRAL), tick=False)
+    return Journey(travel, travel.start())
+
+
 def end(journey: Journey | None) -> None:
     """End a travel of ours, if there is one.
 

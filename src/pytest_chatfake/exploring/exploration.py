@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, NamedTuple
 
+from ..base.errors import NotRepeatable
 from .moves import Move
 from .search import Search
 from .telling import Pasted, pasted, sentence
-from .world import NotRepeatable, Surroundings, World, run, run_async
+from .world import Surroundings, World, run, run_async
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.errors import ChatFakeError, ClockError, NotAwaited, UndeliveredWebhooks
+from ..base.errors import NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
+from ..engine.process_time import Journey, end, travel_again
 from ..fake.checking import Kept
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, service
@@ -24,8 +25,6 @@ from .search import Log, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from time_machine import Traveller
 
     from ..webhooks.order import Log as MadeLog
 
@@ -47,43 +46,27 @@ class Surroundings:
         self._random = random.getstate()
         self._kept = Kept()
         self._items: dict[tuple[bytes, int], int] = {}
-        self.traveller: Traveller | None = None
+        self._journey: Journey | None = None
 
     @contextmanager
     def frozen(self) -> Generator[None]:
         """Let time stand still in a block, wherever worlds move it to.
 
         Raises:
-            ClockError: freezegun is active, or the body left a traveller of its own.
+            ClockError: freezegun is active, or the body has left a traveller of its own.
         """
-        import time_machine  # noqa: PLC0415 - costs more than what never freezes time
-
-        start = self._start
-        if time_machine.traveller_stack:
-            start = datetime.now(_NEUTRAL)
-        travel = time_machine.travel(start.astimezone(_NEUTRAL), tick=False)
-        self._start = start
-        try:
-            self.traveller = travel.start()
-        except RuntimeError:
-            raise ClockError(
-                "freezegun is active, and an exploration begins at the same moment again and "
-                "again: freeze time inside the body"
-            ) from None
+        self._journey = travel_again(self._start)
+        self._start = datetime.now(_NEUTRAL)
         try:
             yield
         finally:
-            mine = time_machine.traveller_stack[-1:] == [self.traveller]
-            if mine:
-                travel.stop()
             random.setstate(self._random)
-        if not mine:
-            raise ClockError("the body left time travelling: end what it began")
+            end(self._journey)
 
     def begin(self) -> None:
         """Set time and ``random`` back to where every world begins."""
-        assert self.traveller is not None
-        self.traveller.move_to(self._start.astimezone(_NEUTRAL))
+        assert self._journey is not None
+        self._journey.traveller.move_to(self._start, tick=False)
         random.setstate(self._random)
 
     def kept(self, moves: Sequence[Move]) -> Kept:
@@ -131,7 +114,7 @@ class World:
         if not alone:
             self.fake._kept = surroundings.kept(moves) if seed is None else Kept()
         watching.dismiss(self.fake._story)  # a finding tells it
-        self.fake._engine.time.adopt(surroundings.traveller)
+        self.fake._engine.time.adopt(None)
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
         self._order = outbox.order = AttemptOrder(outbox.faults, self._log)
@@ -286,7 +269,3 @@ async def run_async(body: Callable[[ChatFake], Any], world: World) -> None:
         await body(fake)
         world.end()
         await fake.settle()
-
-
-class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """A body does not do the same twice, so nothing can be learned from its worlds."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..base.marks import Mark
@@ -262,7 +261,7 @@ class AttemptOrder:
         while released := self._let_go():
             outbox.queue.extend(released)
             yield
-        if self.log is not None:
+        if self.log and not isinstance(self.log[-1], Barrier):
             self.log.append(Barrier())
 
     def _let_go(self) -> list[Dispatch]:
@@ -293,12 +292,28 @@ def deviate(outbox: Ordered) -> None:
     outbox.order.deviates = True
 
 
-def at_a_barrier(
-    outbox: Ordered, step: Callable[[], Iterator[None]] = lambda: iter(())
+def at_barriers(
+    outbox: Ordered, step: Callable[[], Iterator[None]], is_due: Callable[[], bool]
 ) -> Callable[[], Iterator[None]]:
-    """Return a step before which what waits is let go."""
+    """Return a step in which what waits is let go: before it, and before time goes on.
+
+    Args:
+        outbox: Where attempts are queued.
+        step: The step; where it yields, attempts are made.
+        is_due: Tells whether more happens at this very moment.
+    """
     order = outbox.order
-    return step if order is None else lambda: chain(order.letting_go(outbox), step())
+    if order is None:
+        return step
+
+    def run() -> Iterator[None]:
+        yield from order.letting_go(outbox)
+        for _ in step():
+            yield
+            if not is_due():
+                yield from order.letting_go(outbox)
+
+    return run
 
 
 def _marked(dispatch: Dispatch, choice: Choice) -> Dispatch:
