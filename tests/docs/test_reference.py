@@ -42,6 +42,7 @@ NOT_MEMBERS = {
         *{"verb", "hold", "release", "charge", "event", "attempt", "request", "clock", "drop"},
         "fault",
     },
+    "Explorer": {"body", "deviations", "limit", "depth", "seconds", "only"},
     "IllegalTransition": {"sent", "delivered", "read", "failed"},
 }
 
@@ -67,7 +68,10 @@ def things() -> Iterator[dict[str, Any]]:
             *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
             *[fake.webhooks, fake.timeline, fake.timeline[0]],
         ]
-        yield {type(thing).__name__: thing for thing in things} | {"chat_fake.api": fake.api}
+        explorer = pytest_chatfake.Explorer()
+        things += [explorer, explorer(lambda fake: None)]
+        named = {"chat_fake.api": fake.api, "explore": pytest_chatfake.explore}
+        yield {type(thing).__name__: thing for thing in things} | named
 
 
 def members(thing: Any) -> set[str]:
@@ -94,7 +98,7 @@ def test_every_public_thing_is_looked_at(things: dict[str, Any]) -> None:
     errors = {
         name
         for name in pytest_chatfake.__all__
-        if issubclass(getattr(pytest_chatfake, name), Exception)
+        if name != "explore" and issubclass(getattr(pytest_chatfake, name), Exception)
     }
     assert set(SECTIONS) - errors == set(things)
 
@@ -225,12 +229,14 @@ def test_the_readme_shows_the_event_and_the_answer_that_the_fake_gives() -> None
 
 def test_every_public_name_has_its_docstring_on_the_site_once() -> None:
     pages = sorted((DOCS / "reference" / "python").glob("*.rst"))
-    directive = re.compile(r"^\.\. auto(class|exception):: (\w+)$", re.MULTILINE)
+    directive = re.compile(r"^\.\. auto(class|exception|function):: (\w+)$", re.MULTILINE)
     shown = [found for page in pages for found in directive.findall(page.read_text("utf-8"))]
     kinds = {
         name: "exception" if issubclass(getattr(pytest_chatfake, name), Exception) else "class"
         for name in pytest_chatfake.__all__
+        if name != "explore"
     }
+    kinds["explore"] = "function"
     kinds["AccountApi"] = "class"  # what chat_fake.api is
     assert sorted((kind, name) for name, kind in kinds.items()) == sorted(shown)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Generator, Sequence
+from types import CodeType
 from typing import Any, Final, NamedTuple
 
+from ..base.calling_line import watching
 from ..base.errors import NotRepeatable
 from .moves import Move
 from .search import Search
@@ -54,6 +57,7 @@ class Exploration:
         self.worlds = 0
         self.complete = False
         self._body = body
+        self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
         self._plan = plan
         self._surroundings = surroundings
         self._progress = progress
@@ -62,6 +66,7 @@ class Exploration:
         self._dropped = 0
         self._text = "not run yet"
         self._awaited = False
+        self._test: Pasted | None = None  # the one that is to be printed, while it is run
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._text}>"
@@ -75,19 +80,16 @@ class Exploration:
 
     def _run(self) -> Exploration:
         """Try the worlds of a plain body."""
-        with self._surroundings.frozen():
-            worlds = self._worlds()
-            for world in worlds:
+        with self._surroundings.frozen(), watching(self._code):
+            for world in self._worlds():
                 run(self._body if self._test is None else self._test.function, world)
         return self
 
     async def _run_async(self) -> None:
         self._awaited = True
-        with self._surroundings.frozen():
+        with self._surroundings.frozen(), watching(self._code):
             for world in self._worlds():
                 await run_async(self._body if self._test is None else self._test.function, world)
-
-    _test: Pasted | None = None
 
     def _worlds(self) -> Generator[World]:
         """Give the worlds to run, and judge each when it has run."""
@@ -104,7 +106,7 @@ class Exploration:
                 break
             if now >= said:
                 said = now + _EVERY
-                self._progress(f"chat_explore: {search.worlds} worlds, {now - self._began:.0f} s")
+                self._progress(f"chat_explore: {_worlds(search.worlds)}, {now - self._began:.0f} s")
             world = World(self._surroundings, moves)
             yield world
             if moves and world.timed_out_race():
@@ -212,7 +214,7 @@ class Exploration:
 
     def _summary(self) -> str:
         search, depth = self._search, self._plan.depth
-        worlds = f"{self.worlds:,} world{'' if self.worlds == 1 else 's'}"
+        worlds = _worlds(self.worlds)
         if search.cut:
             text = f"{self.worlds:,} of at least {search.at_least():,} worlds, cut by {search.cut}"
         elif not depth:
@@ -225,6 +227,10 @@ class Exploration:
                 "seems to answer one call at a time"
             )
         return text
+
+
+def _worlds(count: int) -> str:
+    return f"{count:,} world{'' if count == 1 else 's'}"
 
 
 def _told(outline: Sequence[tuple[object, ...]], place: int) -> str:
