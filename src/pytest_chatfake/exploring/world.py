@@ -114,7 +114,7 @@ class World:
         if not alone:
             self.fake._kept = surroundings.kept(moves) if seed is None else Kept()
         watching.dismiss(self.fake._story)  # a finding tells it
-        self.fake._engine.time.adopt(None)
+        self.fake._engine.time.adopt(None)  # the travel on top is ours
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
         self._order = outbox.order = AttemptOrder(outbox.faults, self._log)
