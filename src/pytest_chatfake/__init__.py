@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .http_api.faults import ApiFault as ApiFault
     from .http_api.request_log import ApiRequest as ApiRequest
     from .webhooks.attempts import Attempt as Attempt
+    from .webhooks.chaos import Chaos as Chaos
     from .webhooks.endpoints import Endpoint as Endpoint
     from .webhooks.endpoints import WebhookRequest as WebhookRequest
     from .webhooks.events import Event as Event
@@ -55,6 +56,7 @@ else:
         "ApiRequest": "http_api.request_log",
         "Attempt": "webhooks.attempts",
         "Balance": "domain.ledger",
+        "Chaos": "webhooks.chaos",
         "ChatFake": "fake.fake",
         "ChatFakeConfig": "fake.config",
         "ChatFakeError": "base.errors",

@@ -36,6 +36,7 @@ NOT_MEMBERS = {
     },
     "Webhooks": {
         *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},
+        *{"seed", "lose", "reorder"},
         *{"events", "signer", "changes", "remove", "raw", "type", "resource", "key", "id", "body"},
     },
     "TimelineEntry": {
@@ -54,6 +55,8 @@ def things() -> Iterator[dict[str, Any]]:
         receiver = fake.webhooks.receiver()
         with fake.webhooks.drop(status="read") as fault, fake.api.fail() as api_fault:
             pass
+        with fake.webhooks.chaos(seed=1, fail=1) as chaos:
+            pass
         fake._engine.outbox.faults.ever.clear()
         fake.api._faults.ever.clear()
         submission = fake.submit_text(to=fake.recipient("+4915550001"))
@@ -66,7 +69,7 @@ def things() -> Iterator[dict[str, Any]]:
             *[message.events[0], fault, HmacSigner("x"), fake.ledger[0], message, Naming()],
             *[PlatformError("", "", "", "", ""), receiver, fake.recipient("+4915550001")],
             *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
-            *[fake.webhooks, fake.timeline, fake.timeline[0]],
+            *[fake.webhooks, fake.timeline, fake.timeline[0], chaos],
             *[explorer := Explorer(), explorer(lambda chat_fake: None, depth=0)],
         ]
         named = {"chat_fake.api": fake.api, "explore": pytest_chatfake.explore}

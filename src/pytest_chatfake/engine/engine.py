@@ -285,7 +285,7 @@ class Engine:
         self.ensure_readable()
         self._attempt()
         if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
-            self._run(self.outbox.order.letting_go(self.outbox))
+            self._run(self.outbox.order.letting_go())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:

@@ -117,7 +117,7 @@ class World:
         self.fake._engine.time.adopt(None)  # the travel on top is ours
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
-        self._order = outbox.order = AttemptOrder(outbox.faults, self._log)
+        self._order = outbox.order = AttemptOrder(outbox, self._log)
         self._order.deviates = bool(moves)
         for move in self.moves:
             move.apply(self.fake)

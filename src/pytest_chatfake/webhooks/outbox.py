@@ -24,8 +24,7 @@ how it ended. What it holds back comes to the front of the queue, or at a *barri
 
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
-:meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same few lines, and differ only in
-how they wait for an answer.
+:meth:`~Outbox.attempt` and :meth:`~Outbox.attempt_async` differ only in how they wait for answers.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from ..base.calling_line import Line
 from ..base.errors import UndeliveredWebhooks
@@ -57,8 +56,6 @@ from .faults import Fault, shaped, tampered
 from .order import REFUSED, AttemptOrder
 from .signing import sign
 from .writing import Writing, Written
-
-Outcome: TypeAlias = "Answer | BaseException"
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
 _MAX_DEPTH: Final = 10_000
@@ -197,7 +194,7 @@ class Outbox:
                     self._note(LOSS)
                     self.attempts.add(part, endpoint, Answer(None), now)
             elif part.overrides.delay:
-                self._schedule.add(now + part.overrides.delay, "attempt", part)
+                self.plan(part, part.overrides.delay)
             else:
                 queue.append(part)
 
@@ -207,6 +204,10 @@ class Outbox:
         if self._now() - due > MILLISECOND:
             dispatch.due = due
         (self.queue if self.paused is None else self.paused).append(dispatch)
+
+    def plan(self, dispatch: Dispatch, delay: int) -> None:
+        """Attempt something later, by so much on the clock."""
+        self._schedule.add(self._now() + delay, "attempt", dispatch)
 
     # Attempting: no lock is held
 
@@ -222,7 +223,7 @@ class Outbox:
             try:
                 while (request := self._next()) is not None:
                     try:
-                        outcome: Outcome = request.endpoint._target.attempt(request)
+                        outcome: Answer | BaseException = request.endpoint._target.attempt(request)
                     except BaseException as error:
                         outcome = error
                     self._record(request.endpoint, outcome)
@@ -236,7 +237,9 @@ class Outbox:
             try:
                 while (request := self._next()) is not None:
                     try:
-                        outcome: Outcome = await request.endpoint._target.attempt_async(request)
+                        outcome: (
+                            Answer | BaseException
+                        ) = await request.endpoint._target.attempt_async(request)
                     except BaseException as error:
                         outcome = error
                     self._record(request.endpoint, outcome)
@@ -352,7 +355,7 @@ class Outbox:
             return None
         return request
 
-    def _record(self, endpoint: Endpoint, outcome: Outcome) -> None:
+    def _record(self, endpoint: Endpoint, outcome: Answer | BaseException) -> None:
         """Record an attempt, plan its retry, and keep what has to be raised in the test.
 
         A cancellation or an interrupt is raised at once; the endpoints that are left stay queued.
