@@ -6,12 +6,12 @@ import random
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
-from ..engine.process_time import Journey, end, travel_again
+from ..engine.process_time import Journey
 from ..fake.checking import Kept
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, service
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
     from ..webhooks.order import Log as MadeLog
 
-# Not UTC: an aware datetime in UTC makes time-machine set the process's TZ.
-_NEUTRAL: Final = timezone(timedelta(hours=1))
-
 
 class Surroundings:
     """What every world begins with: a configuration, a moment, the state of ``random``.
@@ -46,7 +43,7 @@ class Surroundings:
         self._random = random.getstate()
         self._kept = Kept()
         self._items: dict[tuple[bytes, int], int] = {}
-        self._journey: Journey | None = None
+        self._journey = Journey()
 
     @contextmanager
     def frozen(self) -> Generator[None]:
@@ -55,18 +52,16 @@ class Surroundings:
         Raises:
             ClockError: freezegun is active, or the body has left a traveller of its own.
         """
-        self._journey = travel_again(self._start)
-        self._start = datetime.now(_NEUTRAL)
+        self._journey.begin_on_top(self._start)
         try:
             yield
         finally:
             random.setstate(self._random)
-            end(self._journey)
+            self._journey.end()
 
     def begin(self) -> None:
         """Set time and ``random`` back to where every world begins."""
-        assert self._journey is not None
-        self._journey.traveller.move_to(self._start, tick=False)
+        self._journey.begin_again()
         random.setstate(self._random)
 
     def kept(self, moves: Sequence[Move]) -> Kept:
@@ -114,7 +109,6 @@ class World:
         if not alone:
             self.fake._kept = surroundings.kept(moves) if seed is None else Kept()
         watching.dismiss(self.fake._story)  # a finding tells it
-        self.fake._engine.time.adopt(None)  # the travel on top is ours
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
         self._order = outbox.order = AttemptOrder(outbox, self._log)
@@ -205,7 +199,7 @@ class World:
                 item = -item if one.outcome == "refused" else item
                 number = one.event._log._numbers[one.event._index]
                 what = one.event.status or one.event.type
-                at = one.endpoint.name if len(places) > 1 else ""
+                at = one.endpoint._shown if len(places) > 1 else ""
                 steps.append(Step(one.chance, item, number, what, at))
             else:
                 steps.append(None)

@@ -37,6 +37,7 @@ from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
 from .timeline import Timeline
+from .waiting import wait_until
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -215,6 +216,8 @@ class ChatFake:
     assert_order_free = checking.assert_order_free
 
     # Flow
+
+    wait_until = wait_until
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""

@@ -15,6 +15,10 @@ the drainer let go it looks at the queue once more, for what came in between.
 test's own thread waits for it. No other thread does: it may be the very one that an attempt is
 waiting for, such as a server of the app's that asks the fake something before it answers.
 
+*Interrupts.* A signal's handler may raise between any two calls: Ctrl-C, or a test's timeout. So
+the drainer holds no lock, which could stay locked. It puts a claim of its own into a dict, in one
+atomic operation, and takes exactly that one out again at the end.
+
 *Errors.* What an app in process raises is recorded, then raised in the test, after the event's
 other endpoints had it; the rest of the queue stays for the next verb. A cancellation is raised at
 once, and the endpoints that are left stay queued.
@@ -33,9 +37,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Final
+from time import sleep
+from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.errors import UndeliveredWebhooks
@@ -57,8 +62,13 @@ from .order import REFUSED, AttemptOrder
 from .signing import sign
 from .writing import Writing, Written
 
+Outcome: TypeAlias = "Answer | BaseException"
+
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
 _MAX_DEPTH: Final = 10_000
+
+#: How often a thread that waits for another one's attempts looks again, in real seconds.
+_GLANCE: Final = 0.001
 
 #: The outboxes whose attempts the running code is part of.
 _attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attempting", default=())
@@ -87,8 +97,7 @@ class Outbox:
         faults: Those that are set up now.
         order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
-        busy: Held by the drainer; locked while somebody attempts.
-        drainer: The thread that attempts; 0 while none does.
+        busy: The drainer's claim, a list of its thread, under 0; empty while nobody attempts.
     """
 
     def __init__(
@@ -118,8 +127,7 @@ class Outbox:
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
-        self.busy = threading.Lock()
-        self.drainer = 0
+        self.busy: dict[int, list[int]] = {}
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -218,33 +226,51 @@ class Outbox:
             Exception: What a receiver raised, after the event's other endpoints had it. The rest
                 of the queue stays.
         """
-        while self.queue and self.busy.acquire(blocking=False):
-            token = self._enter()
+        while self.queue and not self.busy:
+            claim = [threading.get_ident()]
             try:
-                while (request := self._next()) is not None:
-                    try:
-                        outcome: Answer | BaseException = request.endpoint._target.attempt(request)
-                    except BaseException as error:
-                        outcome = error
-                    self._record(request.endpoint, outcome)
+                if self.busy.setdefault(0, claim) is claim:
+                    self._enter()
+                    while (request := self._next()) is not None:
+                        try:
+                            outcome: Outcome = request.endpoint._target.attempt(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(request.endpoint, outcome)
             finally:
-                self._leave(token)
+                # No call comes before it is let go, because an interrupt comes where there is one.
+                try:
+                    if self.busy[0] is claim:
+                        self._dispatch = self._raised = None
+                        self._depth = 0
+                        del self.busy[0]
+                except KeyError:
+                    pass
+                _attempting.set(self._others())
 
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
-        while self.queue and self.busy.acquire(blocking=False):
-            token = self._enter()
+        while self.queue and not self.busy:
+            claim = [threading.get_ident()]
             try:
-                while (request := self._next()) is not None:
-                    try:
-                        outcome: (
-                            Answer | BaseException
-                        ) = await request.endpoint._target.attempt_async(request)
-                    except BaseException as error:
-                        outcome = error
-                    self._record(request.endpoint, outcome)
+                if self.busy.setdefault(0, claim) is claim:
+                    self._enter()
+                    while (request := self._next()) is not None:
+                        try:
+                            outcome: Outcome = await request.endpoint._target.attempt_async(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(request.endpoint, outcome)
             finally:
-                self._leave(token)
+                # No call comes before it is let go, because an interrupt comes where there is one.
+                try:
+                    if self.busy[0] is claim:
+                        self._dispatch = self._raised = None
+                        self._depth = 0
+                        del self.busy[0]
+                except KeyError:
+                    pass
+                _attempting.set(self._others())
 
     def flush(self) -> None:
         """Attempt what is queued, and let the test's thread wait for what another one attempts.
@@ -253,7 +279,7 @@ class Outbox:
         """
         if self.queue:
             self.attempt()
-        if self.busy.locked() and not self.in_attempt():
+        if self.busy and not self.in_attempt():
             self._wait()
             self.attempt()  # what the other one left, because a receiver raised
 
@@ -263,26 +289,29 @@ class Outbox:
         A task that a receiver started stays marked for good; when the attempt is over, it is part
         of none any more.
         """
-        return self.busy.locked() and self in _attempting.get()
+        return bool(self.busy) and self in _attempting.get()
 
     def _wait(self) -> None:
         """Let the test's own thread wait until another thread that is attempting has finished."""
-        here = threading.get_ident()
+        here, claim = threading.get_ident(), self.busy.get(0)
         # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if here == self._home != self.drainer and self.busy.acquire(timeout=self._timeout):
-            self.busy.release()
+        if claim is None or here != self._home or here == claim[0]:
+            return
+        for _ in range(int(self._timeout / _GLANCE)):
+            if self.busy.get(0) is not claim:
+                return
+            sleep(_GLANCE)
 
-    def _enter(self) -> Token[tuple[Outbox, ...]]:
-        self.drainer = threading.get_ident()
-        return _attempting.set((*_attempting.get(), self))
-
-    def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
-        self._dispatch = None
-        self._raised = None
+    def _enter(self) -> None:
+        """Mark the running code as part of an attempt, and clear what an interrupt left."""
+        self._dispatch = self._raised = None
         self._depth = 0
-        self.drainer = 0
-        self.busy.release()
-        _attempting.reset(token)
+        _attempting.set((*self._others(), self))
+
+    def _others(self) -> tuple[Outbox, ...]:
+        """Return the others of which the running code is part, without those of an interrupt."""
+        marked = _attempting.get()
+        return tuple([one for one in marked if one is not self and one.busy]) if marked else marked
 
     def _next(self) -> WebhookRequest | None:
         """Return the next attempt to make; None if nothing is queued.
@@ -355,7 +384,7 @@ class Outbox:
             return None
         return request
 
-    def _record(self, endpoint: Endpoint, outcome: Answer | BaseException) -> None:
+    def _record(self, endpoint: Endpoint, outcome: Outcome) -> None:
         """Record an attempt, plan its retry, and keep what has to be raised in the test.
 
         A cancellation or an interrupt is raised at once; the endpoints that are left stay queued.
