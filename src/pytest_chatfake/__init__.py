@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .domain.failures import PlatformError as PlatformError
     from .domain.ledger import Balance as Balance
     from .domain.ledger import LedgerEntry as LedgerEntry
+    from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
     from .fake.fake import ChatFake as ChatFake
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from .fake.webhooks import Webhooks as Webhooks
     from .http_api.faults import ApiFault as ApiFault
     from .http_api.request_log import ApiRequest as ApiRequest
+    from .people.autopilot import Autopilot as Autopilot
     from .webhooks.attempts import Attempt as Attempt
     from .webhooks.endpoints import Endpoint as Endpoint
     from .webhooks.endpoints import WebhookRequest as WebhookRequest
@@ -47,9 +49,11 @@ else:
     # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
     # a module with __getattr__ has any name at all.
     _HOMES = {
+        "AgendaEntry": "fake.agenda",
         "ApiFault": "http_api.faults",
         "ApiRequest": "http_api.request_log",
         "Attempt": "webhooks.attempts",
+        "Autopilot": "people.autopilot",
         "Balance": "domain.ledger",
         "ChatFake": "fake.fake",
         "ChatFakeConfig": "fake.config",

@@ -11,6 +11,8 @@ from wsgiref.types import WSGIApplication
 from werkzeug import Request, Response
 
 from pytest_chatfake import (
+    AgendaEntry,
+    Autopilot,
     ApiFault,
     ApiRequest,
     Attempt,
@@ -108,6 +110,12 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
         ),
         Message,
     )
+    pilot = chat_fake.autopilot(
+        to="+1", deliver_after=(60, timedelta(hours=1)), read_after=lambda r: r.uniform(1, 2)
+    )
+    assert_type(pilot, Autopilot)
+    with chat_fake.autopilot(fail_share=0.1, seed=1) as pilot:
+        pilot.end()
     person = chat_fake.recipient("+1", devices=2, read_receipts=False)
     assert_type(person, Recipient)
     assert_type((person.address, person.devices, person.read_receipts), tuple[str, int, bool])
@@ -157,6 +165,11 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
     chat_clock.advance(90)
     chat_clock.advance(timedelta(days=1))
     chat_clock.advance(hours=1.5, microseconds=1)
+    chat_clock.advance_to_next()
+    chat_clock.run_until(lambda: message.status == "read", limit=timedelta(days=1))
+    assert_type(chat_clock.agenda, Sequence[AgendaEntry])
+    entry = chat_clock.agenda[0]
+    assert_type((entry.at, entry.message, str(entry)), tuple[datetime, Message | None, str])
     chat_clock.move_to("2026-01-01T00:00:00Z")
     chat_clock.move_to(chat_clock.now)
     assert_type(chat_clock.now, datetime)

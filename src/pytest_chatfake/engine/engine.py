@@ -182,11 +182,26 @@ class Engine:
 
     # Steps: state changes up to each yield, and attempts are made at it
 
-    def move_time(self, *, by: int | None = None, to: int | None = None) -> PendingPlan:
-        """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
-        what = "advance()" if to is None else "move_to()"
-        line = calling_line(3)
-        return self.step(what, partial(self.agenda.moving, by, to, what, line))
+    def move_time(self, target_of: Callable[[int], int], what: str) -> PendingPlan:
+        """Move time, or plan to.
+
+        Args:
+            target_of: Gives the moment to move to, when it is given the present; in nanoseconds.
+            what: What the test wrote.
+        """
+        return self.step(what, partial(self.agenda.moving, target_of, what, calling_line(3)))
+
+    def wait_until(self, predicate: Callable[[], object], length: int, what: str) -> PendingPlan:
+        """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
+
+        It may look, and no more: nothing else can be done in the middle of a step.
+        """
+
+        def reached() -> bool:
+            with self.lock, self.asking.of(f"the predicate of {what}", "True or False"):
+                return bool(predicate())
+
+        return self.step(what, partial(self.agenda.waiting, reached, length, what, calling_line(3)))
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
