@@ -20,9 +20,15 @@ if TYPE_CHECKING:
     from .domain.failures import PlatformError as PlatformError
     from .domain.ledger import Balance as Balance
     from .domain.ledger import LedgerEntry as LedgerEntry
+    from .exploring.exploration import Exploration as Exploration
+    from .exploring.explorer import Explorer as Explorer
+    from .exploring.explorer import explore as explore
+    from .exploring.world import NotRepeatable as NotRepeatable
     from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
+    from .fake.edges import Edge as Edge
+    from .fake.edges import edges as edges
     from .fake.fake import ChatFake as ChatFake
     from .fake.messages import Conversation as Conversation
     from .fake.messages import Message as Message
@@ -63,8 +69,11 @@ else:
         "ClockError": "base.errors",
         "ClosedError": "base.errors",
         "Conversation": "fake.messages",
+        "Edge": "fake.edges",
         "Endpoint": "webhooks.endpoints",
         "Event": "webhooks.events",
+        "Exploration": "exploring.exploration",
+        "Explorer": "exploring.explorer",
         "Fault": "webhooks.faults",
         "HmacSigner": "webhooks.signing",
         "IllegalTransition": "base.errors",
@@ -72,6 +81,7 @@ else:
         "Message": "fake.messages",
         "Naming": "wire.naming",
         "NotAwaited": "base.errors",
+        "NotRepeatable": "exploring.world",
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
@@ -83,6 +93,8 @@ else:
         "WebhookRequest": "webhooks.endpoints",
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",
+        "edges": "fake.edges",
+        "explore": "exploring.explorer",
     }
     __all__ = list(_HOMES)
 

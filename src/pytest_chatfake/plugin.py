@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
+    from time_machine import TimeMachineFixture
+
+    from .exploring.explorer import Explorer
     from .fake.clock import Clock
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
@@ -25,6 +28,7 @@ _TIMELINES = ("failed", "always", "never")
 
 _seed_key = pytest.StashKey[str]()
 _fake_key = pytest.StashKey["ChatFake"]()
+_explorer_key = pytest.StashKey["Explorer"]()
 _passed_key = pytest.StashKey[bool]()
 
 
@@ -169,18 +173,23 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
     from .domain.instants import aware
-    from .engine.process_time import freeze
+    from .engine.process_time import end, freeze
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
-    traveller = None
-    if "chat_clock" in request.fixturenames:  # time stands still before anything is recorded
+    stands, journey = "chat_clock" in request.fixturenames, None
+    if stands:  # before anything is recorded
         start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
-        traveller = freeze(request.getfixturevalue("time_machine"), start)
-    fake = ChatFake(config)
-    fake._engine.time.adopt(traveller)
+        journey = freeze(_time_machine(request), start)
+    try:
+        fake = ChatFake(config)
+    except BaseException:
+        end(journey)
+        raise
+    if stands:
+        fake._engine.time.adopt(journey)
     request.node.stash[_fake_key] = fake
     yield fake
     fake._shut()
@@ -192,9 +201,57 @@ def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     from .engine.process_time import freeze
 
     time = chat_fake._engine.time
-    if not time.travels:
-        time.adopt(freeze(request.getfixturevalue("time_machine"), None))
+    if not time.stands:
+        time.adopt(freeze(_time_machine(request), None))
     return chat_fake.clock
+
+
+def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
+    """Return time-machine's fixture; None, if its plugin is not loaded, or it is another's."""
+    from time_machine import TimeMachineFixture
+
+    try:
+        fixture = request.getfixturevalue("time_machine")
+    except pytest.FixtureLookupError:
+        return None
+    return fixture if isinstance(fixture, TimeMachineFixture) else None
+
+
+@pytest.fixture
+def chat_explore(
+    request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig, _chat_fake_session: None
+) -> Explorer:
+    """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
+    from .domain.instants import aware
+    from .exploring.explorer import Explorer
+
+    if "chat_clock" in request.fixturenames:
+        pytest.fail(
+            "chat_clock can't stand beside chat_explore: every world has a clock of its own. Leave "
+            "it out, and use the clock of the world's fake: chat_fake.clock",
+            pytrace=False,
+        )
+    explorer = Explorer(
+        _configured(request, chat_fake_config, "sync"),
+        start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
+        progress=_progress(request.config),
+    )
+    request.node.stash[_explorer_key] = explorer
+    return explorer
+
+
+def _progress(config: pytest.Config) -> Callable[[str], None]:
+    """Return what writes a progress line, if a person is watching."""
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if terminal is None or capture is None or not terminal.isatty:
+        return lambda _: None
+
+    def say(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.rewrite(text, erase=True)
+
+    return say
 
 
 @pytest.fixture
@@ -250,9 +307,12 @@ def pytest_runtest_makereport(
 
         hide_our_frames()
     report = yield
-    fake = item.stash.get(_fake_key, None)
-    if fake is not None and report.when != "teardown":
+    if report.when != "teardown":
         item.stash[_passed_key] = report.passed
+    explorer = item.stash.get(_explorer_key, None)
+    if explorer is not None and report.when == "call":
+        text = "\n".join(map(str, explorer.explorations))
+        report.sections.append(("chat_explore", text))
     if _is_loaded():
         from .suite.telling import tell
 
@@ -299,13 +359,17 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     Time still stands, and the user's servers still live; our connections to them are closed here,
     because some servers wait for that when they shut down.
     """
-    fake = item.stash.get(_fake_key, None)
-    if fake is None:
+    fake, explorer = item.stash.get(_fake_key, None), item.stash.get(_explorer_key, None)
+    if fake is None and explorer is None:
         yield
         return
-    del item.stash[_fake_key]
+    passed = item.stash.get(_passed_key, False)
     try:
-        _finish(fake, passed=item.stash.get(_passed_key, False))
+        if fake is not None:
+            del item.stash[_fake_key]
+            _finish(fake, passed=passed)
+        if explorer is not None and passed:
+            explorer._check()
     except BaseException as error:
         yield
         raise error  # noqa: TRY201 - another one may have been handled since

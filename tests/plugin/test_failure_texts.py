@@ -365,8 +365,10 @@ Its events:
         (
             lambda message: message.read(),
             "delivered",
-            "m1 was read at once, which has no delivered event (§3).\n"
-            "Remedy: deliver() it before read().",
+            (
+                "m1 was read at once, which has no delivered event (§3).\n"
+                "Remedy: deliver() it before read()."
+            ),
         ),
     ],
 )

@@ -12,10 +12,10 @@ from werkzeug import Request, Response
 
 from pytest_chatfake import (
     AgendaEntry,
-    Autopilot,
     ApiFault,
     ApiRequest,
     Attempt,
+    Autopilot,
     Balance,
     ChatFake,
     ChatFakeConfig,
@@ -25,6 +25,7 @@ from pytest_chatfake import (
     ClockError,
     ClosedError,
     Conversation,
+    Edge,
     Endpoint,
     Event,
     Fault,
@@ -39,10 +40,13 @@ from pytest_chatfake import (
     Recipient,
     StandardWebhooksSigner,
     Submission,
+    Timeline,
+    TimelineEntry,
     UndeliveredWebhooks,
     WebhookRequest,
     Webhooks,
     WebhookWarning,
+    edges,
 )
 
 
@@ -166,6 +170,11 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
     chat_clock.advance(timedelta(days=1))
     chat_clock.advance(hours=1.5, microseconds=1)
     chat_clock.advance_to_next()
+    assert_type(edges("session", "drop"), list[Edge])
+    edge = edges("drop")[0]
+    chat_clock.advance_to(edge, message)
+    assert_type((edge.kind, edge.over), tuple[Literal["session", "drop"], bool])
+    edges("midnight")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     chat_clock.run_until(lambda: message.status == "read", limit=timedelta(days=1))
     assert_type(chat_clock.agenda, Sequence[AgendaEntry])
     entry = chat_clock.agenda[0]
@@ -208,6 +217,18 @@ def what_happened(chat_fake: ChatFake) -> None:
     with chat_fake.expect_charge("0.05") as nothing:
         assert_type(nothing, None)
     assert_type(chat_fake.explain(chat_fake.messages[0]), str)
+    assert_type(chat_fake.timeline, Timeline)
+    assert_type(chat_fake.timeline.text(), str)
+    assert_type(chat_fake.timeline.mermaid(), str)
+    assert_type(chat_fake.timeline.svg(), str)
+    assert_type(chat_fake.timeline[1:], tuple[TimelineEntry, ...])
+    for happening in chat_fake.timeline:
+        assert_type(happening, TimelineEntry)
+        assert_type(happening.number, int)
+        assert_type(happening.at, datetime)
+        assert_type(happening.text, str)
+        assert_type(happening.message, Message | None)
+        assert_type(happening.cause, int | None)
 
 
 def api(chat_fake: ChatFake) -> None:

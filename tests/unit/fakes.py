@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import asyncio
+import re
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple, cast
 
+from ..base.arguments import cited
 from ..base.errors import ClosedError, IllegalTransition
 from . import reasons
 from .conversations import ConversationRecord, Conversations
@@ -150,8 +151,8 @@ class Account:
             return proposed or ConversationRecord(wanted, message.recipient, origin_type)
         if draft.origin_type is not None and draft.origin_type != found.origin_type:
             raise ValueError(
-                f"conversation {found.id} has the origin type {found.origin_type!r}: leave "
-                f"origin_type={draft.origin_type!r} out, or the conversation"
+                f"conversation {found.id} has the origin type {cited(found.origin_type)}: leave "
+                f"origin_type={cited(draft.origin_type)} out, or the conversation"
             )
         if found.state(now) == "expired":
             assert found.expires_at is not None

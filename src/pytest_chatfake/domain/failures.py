@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
+from ..base.arguments import cited
+
 #: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
 #: given; the text of ``131026`` is ours (assumed).
 CATALOGUE: Final[Mapping[str, str]] = {
@@ -41,7 +43,7 @@ class PlatformError:
             if not isinstance(value, str):
                 raise TypeError(
                     f"PlatformError: {field.name} must be text, "
-                    f"not {type(value).__name__} {value!r}"
+                    f"not {type(value).__name__} {cited(value)}"
                 )
 
 

@@ -40,6 +40,7 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
+from ..webhooks.order import at_a_barrier, deviate
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
@@ -58,6 +59,9 @@ class Engine:
 
     Args:
         settings: What it needs of the configuration.
+
+    Attributes:
+        blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -89,6 +93,7 @@ class Engine:
             *(self.schedule, self.time, self.lock),
             *(self.changes.run, self.journal, self.errors),
         )
+        self.deviate = partial(deviate, self.outbox)
         self.plan = Plan()
         plan = None if self.mode == "sync" else self.plan
         self.performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
@@ -99,6 +104,7 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
+        self.blocked = False
         self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
         self.account = self.changes.account = Account(
@@ -189,7 +195,7 @@ class Engine:
             target_of: Gives the moment to move to, when it is given the present; in nanoseconds.
             what: What the test wrote.
         """
-        return self.step(what, partial(self.agenda.moving, target_of, what, calling_line(3)))
+        return self._move(partial(self.agenda.moving, target_of, what, calling_line(3)), what)
 
     def wait_until(self, predicate: Callable[[], object], length: int, what: str) -> PendingPlan:
         """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
@@ -201,11 +207,17 @@ class Engine:
             with self.lock, self.asking.of(f"the predicate of {what}", "True or False"):
                 return bool(predicate())
 
-        return self.step(what, partial(self.agenda.waiting, reached, length, what, calling_line(3)))
+        line = calling_line(3)
+        return self._move(partial(self.agenda.waiting, reached, length, what, line), what)
+
+    def _move(self, step: Callable[[], Iterator[None]], what: str) -> PendingPlan:
+        if self.outbox.order is not None:
+            step = at_a_barrier(self.outbox, step)
+        return self.step(what, step)
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        return self.step("settle()", self.agenda.settling)
+        return self.step("settle()", at_a_barrier(self.outbox, self.agenda.settling))
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
@@ -260,7 +272,7 @@ class Engine:
         if self.mode == "sync":
             self.outbox.attempt()
         elif self._test_loop is not None and running_framework() is None:
-            self._test_loop.run(self.outbox.attempt_async)
+            self.blocked = not self._test_loop.run(self.outbox.attempt_async) or self.blocked
 
     def raise_errors(self) -> None:
         """Raise, in the test, the first error that could not be raised where it was seen."""
@@ -289,6 +301,8 @@ class Engine:
         """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
         self.ensure_readable()
         self._attempt()
+        if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
+            self._run(at_a_barrier(self.outbox)())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:

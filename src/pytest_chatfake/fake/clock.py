@@ -9,11 +9,14 @@ from functools import partial
 from operator import add
 from typing import Any
 
+from ..base.arguments import cited
 from ..base.errors import ClockError
 from ..domain.instants import aware, duration, instant, length_of, nanoseconds, planned
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from .agenda import AgendaEntry, agenda
+from .edges import Edge, moment_of
+from .messages import Message, state_of
 
 
 class Clock:
@@ -68,7 +71,7 @@ class Clock:
         length = length_of("advance()", delta, timedelta_arguments)
         seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
         if isinstance(seconds, (int, float)) and seconds < 0:
-            raise ClockError(f"time only goes forward: advance({length!r}) would turn it back")
+            raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
         by = duration(length, "the length to advance by")
         return self._engine.move_time(partial(add, by), "advance()")
 
@@ -114,6 +117,33 @@ class Clock:
             ClockError: Nothing is due, or time can't be moved.
         """
         return self._engine.move_time(self._engine.agenda.next_after, "advance_to_next()")
+
+    def advance_to(self, edge: Edge, message: Message) -> PendingPlan:
+        """Move time forward to an edge of a message's session or drop.
+
+        Args:
+            edge: One of :func:`~pytest_chatfake.edges`.
+            message: The message whose session ends (§8), or that is dropped (§3 rule 5).
+
+        Returns:
+            Something to ``await`` in async mode; nothing of interest in sync mode.
+
+        Raises:
+            TypeError: It is no edge, or no message.
+            ValueError: The message belongs to another fake.
+            ClosedError: The message was sent before the fake was reset.
+            ClockError: The session has not started, the message is not waiting to be dropped, the
+                moment has passed, or time can't be moved.
+        """
+        if not isinstance(edge, Edge):
+            raise TypeError(f"advance_to() takes one of edges(), not {cited(edge)}")
+        state = state_of(message, self._engine)
+
+        def target_of(_: int) -> int:
+            rules = self._engine.settings.rules
+            return moment_of(edge, state, rules.drop_after)
+
+        return self._engine.move_time(target_of, "advance_to()")
 
     def run_until(
         self, predicate: Callable[[], object], *, limit: timedelta | float

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import cast
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited
 from ..domain.conversations import ConversationRecord
 from ..domain.facts import Draft
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
@@ -57,13 +57,15 @@ class Drafting:
         message, draft = self.prepare_text("", to, conversation, origin_type, price, extra)
         message.type = check_type(type_, self._naming._message_keys)
         if not isinstance(content, Mapping):
-            raise TypeError(f"content must be a mapping of field names to values, not {content!r}")
+            raise TypeError(
+                f"content must be a mapping of field names to values, not {cited(content)}"
+            )
         fields = dict(cast("Mapping[str, object]", content))
         message.content = encode(fields)
         if message.type == "text":
             body = fields.get("body")
             if not isinstance(body, str):
-                raise TypeError(f"the body of a text must be text, not {body!r}")
+                raise TypeError(f"the body of a text must be text, not {cited(body)}")
             message.body = body
         return message, draft
 
@@ -80,7 +82,7 @@ class Drafting:
         if self._engine.closed:
             self._engine.refuse_closed()
         if not isinstance(body, str):
-            raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
+            raise TypeError(f"body must be text, not {type(body).__name__} {cited(body)}")
         known = None if conversation is None else self._known_conversation(conversation)
         address = DEFAULT_ADDRESS if to is None else address_of(to, self._engine)
         if origin_type is not None:
@@ -114,11 +116,12 @@ class Drafting:
             return conversation._record
         if not isinstance(conversation, str):
             raise TypeError(
-                f"conversation must be a conversation or a hex id, not {conversation!r}"
+                f"conversation must be a conversation or a hex id, not {cited(conversation)}"
             )
         if not conversation or not set(conversation) <= set("0123456789abcdefABCDEF"):
             raise ValueError(
-                f"a conversation's id is a hex string such as 'c0ffee', and {conversation!r} is not"
+                f"a conversation's id is a hex string such as 'c0ffee', and {cited(conversation)} "
+                f"is not"
             )
         return str.__str__(conversation)  # of an enumeration's member, too
 

@@ -7,6 +7,9 @@ from datetime import timedelta
 from typing import Final, Literal, TypeAlias, get_args
 
 from ..base.arguments import check_str
+from ..base.errors import ClockError
+from ..domain.instants import MILLISECOND
+from ..domain.messages import MessageState
 
 EdgeKind: TypeAlias = Literal["session", "drop"]
 
@@ -62,3 +65,26 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
         if check_str(kind, "an edge") not in _KINDS:
             raise ValueError(f"edges are {' and '.join(map(repr, _KINDS))}, and {kind!r} is none")
     return [Edge(kind, offset) for kind in kinds for offset in _SIDES]
+
+
+def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:
+    """Return when an edge is for a message, in nanoseconds.
+
+    Raises:
+        ClockError: Its session has not started, or it is not waiting to be dropped.
+    """
+    offset = edge.offset // _MILLISECOND * MILLISECOND
+    if edge.kind == "drop":
+        if message.state != "sent" or message.sent_at is None:
+            raise ClockError(
+                f"{edge} can't be reached: message {message.id} is {message.state}, and only what "
+                f"is still sent will be dropped"
+            )
+        return message.sent_at + drop_after + offset
+    conversation = message.conversation
+    if conversation is None or conversation.expires_at is None:
+        raise ClockError(
+            f"{edge} can't be reached: the session of message {message.id} has not started. It "
+            f"starts when the first message of its conversation is delivered."
+        )
+    return conversation.expires_at + offset

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ..base.arguments import check_str, cited
 from ..base.calling_line import calling_line
 from ..base.views import View
 from ..domain.facts import Verb
@@ -157,11 +158,13 @@ class ChatFake:
 
         Raises:
             KeyError: There is none.
+            TypeError: It is no text.
+            ValueError: It is empty.
         """
         self._engine.ensure_readable()
-        state = self._engine.account.find(id)
+        state = self._engine.account.find(check_str(id, "a message's id"))
         if state is None:
-            raise KeyError(f"there is no message {id!r}")
+            raise KeyError(f"there is no message {cited(id)}")
         return Message(self._engine, state)
 
     # Money
@@ -288,7 +291,7 @@ class ChatFake:
 
         def add(view: _V) -> _V:
             if not callable(view):
-                raise TypeError(f"route() decorates a function, not {view!r}")
+                raise TypeError(f"route() decorates a function, not {cited(view)}")
             if inspect.iscoroutinefunction(view):
                 raise TypeError("route() decorates a plain function: write `def`, not `async def`")
             self.api._routes.add(path, methods, Route(path, view, webhooks_first))

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Self
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_int, check_str, cited
 from ..base.errors import NotAwaited
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
@@ -347,7 +347,8 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
         if code not in CATALOGUE:
             known = ", ".join(map(repr, CATALOGUE))
             raise ValueError(
-                f"the code {code!r} is not described: give its message=. Described are {known}."
+                f"the code {cited(code)} is not described: give its message=. Described are "
+                f"{known}."
             )
         message = CATALOGUE[code]
     message = check_str(message, "message")
@@ -357,7 +358,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
         platform_error = None
     elif not isinstance(platform_error, PlatformError):
         raise TypeError(
-            f"platform_error must be True, False or PlatformError(...), not {platform_error!r}"
+            f"platform_error must be True, False or PlatformError(...), not {cited(platform_error)}"
         )
     return Failure(code, message, platform_error)
 
@@ -371,9 +372,9 @@ def state_of(message: object, engine: Engine) -> MessageState:
         ClosedError: It was sent before the fake was reset.
     """
     if not isinstance(message, Message):
-        raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
+        raise TypeError(f"a Message is needed, not {type(message).__name__} {cited(message)}")
     if message._engine is not engine:
-        raise ValueError(f"{message!r} belongs to another fake")
+        raise ValueError(f"{cited(message)} belongs to another fake")
     engine.account.refuse_stale(message._state)
     return message._state
 

@@ -68,6 +68,10 @@ class Port(Protocol):
         """Attempt what is queued, before an answer leaves."""
         ...
 
+    def deviate(self) -> None:
+        """Let failed attempts be made again at the next barrier, and not as time goes on."""
+        ...
+
     def ensure_readable(self) -> None:
         """Refuse to show results while steps are pending."""
         ...
@@ -102,6 +106,8 @@ class AccountApi:
         self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
+        # Of each call of a route: the place of its request, and whether its webhooks come first.
+        self._calls: list[tuple[int | None, bool]] = []
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
 
@@ -113,6 +119,7 @@ class AccountApi:
 
     def _forget(self) -> None:
         self._log.clear()
+        self._calls.clear()
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
@@ -163,7 +170,8 @@ class AccountApi:
     def _damaged(self, reply: Reply, now: int, marks: list[Mark]) -> Reply:
         delay = 0.0
         # Each counts every query, also one that another fault answers.
-        for fault in [one for one in self._faults.active if one._should_fire()]:
+        asked = [one for one in self._faults.active if one._kind != "answer_last"]
+        for fault in [one for one in asked if one._should_fire()]:
             damaged = fault._damage(reply, now)
             if damaged is None:
                 fault.remove()
@@ -180,8 +188,12 @@ class AccountApi:
         self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
     ) -> Response | Reply:
         """Answer with a route of the user's; its error is a 500, and comes back in the test."""
+        place, last = self._place_of(asked), route.webhooks_first
+        self._calls.append((place, last))
+        if self._faults.active:
+            last = self._answers_last() or last
         try:
-            with self._port.answering.block(self._place_of(asked)):
+            with self._port.answering.block(place):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
@@ -190,12 +202,21 @@ class AccountApi:
         except BaseException as error:  # pytest.fail() is no Exception
             self._port.errors.append(error)
             return server_error(error)
-        if route.webhooks_first:
+        if last:
             try:
                 self._port.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
                 self._port.errors.append(error)
         return response
+
+    def _answers_last(self) -> bool:
+        """Count a call of a route; return whether its webhooks come before its answer."""
+        with self._port.lock:
+            races = [one for one in self._faults.active if one._kind == "answer_last"]
+            fired = [one for one in races if one._should_fire()]
+            for fault in fired:
+                fault.fired += 1
+        return bool(fired)
 
     # Faults
 
@@ -228,7 +249,7 @@ class AccountApi:
             code = _code_of(status) if code is None else check_str(code, "code")
             message = code if message is None else check_str(message, "message")
             reply = error_reply(status, code, message)
-        return self._add("fail", lambda _, __: reply, times, start)
+        return self._add("fail", str(status), lambda _, __: reply, times, start)
 
     def delay(
         self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
@@ -240,12 +261,14 @@ class AccountApi:
         seconds = nanoseconds_of(duration, "duration") / SECOND
         if not 0 < seconds <= _MAX_DELAY:
             raise ValueError(f"duration must be over 0 and at most {_MAX_DELAY} s, not {seconds:g}")
-        return self._add("delay", lambda reply, _: reply._replace(delay=seconds), times, start)
+        return self._add(
+            "delay", f"{seconds:g}", lambda reply, _: reply._replace(delay=seconds), times, start
+        )
 
     def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
         """Close the connection without an answer. In process: ``ConnectionResetError``."""
         return self._add(
-            "disconnect", lambda reply, _: reply._replace(disconnect=True), times, start
+            "disconnect", "", lambda reply, _: reply._replace(disconnect=True), times, start
         )
 
     def truncate(
@@ -262,7 +285,7 @@ class AccountApi:
             kept = len(reply.body) // 2 if length is None else length
             return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
 
-        return self._add("truncate", damage, times, start)
+        return self._add("truncate", "" if length is None else str(length), damage, times, start)
 
     def rate_limit(
         self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1
@@ -274,11 +297,25 @@ class AccountApi:
         length = nanoseconds_of(retry_after, "retry_after")
         if not length:
             raise ValueError("retry_after must be greater than 0")
-        return self._add("rate_limit", rate_limited(length), times, start)
+        return self._add("rate_limit", f"{length / SECOND:g}", rate_limited(length), times, start)
 
-    def _add(self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int) -> ApiFault:
+    def answer_last(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
+        """Answer a call of an endpoint of your own after the webhooks that it causes.
+
+        The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
+
+        Args:
+            times: How many calls of endpoints of your own; None: all, until the fault is removed.
+            start: The first of them; 1 is the next.
+        """
+        self._port.deviate()
+        return self._add("answer_last", "", lambda reply, _: reply, times, start)
+
+    def _add(
+        self, kind: ApiFaultKind, argument: str, damage: Damage, times: int | None, start: int
+    ) -> ApiFault:
         self._port.refuse_closed()
-        fault = ApiFault(kind, damage, times, start, calling_line(3))
+        fault = ApiFault(kind, argument, damage, times, start, calling_line(3))
         self._note(API_FAULT)
         return self._faults.add(fault)
 

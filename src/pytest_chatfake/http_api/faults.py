@@ -10,7 +10,9 @@ from ..base.triggers import Trigger
 from ..domain.instants import SECOND
 from ..transport.server.replies import Reply, error_reply
 
-ApiFaultKind: TypeAlias = Literal["fail", "delay", "disconnect", "truncate", "rate_limit"]
+ApiFaultKind: TypeAlias = Literal[
+    "fail", "delay", "disconnect", "truncate", "rate_limit", "answer_last"
+]
 
 #: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None
 #: if the fault is over.
@@ -21,16 +23,23 @@ class ApiFault(Trigger):
     """Something that goes wrong with balance queries, as ``chat_fake.api.fail()`` returns it."""
 
     def __init__(
-        self, kind: ApiFaultKind, damage: Damage, times: int | None, start: int, line: Line
+        self,
+        kind: ApiFaultKind,
+        argument: str,
+        damage: Damage,
+        times: int | None,
+        start: int,
+        line: Line,
     ) -> None:
         super().__init__(times, start, line)
         self._kind = kind
+        self._argument = argument
         self._damage = damage
 
     @property
     def description(self) -> str:
         """What it is, as a test would write it."""
-        return f"api.{self._kind}()"
+        return f"api.{self._kind}({self._argument})"
 
 
 def rate_limited(length: int) -> Damage:

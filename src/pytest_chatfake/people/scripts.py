@@ -126,10 +126,13 @@ class Scripts:
             )
         self._idle.pop(later, None)
         self._autopilots.leave(message)
-        step = Step(laid, what, line)
-        step.key = self._engine.schedule.add(moment, "step", step)
+        self._plan(Step(laid, what, line), moment)
+
+    def _plan(self, step: Step, at: int) -> None:
+        step.key = self._engine.schedule.add(at, "step", step)
+        message = step.message
         message.script = message.script or {}
-        message.script[step.key] = laid.name
+        message.script[step.key] = step.verb.name
 
     def _cancel(self, verb: Verb, _what: str, _line: Line, _now: int) -> None:
         message = cast("MessageState", verb.message)
@@ -155,6 +158,9 @@ class Scripts:
             left = len(message.script or ())
             self._drop(message)
             raise _named(error, step, at, left) from None
+        except BaseException:  # an interrupt: it was taken out, and is due
+            self._plan(step, at)
+            raise
 
 
 def _named(error: Exception, step: Step, at: int, left: int) -> Exception:

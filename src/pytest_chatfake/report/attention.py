@@ -13,7 +13,7 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from .happenings import Happening
-from .hints import hint, why_idle
+from .hints import hint, why_idle, why_queued
 from .labels import Labels
 
 #: How many lines of a kind are shown, and how many characters of what happened.
@@ -38,9 +38,9 @@ def attention(
         lines.append(
             f"{'a step of a script failed:' if step else 'a route raised'} {_error(error)}"
         )
-    lines += _listed([_line(one) for one in found if one.failed])
+    lines += _some([_line(one) for one in found if one.failed])
     lines += _unseen(engine, api)
-    lines += _listed([_line(one) for one in found if one.marks and not one.failed])
+    lines += _some([_line(one) for one in found if one.marks and not one.failed])
     if not lines and found:
         lines = [_line(one) for one in _last(found)]
     if not engine.outbox.endpoints.ever and any(one.kind == "event" for one in found):
@@ -48,7 +48,7 @@ def attention(
     return [labels.clean(line) for line in lines]
 
 
-def _listed(lines: Sequence[str]) -> list[str]:
+def _some(lines: Sequence[str]) -> list[str]:
     more = [f"... and {len(lines) - _MOST} more of these"] if len(lines) > _MOST else []
     return [*lines[:_MOST], *more]
 
@@ -72,7 +72,8 @@ def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
     queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
     if queued and not outbox.busy.locked():
         more = f" and {len(queued) - 1} more" if len(queued) > 1 else ""
-        yield f"still queued, and not attempted: {queued[0]._subject}{more}"
+        why = why_queued(engine.blocked)
+        yield f"still queued, and not attempted: {queued[0]._subject}{more}{why}"
     for event in outbox.unheard[:_MOST]:
         yield f"no endpoint listens for {event.type}, caused at {event.line}"
     idle: list[Trigger] = [f for f in (*outbox.faults.ever, *api._faults.ever) if not f.fired]

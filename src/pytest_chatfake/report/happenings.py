@@ -250,7 +250,10 @@ class _Reading:
         event, endpoint = attempt.event, attempt.endpoint
         marks: list[object] = list(attempt.marks)
         if attempt.number > 1:
-            marks.append(f"[retry {attempt.number - 1} of {len(endpoint._retries)}]")
+            retry, planned = attempt.number - 1, len(endpoint._retries)
+            marks.append(
+                f"[retry {retry} of {planned}]" if retry <= planned else f"[retry {retry}]"
+            )
         again = any(mark.text == "again" for mark in attempt.marks)
         cause = (
             self._by_attempt.get((event._index, endpoint, attempt.number - 1))
@@ -313,7 +316,7 @@ def _marks_of_events(engine: Engine) -> dict[int, tuple[Mark, ...]]:
     for fault in engine.outbox.faults.ever:
         if fault.kind == "delay":
             for place in fault._hit:
-                marks[place] = (*marks.get(place, ()), fault.mark)
+                marks[place] = (*marks.get(place, ()), fault._mark)
     return marks
 
 

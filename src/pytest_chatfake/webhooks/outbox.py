@@ -19,6 +19,9 @@ waiting for, such as a server of the app's that asks the fake something before i
 other endpoints had it; the rest of the queue stays for the next verb. A cancellation is raised at
 once, and the endpoints that are left stay queued.
 
+*Another order.* An :class:`.AttemptOrder`, if there is one, is asked before each attempt and told
+how it ended. What it holds back comes to the front of the queue, or at a *barrier* to its end.
+
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
 :meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same few lines, and differ only in
@@ -51,6 +54,7 @@ from .dispatch import Dispatch
 from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
+from .order import REFUSED, AttemptOrder
 from .signing import sign
 from .writing import Writing, Written
 
@@ -84,6 +88,7 @@ class Outbox:
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now.
+        order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
         busy: Held by the drainer; locked while somebody attempts.
         drainer: The thread that attempts; 0 while none does.
@@ -112,6 +117,7 @@ class Outbox:
         self._note = note
         self.endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers()
+        self.order: AttemptOrder | None = None
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
@@ -132,6 +138,8 @@ class Outbox:
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
         self.faults.clear()
+        if self.order is not None:
+            self.order.forget()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
 
@@ -301,9 +309,27 @@ class Outbox:
             endpoint = dispatch.endpoints[self._next_endpoint]
             self._next_endpoint += 1
             if endpoint.connected and dispatch.event._log is self.events:
+                if (
+                    self.order is not None
+                    and (turn := self.order.turn(dispatch, endpoint)) != "now"
+                ):
+                    if turn == "refused":
+                        self._moment = self._now()
+                        self._note(ATTEMPT)
+                        self._record(endpoint, REFUSED)
+                    continue
                 request = self._request(dispatch, endpoint)
                 if request is not None:
                     return request
+
+    def _put_first(self, dispatch: Dispatch) -> None:
+        """Attempt something next, before the endpoints that are left, and before the queue."""
+        current = self._dispatch
+        if current is not None:
+            if rest := current.endpoints[self._next_endpoint :]:
+                self.queue.appendleft(replace(current, endpoints=rest))
+            self._next_endpoint = len(current.endpoints)
+        self.queue.appendleft(dispatch)
 
     def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None:
         """Return the request to make now; None if a function of the test's fails."""
@@ -335,15 +361,22 @@ class Outbox:
         assert dispatch is not None
         error = outcome if isinstance(outcome, BaseException) else None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
+        made, order = dispatch, self.order
         with self._lock:
-            place = self.attempts.add(dispatch, endpoint, answer, self._moment)
+            if order is not None:
+                made, answer = order.answered(dispatch, endpoint, answer)
+                if (ready := order.ready()) is not None:
+                    self._put_first(ready)
+            place = self.attempts.add(made, endpoint, answer, self._moment)
             if is_success(answer):
                 return
             number = dispatch.number
-            if number <= len(endpoint._retries) and place is not None:
+            if order is not None and order.deviates:
+                order.failed(made, endpoint)
+            elif number <= len(endpoint._retries) and place is not None:
                 retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
                 self._schedule.add(self._moment + endpoint._retries[number - 1], "attempt", retry)
-        if error is None or not self._surfaces(error, endpoint):
+        if error is None or not endpoint._surfaces(error):
             return
         if place is not None:
             self.attempts.surfaced.add(place)
@@ -351,18 +384,10 @@ class Outbox:
             self._break_off(dispatch, error)
             raise error
         error.add_note(
-            f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+            f"raised by {endpoint._shown} at {dispatch.event._title}, "
             f"caused at {dispatch.event.line}"
         )
         self._raised = self._raised or error
-
-    def _surfaces(self, error: BaseException, endpoint: Endpoint) -> bool:
-        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
-        if not isinstance(error, Exception):
-            return True
-        # An assertion of the test's own is a failure in any case.
-        judged = endpoint._scripted and isinstance(error, AssertionError)
-        return endpoint.raise_exceptions and (judged or not endpoint._retries)
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""
@@ -370,16 +395,3 @@ class Outbox:
             self.queue.appendleft(replace(dispatch, endpoints=rest))
         if self._raised is not None and self._raised is not error:
             self._errors.append(self._raised)  # it has to wait for the next verb
-
-    def _refuse_endless(self, dispatch: Dispatch) -> None:
-        self.queue.clear()
-        raise UndeliveredWebhooks(
-            f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
-            f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
-        )
-
-
-def _title(event: Event) -> str:
-    if event.message_id is None:
-        return f"the {event.type} event"
-    return f"the {event.status} event of message {event.message_id}"

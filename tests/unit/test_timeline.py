@@ -1,0 +1,586 @@
+"""The timeline: what happened, in order, causes before effects; as data, as text, as pictures."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from inline_snapshot import snapshot
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake, HmacSigner
+
+from .fakes import frozen_fake, own_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def told(fake: ChatFake) -> list[str]:
+    """The entries: number, kind, text and cause, with lines put short."""
+    return [
+        own_lines(f"{one.number} {one.kind}: {one.text}")
+        + ("" if one.cause is None else f" <- {one.cause}")
+        for one in fake.timeline
+    ]
+
+
+def test_a_chain_is_told_in_order_with_its_causes() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        fake.send_text().deliver().read()
+
+        assert snapshot(
+            [
+                "1 verb: send_text() m1",
+                "2 hold: 0.05 m1 <- 1",
+                "3 event: sent m1 <- 1",
+                "4 attempt: sent m1 -> Receiver(): 200 <- 3",
+                "5 verb: deliver() m1",
+                "6 release: 0.05 m1 <- 5",
+                "7 charge: 0.05 m1 <- 5",
+                "8 event: delivered m1 <- 5",
+                "9 attempt: delivered m1 -> Receiver(): 200 <- 8",
+                "10 verb: read() m1",
+                "11 event: read m1 <- 10",
+                "12 attempt: read m1 -> Receiver(): 200 <- 11",
+            ]
+        ) == told(fake)
+
+
+def test_entries_have_a_moment_a_message_and_a_number() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        fake.clock.advance(60)
+        fake.top_up(1)
+
+        first, *_, last = fake.timeline
+        assert (1, "verb", message, None) == (first.number, first.kind, first.message, first.cause)
+        assert 60 == (last.at - first.at).total_seconds()
+        assert last.message is None
+        assert "top_up() +1" == last.text
+
+
+def test_the_timeline_is_a_sequence_that_goes_on_growing() -> None:
+    with frozen_fake() as fake:
+        timeline = fake.timeline
+        assert 0 == len(timeline)
+        fake.send_text()
+
+        assert 3 == len(timeline)
+        assert ["verb", "hold", "event"] == [one.kind for one in timeline]
+        assert timeline[-1] == timeline[1:][-1] == list(timeline)[2]
+        assert "<Timeline of 3 entries>" == repr(timeline)
+        assert str(timeline) == timeline.text()
+
+
+def test_the_whole_account_has_verbs_too() -> None:
+    with frozen_fake() as fake:
+        fake.top_up("2.50")
+        fake.set_balance("100")
+        fake.set_balance("100")
+        fake.rotate_key()
+
+        assert snapshot(
+            [
+                "1 verb: top_up() +2.50",
+                "2 verb: set_balance() -2.50",
+                "3 verb: set_balance()",
+                "4 verb: rotate_key()",
+            ]
+        ) == told(fake)
+
+
+def test_what_falls_due_is_caused_by_the_move_of_time() -> None:
+    with frozen_fake() as fake:
+        fake.send_text()
+        fake.clock.advance(days=30)
+
+        assert snapshot(
+            [
+                "1 verb: send_text() m1",
+                "2 hold: 0.05 m1 <- 1",
+                "3 event: sent m1 <- 1",
+                "4 clock: advance() by 30 days",
+                "5 drop: m1 was not delivered in time; no event <- 4",
+                "6 release: 0.05 m1 <- 5",
+            ]
+        ) == told(fake)
+
+
+def test_what_falls_due_while_others_move_time_has_no_cause() -> None:
+    with frozen_fake(drop_after=1) as fake:
+        fake.send_text()
+        fake._engine.time.forward(fake._engine.time.read() + 2_000_000_000)
+
+        fake.settle()
+        assert (
+            snapshot(["4 drop: m1 was not delivered in time; no event", "5 release: 0.05 m1 <- 4"])
+            == told(fake)[-2:]
+        )
+
+
+def test_retries_are_numbered_and_caused_by_the_attempt_before() -> None:
+    with frozen_fake(retry_after=[1, 2]) as fake:
+        fake.webhooks.receiver().respond(503, times=2)
+        fake.send_text()
+        fake.clock.advance(5)
+
+        assert (
+            snapshot(
+                [
+                    "4 attempt: sent m1 -> Receiver(): 503 <- 3",
+                    "5 clock: advance() by 5 s",
+                    "6 attempt: sent m1 -> Receiver(): 503 [retry 1 of 2] <- 4",
+                    "7 attempt: sent m1 -> Receiver(): 200 [retry 2 of 2] <- 6",
+                ]
+            )
+            == told(fake)[3:]
+        )
+
+
+def test_each_fault_marks_what_it_did_with_its_line() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: None, signer=HmacSigner("secret"))
+        fake.webhooks.duplicate(status="sent")
+        fake.webhooks.tamper(status="delivered")
+        fake.webhooks.sign(HmacSigner("other"), status="delivered")
+        fake.webhooks.delay(30, status="read")
+        fake.webhooks.drop(status="failed")
+        fake.send_text().deliver().read()
+        fake.send_text().fail()
+        fake.clock.advance(30)
+
+        lines = [re.sub(r"test_timeline\.py:\d+", "here", line) for line in told(fake)]
+        assert snapshot(
+            [
+                "10 attempt: sent m1 -> <lambda>(): 200 [duplicate: here] <- 8",
+                "15 attempt: delivered m1 -> <lambda>(): 200 [tampered: here] [wrong signature: here] <- 14",
+                "17 event: read m1 [delayed 30 s: here] <- 16",
+                "23 attempt: failed m2 -> <lambda>(): not attempted [lost: here] <- 22",
+                "25 attempt: read m1 -> <lambda>(): 200 [delayed 30 s: here] <- 17",
+            ]
+        ) == [line for line in lines if "[" in line]
+
+
+def test_what_was_emitted_or_attempted_by_hand_is_marked() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        message = fake.send_text()
+        fake.webhooks.emit(message, "read")
+        fake.webhooks.redeliver(fake.events[0])
+        with fake.webhooks.paused() as queue:
+            message.deliver()
+            queue.release()
+
+        lines = [re.sub(r"test_timeline\.py:\d+", "here", line) for line in told(fake)]
+        assert (
+            snapshot(
+                [
+                    "5 verb: emit() m1",
+                    "6 event: read m1 [synthetic: here] <- 5",
+                    "7 attempt: read m1 -> Receiver(): 200 <- 6",
+                    "8 verb: redeliver() sent m1",
+                    "9 attempt: sent m1 -> Receiver(): 200 [again: here] <- 8",
+                    "10 verb: paused()",
+                    "11 verb: deliver() m1",
+                    "12 release: 0.05 m1 <- 11",
+                    "13 charge: 0.05 m1 <- 11",
+                    "14 event: delivered m1 <- 11",
+                    "15 verb: release()",
+                    "16 attempt: delivered m1 -> Receiver(): 200 [held back: here] <- 14",
+                ]
+            )
+            == lines[4:]
+        )
+
+
+def test_an_event_of_another_type_is_told_by_its_type() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.webhooks.emit_event("chat.inbound_message.received", {"text": "Hi"})
+
+        assert snapshot(
+            [
+                "1 verb: emit_event()",
+                "2 event: chat.inbound_message.received <- 1",
+                "3 attempt: chat.inbound_message.received -> Receiver(): 200 <- 2",
+            ]
+        ) == told(fake)
+        assert [None] * 3 == [one.message for one in fake.timeline]
+
+
+def test_a_fault_that_did_not_fire_says_so() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        with fake.webhooks.drop(status="read"):
+            fake.send_text()
+
+        assert "1 fault: drop(status='read') [never fired]" == told(fake)[0]
+        fake._engine.outbox.faults.ever.clear()
+
+
+def test_requests_stand_where_they_were_asked_with_what_faults_did() -> None:
+    with frozen_fake(api_key="secret-key-1234") as fake:
+        client = Client(fake.wsgi_app)
+        with fake.api.fail(503):
+            client.get("/v2/balance", headers={"X-API-Key": "secret-key-1234"})
+        client.get("/v2/balance", headers={"X-API-Key": "wrong-key-5678"})
+        client.get("/nowhere", headers={"X-API-Key": "secret-key-1234"})
+
+        lines = [re.sub(r"test_timeline\.py:\d+", "here", line) for line in told(fake)]
+        assert (
+            snapshot(
+                [
+                    "1 fault: api.fail(503)",
+                    "2 request: GET /v2/balance with the key ...1234: 503 [api.fail(503): here]",
+                    "3 request: GET /v2/balance with the key ...5678 (not this fake's): 401",
+                    "4 request: GET /nowhere with the key ...1234: 404 (an endpoint of your own? see chat_fake.route)",
+                ]
+            )
+            == lines
+        )
+
+
+def test_a_request_stands_before_what_its_route_did() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+
+        @fake.route("/v2/messages")
+        def send(_: Any) -> dict[str, str]:
+            assert "request" == fake.timeline[-1].kind
+            return {"id": fake.send_text().id}
+
+        Client(fake.wsgi_app).post("/v2/messages", headers={"X-API-Key": fake.api_key})
+        fake.settle()
+
+        lines = [re.sub(r"key \.\.\.\w+", "key", line) for line in told(fake)]
+        assert (
+            snapshot(
+                [
+                    "1 request: POST /v2/messages with the key: 200",
+                    "2 verb: send_text() m1 <- 1",
+                    "3 hold: 0.05 m1 <- 2",
+                    "4 event: sent m1 <- 2",
+                    "5 attempt: sent m1 -> Receiver(): 200 <- 4",
+                ]
+            )
+            == lines
+        )
+
+
+def test_an_attempt_stands_before_what_its_receiver_did() -> None:
+    with frozen_fake() as fake:
+
+        def answer(request: Any) -> None:
+            if request.event.status == "sent" and request.event.message_id == message_id[0]:
+                assert "no answer yet" in fake.timeline[-1].text
+                fake.send_text(to="+2")
+
+        message_id: list[str] = []
+        fake.webhooks.connect(handler=answer)
+        submission = fake.submit_text()
+        message_id.append(fake._engine.account._ids.message % 1)
+        submission.accept()
+
+        assert snapshot(
+            [
+                "1 verb: accept() m1",
+                "2 hold: 0.05 m1 <- 1",
+                "3 event: sent m1 <- 1",
+                "4 attempt: sent m1 -> answer(): 200 <- 3",
+                "5 verb: send_text() m2 <- 4",
+                "6 hold: 0.05 m2 <- 5",
+                "7 event: sent m2 <- 5",
+                "8 attempt: sent m2 -> answer(): 200 <- 7",
+            ]
+        ) == told(fake)
+
+
+def test_another_threads_verb_has_no_cause_though_an_attempt_is_in_flight() -> None:
+    with frozen_fake() as fake:
+        sent = threading.Event()
+
+        def answer(request: Any) -> None:
+            if not sent.is_set():
+                thread = threading.Thread(target=lambda: fake.send_text(to="+2"))
+                sent.set()
+                thread.start()
+                thread.join()
+
+        fake.webhooks.connect(handler=answer)
+        fake.send_text()
+        fake.settle()
+
+        causes = [one.cause for one in fake.timeline if one.kind == "verb"]
+        assert [None, None] == causes
+
+
+def test_a_reset_begins_a_new_timeline() -> None:
+    with frozen_fake() as fake:
+        fake.send_text().deliver()
+        fake.reset()
+        fake.top_up(1)
+
+        assert ["1 verb: top_up() +1"] == told(fake)
+
+
+def test_a_refused_verb_did_not_happen() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text().fail()
+        before = told(fake)
+        for verb in (message.read, lambda: fake.webhooks.emit(message, "sent", remove=["x"])):
+            with pytest.raises((Exception,)):
+                verb()
+
+        assert before == told(fake)
+
+
+def test_both_modes_tell_the_same() -> None:
+    import asyncio
+
+    def steps(fake: ChatFake) -> list[Any]:
+        fake.webhooks.receiver()
+        fake.webhooks.delay(10, status="read")
+        return [
+            lambda: fake.send_text().deliver(devices=2).read(),
+            lambda: fake.top_up(1),
+            lambda: fake.clock.advance(60),
+        ]
+
+    with frozen_fake() as fake:
+        for step in steps(fake):
+            step()
+        sync = told(fake)
+
+    async def awaited() -> list[str]:
+        with frozen_fake(mode="async") as fake:
+            for step in steps(fake):
+                await step()
+            return told(fake)
+
+    assert sync == asyncio.run(awaited())
+
+
+def test_reading_it_performs_nothing() -> None:
+    with frozen_fake(mode="async") as fake:
+        fake.send_text()
+        assert 0 == len(fake.timeline)
+        assert fake._engine.plan
+        fake._engine.plan.drop()
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def text_of(fake: ChatFake) -> str:
+    text = re.sub(r"message \w+ to", "message ... to", own_lines(fake.timeline.text()))
+    text = re.sub(r"conversation \w{32}", "conversation ...", text)
+    return re.sub(r"test_timeline\.py:\d+", "here", text)
+
+
+def test_the_text_is_aligned_and_explains_its_labels_once() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver().respond(500)
+        fake.send_text(price="10.00")
+        fake.send_text(to="+2").deliver()
+        fake.clock.advance(90)
+        fake.send_text(to="+3")
+
+        assert snapshot("""\
+available 89.90, held 10.05, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z
+   1  +0:00.000  verb     send_text() m1  at here
+   2             hold     10.00 m1
+   3             event    sent m1
+   4             attempt  sent m1 -> Receiver(): 500
+   5             verb     send_text() m2  at here
+   6             hold      0.05 m2
+   7             event    sent m2
+   8             attempt  sent m2 -> Receiver(): 200
+   9             verb     deliver() m2  at here
+  10             release   0.05 m2
+  11             charge    0.05 m2
+  12             event    delivered m2
+  13             attempt  delivered m2 -> Receiver(): 200
+  14             clock    advance() by 1 min 30 s  at here
+  15  +1:30.000  verb     send_text() m3  at here
+  16             hold      0.05 m3
+  17             event    sent m3
+  18             attempt  sent m3 -> Receiver(): 200
+  m1 = message ... to +15550100, sent, in c1
+  m2 = message ... to +2, delivered, in c2
+  m3 = message ... to +3, sent, in c3
+  c1 = conversation ...
+  c2 = conversation ...
+  c3 = conversation ...\
+""") == text_of(fake)
+
+
+def test_times_are_absolute_when_days_pass() -> None:
+    with frozen_fake() as fake:
+        fake.send_text()
+        fake.clock.advance(days=30)
+
+        assert snapshot("""\
+available 100.00, held 0.00, charged 0 USD; times are from 2026-01-01T12:00:00.000Z
+  1  2026-01-01 12:00:00.000  verb     send_text() m1  at here
+  2                           hold     0.05 m1
+  3                           event    sent m1
+  4                           clock    advance() by 30 days  at here
+  5  2026-01-31 12:00:00.000  drop     m1 was not delivered in time; no event
+  6                           release  0.05 m1
+  m1 = message ... to +15550100, sent, then dropped, in c1
+  c1 = conversation ...\
+""") == text_of(fake)
+
+
+def test_nothing_happened() -> None:
+    with frozen_fake() as fake:
+        assert "nothing happened" == fake.timeline.text()
+
+
+def failing_with(body: bytes) -> Callable[[Any, Any], list[bytes]]:
+    def app(_: Any, start_response: Any) -> list[bytes]:
+        start_response("422 Unprocessable", [])
+        return [body]
+
+    return app
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        (b'{"detail":\n [{"loc": ["totalPrice"]}]}', '422 {"detail": [{"loc": ["totalPrice"]}]}'),
+        (b"x" * 300, "422 " + "x" * 200 + " ..."),
+        (b"\x1b[31mred\xff", "422 [31mred\N{REPLACEMENT CHARACTER}"),
+        (b"", "422"),
+    ],
+)
+def test_an_attempt_that_failed_shows_the_beginning_of_the_answer(body: bytes, shown: str) -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=failing_with(body))
+        fake.send_text()
+
+        assert f"sent m1 -> app /: {shown}" == fake.timeline[-1].text
+        assert fake.webhooks.attempts
+
+
+def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_stay_whole() -> None:
+    key = "key_0123456789abcdef"
+    with frozen_fake(api_key=key) as fake:
+        fake.webhooks.connect(
+            "http://127.0.0.1:1/hook?token=top-secret&x=1", headers={"X-Token": "hush-hush-hush"}
+        )
+        fake.webhooks.connect(
+            wsgi=failing_with(
+                f"{key} hush-hush-hush postgres://bob:pw@db/x?password=pw&a=b".encode()
+            )
+        )
+        fake.send_text()
+        text = fake.timeline.text() + fake.timeline.mermaid() + fake.timeline.svg()
+
+        for secret in (key, "top-secret", "hush-hush-hush", "bob", "=pw", "=b"):
+            assert secret not in text
+        for shown in ("...cdef", "...hush", "postgres://...@db/x?password=...", "/hook?token=..."):
+            assert shown in text
+        first, second = fake.webhooks.attempts
+        assert "http://127.0.0.1:1/hook?token=top-secret&x=1" == first.endpoint.name
+        assert "top-secret" not in repr(first.endpoint)
+        assert key.encode() in second.body
+
+
+def test_two_endpoints_of_one_name_are_told_apart() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        fake.webhooks.receiver()
+        fake.send_text()
+
+        assert ["sent m1 -> Receiver(): 200", "sent m1 -> Receiver() #2: 200"] == [
+            one.text for one in fake.timeline if one.kind == "attempt"
+        ]
+
+
+# -- pictures --------------------------------------------------------------------------------------
+
+
+def test_the_sequence_diagram() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver().respond(500)
+        fake.webhooks.drop(status="read")
+        message = fake.send_text()
+        Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": "wrong; #1"})
+        message.deliver().read()
+        fake.clock.advance(1)
+
+        text = re.sub(r"test_timeline\.py:\d+", "here", fake.timeline.mermaid())
+        assert (
+            snapshot("""\
+sequenceDiagram
+    participant test as Test
+    participant fake as chat_fake
+    participant app1 as Receiver()
+    participant client as Client of the API
+    Note over fake: fault drop(status='read')
+    test->>fake: send_text() m1
+    Note over fake: hold 0.05 m1
+    Note over fake: event sent m1
+    fake->>app1: sent m1
+    app1--xfake: 500
+    client->>fake: GET /v2/balance with the key ...#59; #35;1 (not this fake's): 401
+    test->>fake: deliver() m1
+    Note over fake: release 0.05 m1
+    Note over fake: charge 0.05 m1
+    Note over fake: event delivered m1
+    fake->>app1: delivered m1
+    app1-->>fake: 200
+    test->>fake: read() m1
+    Note over fake: event read m1
+    fake--xapp1: read m1 [lost: here]
+    Note over test,fake: advance() by 1 s\
+""")
+            == text
+        )
+
+
+def test_in_the_sequence_diagram_an_answer_comes_after_what_its_attempt_led_to() -> None:
+    with frozen_fake() as fake:
+
+        def answer(request: Any) -> None:
+            if request.event.status == "sent":
+                fake.message(request.event.message_id).deliver()
+
+        fake.webhooks.connect(handler=answer)
+        fake.send_text()
+
+        lines = [line.strip() for line in fake.timeline.mermaid().splitlines()]
+        arrows = [line.partition(":")[0] for line in lines if "app1" in line][1:]
+        assert ["fake->>app1", "fake->>app1", "app1-->>fake", "app1-->>fake"] == arrows
+
+
+def test_the_picture_is_well_formed_and_has_a_text_alternative() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=failing_with(b"<b> & co"), path="/<x>")
+        fake.send_text("<script>").deliver()
+        tree = ET.fromstring(fake.timeline.svg())
+        assert fake.webhooks.attempts
+
+    names = {"svg": "http://www.w3.org/2000/svg"}
+    assert "img" == tree.get("role")
+    (title,) = tree.findall("svg:title", names)
+    (text,) = tree.findall("svg:desc", names)
+    assert "chat_fake timeline: 9 happenings" == title.text
+    assert "At the end 99.95 USD are available, 0.00 held and 0.05 charged." == text.text
+    lanes = [one.text for one in tree.findall("svg:text", names)][:4]
+    assert ["test", "chat_fake", "app /<x>", "phone"] == lanes
+    assert 6 == len(tree.findall("svg:polyline", names))
+
+
+def test_a_long_picture_shows_the_first_and_the_last() -> None:
+    with frozen_fake() as fake:
+        for number in range(100):
+            fake.send_text(to=f"+{number}")
+
+        assert "300 happenings, 60 shown" in fake.timeline.svg()
