@@ -173,20 +173,20 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
     from .domain.instants import aware
-    from .engine.process_time import end, freeze
+    from .engine.process_time import Journey, freeze
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
-    stands, journey = "chat_clock" in request.fixturenames, None
+    stands, journey = "chat_clock" in request.fixturenames, Journey()
     if stands:  # before anything is recorded
         start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
-        journey = freeze(_time_machine(request), start)
+        freeze(journey, _time_machine(request), start)
     try:
         fake = ChatFake(config)
     except BaseException:
-        end(journey)
+        journey.end()
         raise
     if stands:
         fake._engine.time.adopt(journey)
@@ -198,11 +198,13 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time stands still, and moves when the test says so."""
-    from .engine.process_time import freeze
+    from .engine.process_time import Journey, freeze
 
     time = chat_fake._engine.time
     if not time.stands:
-        time.adopt(freeze(_time_machine(request), None))
+        journey = Journey()
+        time.adopt(journey)
+        freeze(journey, _time_machine(request), None)
     return chat_fake.clock
 
 

@@ -31,7 +31,7 @@ SECTIONS = sections()
 NOT_MEMBERS = {
     "ChatFake": {
         *{"body", "to", "conversation", "origin_type", "price", "extra"},
-        *{"path", "echo", "parse", "reply", "webhooks_first"},
+        *{"path", "echo", "parse", "reply", "webhooks_first", "predicate", "timeout"},
         *{"deliver_after", "read_after", "fail_share", "seed"},
         *{"devices", "read_receipts", "online", "blocked", "chat_open", "registered", "withheld"},
     },

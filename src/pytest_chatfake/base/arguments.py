@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import inspect
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -105,6 +106,19 @@ def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise TypeError(f"{what} must be a list of {items}, not {cited(value)}")
     return list(value)
+
+
+def takes(function: Callable[..., object], *arguments: object) -> bool:
+    """Return whether a function can be called with so many arguments, as far as it shows that."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of C show nothing
+        return True
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:

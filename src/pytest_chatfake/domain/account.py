@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple, cast
 from ..base.arguments import cited
 from ..base.errors import ClosedError, IllegalTransition
 from . import reasons
-from .conversations import ConversationRecord, Conversations
+from .conversations import ConversationRecord, Conversations, Members
 from .facts import Draft, Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
 from .ids import Ids, Lookup
@@ -67,6 +67,7 @@ class Account:
         self.ledger = Ledger()
         self.people = People(self.messages)
         self._lookup = Lookup(self.messages)
+        self.members = Members(self.messages)
         self._rules = rules
         self._ids = ids
         self._schedule = schedule

@@ -91,7 +91,7 @@ class Changes:
         if what is not None:
             journal.verb((what, line, message, now))
             journal.note(VERB)
-            if self._outbox.drainer or self._answering.requests:
+            if self._outbox.busy or self._answering.requests:
                 self._note_cause()
         if message is None and len(ledger) > posted:
             journal.note(POSTING)

@@ -140,7 +140,7 @@ class Engine:
             self._run_what_is_due()
             self.raise_errors()
         outbox = self.outbox
-        idle = not (outbox.queue or outbox.busy.locked())
+        idle = not (outbox.queue or outbox.busy)
         if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
             outbox.flush()
 
@@ -249,7 +249,7 @@ class Engine:
     def _run(self, step: Iterator[None]) -> None:
         outbox = self.outbox
         for _ in step:
-            if outbox.queue or outbox.busy.locked():
+            if outbox.queue or outbox.busy:
                 self._attempt()
         if self.errors:
             self.raise_errors()
@@ -259,7 +259,7 @@ class Engine:
     def _attempt(self) -> None:
         """In sync mode: attempt what is queued, but not from inside an answer."""
         outbox = self.outbox
-        idle = not (outbox.queue or outbox.busy.locked())
+        idle = not (outbox.queue or outbox.busy)
         if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
             outbox.flush()
 
@@ -328,7 +328,7 @@ class Engine:
         return self.answering in ANSWERING.get() or self.outbox.in_attempt()
 
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or self.outbox.busy.locked() or self.answering in ANSWERING.get()
+        return self.mode == "sync" or bool(self.outbox.busy) or self.answering in ANSWERING.get()
 
     # Refusals
 

@@ -8,7 +8,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..base.errors import ClockError
@@ -28,11 +28,48 @@ _HIDDEN = (
 )
 
 
-class Journey(NamedTuple):
-    """A travel of ours, which has to be ended by us."""
+class Journey:
+    """A travel of ours, which has to be ended by us.
 
-    travel: travel
-    traveller: Traveller
+    It is known before it begins, because an interrupt may come at any time.
+    """
+
+    def __init__(self) -> None:
+        self._travel: travel | None = None
+        self._traveller: Traveller | None = None
+        self._depth = 0
+
+    def begin(self, moment: datetime) -> None:
+        """Let time stand still at a moment."""
+        import time_machine  # noqa: PLC0415 - as in freeze()
+
+        self._depth = len(time_machine.traveller_stack)
+        self._traveller = None
+        self._travel = time_machine.travel(moment, tick=False)
+        self._traveller = self._travel.start()
+
+    def end(self) -> None:
+        """Give the process its own time back, unless that is done already.
+
+        Raises:
+            ClockError: Somebody else's travel is on top, and would be ended instead.
+        """
+        if self._travel is None:  # time-machine is imported only where it is used
+            return
+        import time_machine  # noqa: PLC0415 - as in freeze()
+
+        ours, self._travel = self._travel, None
+        stack = time_machine.traveller_stack
+        traveller = self._traveller or next(iter(stack[self._depth :]), None)
+        if not any(one is traveller for one in stack):
+            return
+        if stack[-1] is not traveller:
+            # stop() would end the traveller on top, which is somebody else's.
+            raise ClockError(
+                "the clock can't end its travel: another time_machine.travel() was started after "
+                "it. End that one before the fake is closed."
+            )
+        ours.stop()
 
 
 class ProcessTime:
@@ -50,7 +87,7 @@ class ProcessTime:
         self._thread = threading.get_ident()
         self._stack: list[Traveller] = []  # time-machine's own, from the first move on
         self._top: Traveller | None = None  # the one that was moved last
-        self._own: Journey | None = None
+        self._own = Journey()
         self._seen = time.time_ns()
         self.stands = False
 
@@ -70,8 +107,8 @@ class ProcessTime:
         self._seen = now
         return now
 
-    def adopt(self, journey: Journey | None) -> None:
-        """Take note that time stands still, and of what has to be ended with the fake."""
+    def adopt(self, journey: Journey) -> None:
+        """Take note that time stands still, and of the travel that has to end with the fake."""
         self.stands = True
         self._own = journey
 
@@ -107,7 +144,7 @@ class ProcessTime:
                 "freezegun is active: move time with freezegun, the fake follows; "
                 "or end it before the clock is moved"
             )
-        self._own = freeze(None, None) or self._own
+        freeze(self._own, None, None)
         self._top = self._stack[-1]
         return self._top
 
@@ -117,58 +154,33 @@ class ProcessTime:
         Raises:
             ClockError: Somebody else's travel is on top, and would be ended instead.
         """
-        journey, self._own = self._own, None
-        if journey is not None:  # time-machine is imported only where it is used
-            end(journey)
+        self._own.end()
 
 
-def freeze(fixture: TimeMachineFixture | None, start: datetime | None) -> Journey | None:
+def freeze(journey: Journey, fixture: TimeMachineFixture | None, start: datetime | None) -> None:
     """Let time stand still with time-machine: at ``start``, or at the present if None.
 
     Whoever travels already keeps the moment and the time zone, and stops ticking. Under freezegun
     nothing is started: the fake follows it.
 
     Args:
+        journey: A travel of ours, which is begun where nobody else can travel.
         fixture: time-machine's own fixture, which is used where there is one: so a test that moves
             time with it moves the same traveller.
         start: A moment with a time zone.
-
-    Returns:
-        What has to be ended by us; None if nobody has to, or somebody else has.
     """
     import time_machine  # noqa: PLC0415 - costs more than a fake that never moves time
 
     if _is_frozen():
-        return None
+        return
     if time_machine.traveller_stack:
         _stop_ticking(time_machine.traveller_stack[-1])
-        return None
-    # An aware datetime in a neutral zone: see above.
+        return
     moment = datetime.now(_NEUTRAL) if start is None else start.astimezone(_NEUTRAL)
-    if fixture is not None:
+    if fixture is None:
+        journey.begin(moment)
+    else:
         fixture.move_to(moment, tick=False)
-        return None
-    travel = time_machine.travel(moment, tick=False)
-    return Journey(travel, travel.start())
-
-
-def end(journey: Journey | None) -> None:
-    """End a travel of ours, if there is one.
-
-    Raises:
-        ClockError: Somebody else's is on top.
-    """
-    import time_machine  # noqa: PLC0415 - as in freeze()
-
-    if journey is None or journey.traveller not in time_machine.traveller_stack:
-        return  # somebody has ended it already
-    if time_machine.traveller_stack[-1] is not journey.traveller:
-        # stop() would end the traveller on top, which is somebody else's.
-        raise ClockError(
-            "the clock can't end its travel: another time_machine.travel() was started after it. "
-            "End that one before the fake is closed."
-        )
-    journey.travel.stop()
 
 
 def _stop_ticking(traveller: Traveller) -> None:

@@ -128,7 +128,11 @@ def pasted(body: Callable[..., Any], moves: Sequence[Move], *, settles: bool) ->
     except SyntaxError:
         return "the body assigns to names around it"
     test = space[name]
-    return Pasted("\n".join([*comment, code]), lambda fake: test(fake, fake.clock))
+
+    def run_it(fake: Any) -> Any:
+        return test(fake, fake.clock)
+
+    return Pasted("\n".join([*comment, code]), run_it)
 
 
 def _inner(source: str, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[list[str]]:

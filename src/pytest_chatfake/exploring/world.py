@@ -114,7 +114,6 @@ class World:
         self.over = False
         self.fake = ChatFake(config if seed is None else config.replace(seed=seed))
         watching.dismiss(self.fake._story)  # a finding tells it
-        self.fake._engine.time.adopt(None)  # the travel on top is ours
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
         self._order = outbox.order = AttemptOrder(outbox.faults, self._log)
@@ -168,7 +167,7 @@ class World:
         failed = list(overlooked(engine.outbox)) if self._surroundings.config.strict else []
         if failed:
             lines = [
-                f"{one.event._subject} at {one.endpoint.name}: {one.outcome}" for one in failed
+                f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}" for one in failed
             ]
             raise UndeliveredWebhooks("\n  ".join([f"{len(failed)} attempts failed:", *lines]))
 
@@ -184,7 +183,7 @@ class World:
                 item = -item if one.outcome == "refused" else item
                 number = one.event._log._numbers[one.event._index]
                 what = one.event.status or one.event.type
-                at = one.endpoint.name if len(places) > 1 else ""
+                at = one.endpoint._shown if len(places) > 1 else ""
                 steps.append(Step(one.chance, item, number, what, at))
             else:
                 steps.append(None)

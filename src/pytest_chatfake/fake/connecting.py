@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..base.arguments import check_str, cited
+from ..base.arguments import check_str, cited, takes
 from ..base.redaction import redacted
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
@@ -57,7 +57,7 @@ def target_of(
         target = AsgiTarget(asgi, path=path, portal=portal)
         return f"{_name(asgi)} (ASGI) {path}", target
     if handler is not None:
-        if not _takes_one(handler):
+        if not takes(handler, object()):
             raise TypeError(
                 f"handler= takes a function of one argument, the request, and {_name(handler)}() "
                 f"is none: write def {_name(handler).rpartition('.')[2]}(request)"
@@ -84,18 +84,6 @@ def label_of(
 def _is_async(app: Callable[..., Any]) -> bool:
     called = getattr(app, "__call__", None)  # noqa: B004 - its kind matters, not whether it is there
     return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
-
-
-def _takes_one(handler: Callable[..., object]) -> bool:
-    try:
-        signature = inspect.signature(handler)
-    except (TypeError, ValueError):  # some functions of C have none to show
-        return True
-    try:
-        signature.bind(object())
-    except TypeError:
-        return False
-    return True
 
 
 def event_types(events: Iterable[str]) -> frozenset[str]:

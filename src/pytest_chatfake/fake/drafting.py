@@ -103,8 +103,8 @@ class Drafting:
     ) -> str:
         """Ask the configuration's function for an event's fields; the call's own count more."""
         engine = self._engine
-        with engine.asking.of("the function of extra=", "a mapping"):
-            found = function(Message(engine, message), status)
+        call = partial(function, Message(engine, message), status)
+        found = engine.asking.ask("the function of extra=", "a mapping", call)
         check_extra(found, self._naming)
         own = json.loads("{" + message.extra[1:] + "}")
         return members({name: value for name, value in found.items() if name not in own})
@@ -131,8 +131,8 @@ class Drafting:
         engine = self._engine
 
         def ask(message: MessageState) -> Decimal:
-            with engine.asking.of("a price function", "an amount"):
-                found = price(Message(engine, message))
+            call = partial(price, Message(engine, message))
+            found = engine.asking.ask("a price function", "an amount", call)
             return exact(found, "the amount that the price function returned")
 
         return ask

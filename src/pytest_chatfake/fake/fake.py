@@ -38,6 +38,7 @@ from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
 from .timeline import Timeline
+from .waiting import wait_until
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -215,6 +216,8 @@ class ChatFake:
     explain = expectations.explain
 
     # Flow
+
+    wait_until = wait_until
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""

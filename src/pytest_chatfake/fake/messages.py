@@ -76,11 +76,9 @@ class Conversation:
     def messages(self) -> Sequence[Message]:
         """Its messages, in the order in which they were sent."""
         self._engine.ensure_readable()
-        return tuple(
-            Message(self._engine, message)
-            for message in self._engine.account.messages
-            if message.conversation is self._record
-        )
+        engine = self._engine
+        with engine.lock:
+            return tuple(Message(engine, one) for one in engine.account.members.of(self._record))
 
 
 class Message:

@@ -70,7 +70,7 @@ def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
     """Say what never came about: events that are queued, faults that did not fire."""
     outbox = engine.outbox
     queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
-    if queued and not outbox.busy.locked():
+    if queued and not outbox.busy:
         more = f" and {len(queued) - 1} more" if len(queued) > 1 else ""
         why = why_queued(engine.blocked)
         yield f"still queued, and not attempted: {queued[0]._subject}{more}{why}"

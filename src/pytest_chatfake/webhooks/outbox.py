@@ -34,7 +34,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar, Token
 from dataclasses import replace
 from typing import Final, TypeAlias
 
@@ -50,6 +49,7 @@ from ..domain.schedule import Schedule
 from ..transport.client.answers import Answer
 from ..wire.bodies import EventWriter
 from .attempts import AttemptLog, is_success
+from .busy import Busy
 from .dispatch import Dispatch
 from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
@@ -62,9 +62,6 @@ Outcome: TypeAlias = "Answer | BaseException"
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
 _MAX_DEPTH: Final = 10_000
-
-#: The outboxes whose attempts the running code is part of.
-_attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attempting", default=())
 
 
 class Outbox:
@@ -90,8 +87,7 @@ class Outbox:
         faults: Those that are set up now.
         order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
-        busy: Held by the drainer; locked while somebody attempts.
-        drainer: The thread that attempts; 0 while none does.
+        busy: Who attempts; empty while nobody does.
     """
 
     def __init__(
@@ -121,8 +117,7 @@ class Outbox:
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
-        self.busy = threading.Lock()
-        self.drainer = 0
+        self.busy = Busy()
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -217,31 +212,53 @@ class Outbox:
             Exception: What a receiver raised, after the event's other endpoints had it. The rest
                 of the queue stays.
         """
-        while self.queue and self.busy.acquire(blocking=False):
-            token = self._enter()
+        while self.queue and not self.busy:
+            claim, outer = [threading.get_ident()], None
             try:
-                while (request := self._next()) is not None:
-                    try:
-                        outcome: Outcome = request.endpoint._target.attempt(request)
-                    except BaseException as error:
-                        outcome = error
-                    self._record(request.endpoint, outcome)
+                if self.busy.setdefault(0, claim) is claim:
+                    outer = self.busy.mark()
+                    while (request := self._next()) is not None:
+                        try:
+                            outcome: Outcome = request.endpoint._target.attempt(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(request.endpoint, outcome)
             finally:
-                self._leave(token)
+                # No call comes before it is let go, because an interrupt comes where there is one.
+                try:
+                    if self.busy[0] is claim:
+                        self._dispatch = self._raised = None
+                        self._depth = 0
+                        del self.busy[0]
+                except KeyError:
+                    pass
+                if outer is not None:
+                    self.busy.unmark(outer)
 
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
-        while self.queue and self.busy.acquire(blocking=False):
-            token = self._enter()
+        while self.queue and not self.busy:
+            claim, outer = [threading.get_ident()], None
             try:
-                while (request := self._next()) is not None:
-                    try:
-                        outcome: Outcome = await request.endpoint._target.attempt_async(request)
-                    except BaseException as error:
-                        outcome = error
-                    self._record(request.endpoint, outcome)
+                if self.busy.setdefault(0, claim) is claim:
+                    outer = self.busy.mark()
+                    while (request := self._next()) is not None:
+                        try:
+                            outcome: Outcome = await request.endpoint._target.attempt_async(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(request.endpoint, outcome)
             finally:
-                self._leave(token)
+                # No call comes before it is let go, because an interrupt comes where there is one.
+                try:
+                    if self.busy[0] is claim:
+                        self._dispatch = self._raised = None
+                        self._depth = 0
+                        del self.busy[0]
+                except KeyError:
+                    pass
+                if outer is not None:
+                    self.busy.unmark(outer)
 
     def flush(self) -> None:
         """Attempt what is queued, and let the test's thread wait for what another one attempts.
@@ -250,8 +267,8 @@ class Outbox:
         """
         if self.queue:
             self.attempt()
-        if self.busy.locked() and not self.in_attempt():
-            self._wait()
+        if self.busy and not self.in_attempt():
+            self.busy.wait(self._home, self._timeout)
             self.attempt()  # what the other one left, because a receiver raised
 
     def in_attempt(self) -> bool:
@@ -260,26 +277,7 @@ class Outbox:
         A task that a receiver started stays marked for good; when the attempt is over, it is part
         of none any more.
         """
-        return self.busy.locked() and self in _attempting.get()
-
-    def _wait(self) -> None:
-        """Let the test's own thread wait until another thread that is attempting has finished."""
-        here = threading.get_ident()
-        # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if here == self._home != self.drainer and self.busy.acquire(timeout=self._timeout):
-            self.busy.release()
-
-    def _enter(self) -> Token[tuple[Outbox, ...]]:
-        self.drainer = threading.get_ident()
-        return _attempting.set((*_attempting.get(), self))
-
-    def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
-        self._dispatch = None
-        self._raised = None
-        self._depth = 0
-        self.drainer = 0
-        self.busy.release()
-        _attempting.reset(token)
+        return self.busy.is_here()
 
     def _next(self) -> WebhookRequest | None:
         """Return the next attempt to make; None if nothing is queued.

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Mapping
 from datetime import timedelta
 from string import Formatter
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ..base.arguments import check_choice, cited, utf8
 from ..transport.client.headers import NAME, complete_headers
@@ -35,7 +35,7 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
     if not all(isinstance(part, str) for item in items for part in item):
         raise TypeError(
             f"the signer {cited(signer)} must return a mapping of header names to texts, "
-            f"and it returned {cited(headers)}"
+            f"and it returned {cited(cast('object', headers))}"
         )
     return {str.__str__(name): str.__str__(value) for name, value in items}
 

@@ -136,6 +136,7 @@ def answer_of(result: object) -> Answer:
     """
     if result is None:
         return TAKEN
+    returned = result  # as it came: what follows narrows its type
     status: object = result
     body: object = b""
     if isinstance(result, tuple):
@@ -150,7 +151,7 @@ def answer_of(result: object) -> Answer:
     if isinstance(status, bool) or not isinstance(status, int) or not isinstance(body, bytes):
         raise TypeError(
             "a handler function returns None (for 200), a status such as 500, (status, body), or a"
-            f" response with a status_code; this one returned {cited(result)}"
+            f" response with a status_code; this one returned {cited(returned)}"
         )
     if not 100 <= status <= 599:
         raise ValueError(f"a handler function returned {status}, which is not an HTTP status")
