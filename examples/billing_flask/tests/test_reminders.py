@@ -25,13 +25,14 @@ def test_a_reminder_goes_out_in_the_last_hour_once_and_costs_nothing(
 
 @pytest.mark.parametrize("edge", edges("session"))
 def test_nobody_is_reminded_when_the_conversation_is_over(
-    chat_clock: Clock, billing: Billing, campaign: Campaign, edge: Edge
+    chat_fake: ChatFake, chat_clock: Clock, billing: Billing, campaign: Campaign, edge: Edge
 ) -> None:
     message = campaign.send("Sale ends today").deliver()
 
     chat_clock.advance_to(edge, message)
 
     assert billing.remind() == (0 if edge.over else 1)
+    chat_fake.assert_charged("0.05")
 
 
 def test_a_person_whom_nothing_has_reached_is_not_reminded(
@@ -46,6 +47,7 @@ def test_a_person_whom_nothing_has_reached_is_not_reminded(
     anna.comes_online()
     chat_clock.advance(hours=23, minutes=30)
     assert billing.remind() == 1
+    chat_fake.assert_charged("0.05")
 
 
 def test_each_person_of_a_campaign_is_reminded_in_their_own_last_hour(
@@ -71,6 +73,8 @@ def test_a_reminder_that_the_service_refuses_is_tried_again(
     campaign.send("Sale ends today").deliver()
     chat_clock.advance(hours=23, minutes=30)
 
-    with chat_fake.api.fail(path="/v2/messages"):
-        assert billing.remind() == 0
+    billing.app.config["MESSAGING_API_KEY"] = "a key of last year"
+    assert billing.remind() == 0
+    billing.app.config["MESSAGING_API_KEY"] = chat_fake.api_key
     assert billing.remind() == 1
+    chat_fake.assert_statuses(chat_fake.find(body=TEXT), "sent")

@@ -204,8 +204,9 @@ class Engine:
         """
 
         def reached() -> bool:
-            with self.lock, self.asking.of(f"the predicate of {what}", "True or False"):
-                return bool(predicate())
+            with self.lock:
+                asked = f"the predicate of {what}"
+                return bool(self.asking.ask(asked, "True or False", predicate))
 
         line = calling_line(3)
         return self._move(partial(self.agenda.waiting, reached, length, what, line), what)
