@@ -340,12 +340,13 @@ descriptions = st.one_of(
 NOTHING_WRONG = tuple((flag, flag in {"read_receipts", "online", "registered"}) for flag in FLAGS)
 # A phone is away in some way, while messages come.
 away = st.builds(
-    lambda to, verb, state, back: (
-        *(Send(to), Describe(to, (state,)), Send(to, origin="utility"), verb, Verb("read", 1)),
+    lambda to, verb, earlier, state, back: (
+        *(Send(to), Describe(to, (state,)), Send(to, origin="utility"), verb, Verb(earlier, 1)),
         *back(to),
     ),
     somebody,
     st.builds(Verb, st.sampled_from(["deliver", "read", "fail"]), st.just(0)),
+    st.sampled_from(["deliver", "read"]),
     st.sampled_from(
         [("online", False), ("blocked", True), ("registered", False), ("withheld", True)]
     ),

@@ -171,6 +171,7 @@ class Run:
             except REFUSALS as refused:
                 outcome = outcome or type(refused).__name__
                 if moved:  # there may be more that is due, and illegal
+                    last = None
                     continue
             return outcome
 

@@ -252,6 +252,8 @@ class Engine:
         for _ in step:
             if outbox.queue or outbox.busy:
                 self._attempt()
+            if self.errors:  # found inside an attempt: time stands there
+                self.raise_errors()
         if self.errors:
             self.raise_errors()
 
