@@ -208,7 +208,7 @@ def _progress(config: pytest.Config) -> Callable[[str], None]:
     """Return what writes a progress line, if a person is watching."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if terminal is None or capture is None or not terminal.isatty:
+    if terminal is None or capture is None or not terminal.isatty():
         return lambda _: None
 
     def say(text: str) -> None:
@@ -274,7 +274,7 @@ def pytest_runtest_makereport(
     if report.when != "teardown":
         item.stash[_passed_key] = report.passed
     explorer = item.stash.get(_explorer_key, None)
-    if explorer is not None and report.when == "call":
+    if explorer is not None and explorer.explorations and report.when == "call":
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():

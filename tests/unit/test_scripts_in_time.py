@@ -258,7 +258,10 @@ def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illeg
     play: Any,
 ) -> None:
     async def scenario(fake: ChatFake, do: Any) -> None:
-        fake.webhooks.connect(handler=lambda _: None if fake.balance else None)
+        def look(_: object) -> None:
+            _ = fake.balance
+
+        fake.webhooks.connect(handler=look)
         await do(fake.send_text().after(minutes=5).deliver().fail())
         with pytest.raises(IllegalTransition, match=r"fail\(\) was laid for 2026-01-01T12:05"):
             await do(fake.clock.advance(hours=2))

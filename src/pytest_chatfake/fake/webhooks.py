@@ -250,6 +250,7 @@ class Webhooks:
     late = deviating.late
     lose_answer = deviating.lose_answer
     fail = deviating.fail
+    chaos = deviating.chaos
 
     # Events that come again, and events that should not come
 

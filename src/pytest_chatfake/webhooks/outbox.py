@@ -24,8 +24,7 @@ how it ended. What it holds back comes to the front of the queue, or at a *barri
 
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
-:meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same few lines, and differ only in
-how they wait for an answer.
+:meth:`~Outbox.attempt` and :meth:`~Outbox.attempt_async` differ only in how they wait for answers.
 """
 
 from __future__ import annotations
@@ -117,8 +116,7 @@ class Outbox:
         self.faults: Triggers[Fault] = Triggers()
         self.order: AttemptOrder | None = None
         self.paused: list[Dispatch] | None = None
-        # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
-        # an app raised.
+        # Of the drainer: what it attempts, where next, since when, and what an app raised.
         self.busy = Busy()
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
@@ -194,7 +192,7 @@ class Outbox:
                     self._note(LOSS)
                     self.attempts.add(part, endpoint, Answer(None), now)
             elif part.overrides.delay:
-                self._schedule.add(now + part.overrides.delay, "attempt", part)
+                self.plan(part, part.overrides.delay)
             else:
                 queue.append(part)
 
@@ -204,6 +202,10 @@ class Outbox:
         if self._now() - due > MILLISECOND:
             dispatch.due = due
         (self.queue if self.paused is None else self.paused).append(dispatch)
+
+    def plan(self, dispatch: Dispatch, delay: int) -> None:
+        """Attempt something later, by so much on the clock."""
+        self._schedule.add(self._now() + delay, "attempt", dispatch)
 
     # Attempting: no lock is held
 
