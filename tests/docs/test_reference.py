@@ -36,7 +36,7 @@ NOT_MEMBERS = {
     },
     "Webhooks": {
         *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},
-        *{"seed", "lose", "reorder"},
+        *{"seed", "lose", "reorder", "timing"},
         *{"events", "signer", "changes", "remove", "raw", "type", "resource", "key", "id", "body"},
     },
     "TimelineEntry": {
