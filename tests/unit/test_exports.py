@@ -87,7 +87,11 @@ def test_importing_the_package_imports_none_of_its_parts() -> None:
 def test_loading_the_plugin_imports_no_other_part() -> None:
     before = modules_after("import pytest")
     after = modules_after("import pytest\nimport pytest_chatfake.plugin")
-    assert {"pytest_chatfake", "pytest_chatfake.plugin"} == ours(after)
+    assert {
+        "pytest_chatfake",
+        "pytest_chatfake.options",
+        "pytest_chatfake.plugin",
+    } == ours(after)
     assert {"pydantic", "time_machine", "werkzeug", "pytest_httpserver"} & (after - before) == set()
 
 

@@ -28,6 +28,7 @@ from ..report import watching
 from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
+from ..transport.client.watch import watch
 from ..webhooks.events import Event
 from . import checking, expectations, recipients, sending
 from .clock import Clock
@@ -346,3 +347,4 @@ class ChatFake:
             stack.callback(self._engine.time.stop)
             stack.callback(self._portal.close)
             stack.callback(self._engine.outbox.endpoints.close)
+            stack.callback(watch.remove, self._engine.outbox.overdue)
