@@ -56,11 +56,10 @@ def recorded(path: str | PathLike[str]) -> list[Recorded]:
     if not text.strip():
         return [Recorded(name, problem="holds no events")]
     try:
-        whole = _parsed(text)
+        whole = items = _parsed(text)  # two names: a check narrows a type to one partly unknown
     except ValueError as error:
         return list(_lines(name, text)) or [_not_json(name, error)]
     if isinstance(whole, list):
-        items: list[Any] = whole
         return [_entry(f"{name}, number {n}", one) for n, one in enumerate(items, 1)]
     return [_entry(f"{name}:1", whole, text.strip().encode())]
 
