@@ -36,7 +36,16 @@ NOT_MEMBERS = {
         *{"devices", "read_receipts", "online", "blocked", "chat_open", "registered", "withheld"},
     },
     "Webhooks": {
-        *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},
+        *{
+            "wsgi",
+            "asgi",
+            "handler",
+            "path",
+            "client",
+            "headers",
+            "raise_exceptions",
+            "retry_after",
+        },
         *{"seed", "lose", "reorder"},
         *{"events", "signer", "changes", "remove", "raw", "type", "resource", "key", "id", "body"},
     },

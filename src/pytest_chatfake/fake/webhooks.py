@@ -66,6 +66,7 @@ class Webhooks:
         asgi: Callable[..., Any] | None = None,
         handler: Callable[[WebhookRequest], object] | None = None,
         path: str | None = None,
+        client: tuple[str, int] | None = None,
         headers: Mapping[str, str] | None = None,
         events: Iterable[str] | None = None,
         raise_exceptions: bool = True,
@@ -81,6 +82,8 @@ class Webhooks:
             handler: A function that takes a :class:`~pytest_chatfake.WebhookRequest` and returns
                 None (200), a status, or a response.
             path: Where the app takes webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            client: Who seems to call, an IP address and a port; only with ``wsgi`` or ``asgi``.
+                Default ``("127.0.0.1", 50000)`` (assumed).
             headers: Headers that every attempt carries.
             events: The event types to listen for (§4.2); by default the service's one type, and
                 ``"*"`` for all.
@@ -94,7 +97,7 @@ class Webhooks:
 
         Raises:
             TypeError: Not exactly one target is given, or an argument is of the wrong kind.
-            ValueError: The URL or the path is not one.
+            ValueError: The URL, the path or the client is not one.
             ClosedError: The fake is closed.
         """
         self._engine.refuse_closed()
@@ -105,6 +108,7 @@ class Webhooks:
             asgi,
             handler,
             path,
+            client,
             portal=self._portal,
             timeout=self._engine.settings.timeout,
         )
