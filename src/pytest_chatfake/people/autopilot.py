@@ -195,7 +195,10 @@ class Autopilots:
         if isinstance(fact, PersonFact):
             for waiting, state in self._waiting.pop(fact.after.address, ()):
                 if waiting.message.state == state:
-                    self._act(waiting, fact.at)
+                    try:
+                        self._act(waiting, fact.at)
+                    except Exception as error:  # what they did is done: this comes after it
+                        self._engine.errors.append(error)
         elif fact.what == "sent":
             self._board(fact.message, fact.at)
         elif fact.what == "delivered":
@@ -262,6 +265,9 @@ class Autopilots:
             self._engine.changes.make(laid, name + "()", flight.pilot._line, now)
         except IllegalTransition:
             pass  # another thread was faster, while a function was asked
+        except Exception:  # a function of the test's: as a script, it goes no further
+            self.leave(message)
+            raise
 
 
 def _draws(span: Span | None, what: str) -> _Draws | None:
