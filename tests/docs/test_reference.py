@@ -46,7 +46,7 @@ NOT_MEMBERS = {
             "raise_exceptions",
             "retry_after",
         },
-        *{"seed", "lose", "reorder"},
+        *{"seed", "lose", "reorder", "timing"},
         *{"events", "signer", "changes", "remove", "raw", "type", "resource", "key", "id", "body"},
     },
     "TimelineEntry": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal, assert_type
 from wsgiref.types import WSGIApplication
 
@@ -287,6 +288,8 @@ def deviations(chat_fake: ChatFake) -> None:
         chat_fake.webhooks.fail(again=False),
     ):
         assert_type(fault, Fault)
+    chat_fake.webhooks.replay(Path("a.jsonl"), timing="at once")
+    chat_fake.webhooks.replay("a.jsonl", timing="soon")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     chat_fake.webhooks.late(after=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 

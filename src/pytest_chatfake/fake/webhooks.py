@@ -28,6 +28,7 @@ from .connecting import event_types, headers_of, label_of, target_of
 from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
+from .replaying import replay
 from .where import Where, checked
 
 
@@ -257,6 +258,8 @@ class Webhooks:
     chaos = deviating.chaos
 
     # Events that come again, and events that should not come
+
+    replay = replay
 
     def redeliver(self, event: Event) -> PendingPlan:
         """Attempt a past event again, byte for byte: same id, fresh signature.
