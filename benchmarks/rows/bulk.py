@@ -39,6 +39,7 @@ def campaign(count: int) -> tuple[ChatFake, float]:
 def bare_loop(fake: ChatFake) -> float:
     """Write the same bodies with the same function, and give them to the same handler."""
     from pytest_chatfake.domain.facts import Fact
+    from pytest_chatfake.domain.reasons import SYNTHETIC
     from pytest_chatfake.wire.bodies import EventWriter
 
     config = fake.config
@@ -53,7 +54,8 @@ def bare_loop(fake: ChatFake) -> float:
         if event.status == "sent":
             expiry = event.moment + 24 * 3600 * 1_000_000_000
         what: Any = event.status
-        fact = Fact(what, message, event.moment, message.total_price, conversation, expiry)
+        price = message.total_price
+        fact = Fact(what, message, event.moment, SYNTHETIC, price, conversation, expiry)
         writings.append((event.id, fact))
     assert [writer.write(*writing) for writing in writings] == [event.body for event in fake.events]
     gc.collect()
