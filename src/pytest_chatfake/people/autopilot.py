@@ -268,6 +268,13 @@ class Autopilots:
         except Exception:  # a function of the test's: as a script, it goes no further
             self.leave(message)
             raise
+        except BaseException:  # an interrupt: it was taken out, and is due
+            key = self._engine.schedule.add(now, "autopilot", flight)
+            if verb is _READ:
+                flight.read_key = key
+            else:
+                flight.deliver_key = key
+            raise
 
 
 def _draws(span: Span | None, what: str) -> _Draws | None:
