@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
+    from .suite.run import Run
 
 _START = "2026-01-01T12:00:00Z"
 
 _TIMELINES = ("failed", "always", "never")
 
+_run_key = pytest.StashKey["Run | None"]()
 _seed_key = pytest.StashKey[str]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _passed_key = pytest.StashKey[bool]()
@@ -58,6 +60,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="as the ini option chat_fake_seed; with the seed that the header of a run showed, its "
         "ids come again",
     )
+    parser.getgroup("chatfake").addoption(
+        "--chat-fake-assumptions",
+        action="store_true",
+        help="list which assumptions each test exercised: what the service's contract does not say",
+    )
+    parser.getgroup("chatfake").addoption(
+        "--chat-fake-report",
+        metavar="PATH",
+        default="",
+        help="write a page of all tests, each with what happened in it, to PATH",
+    )
+    parser.getgroup("chatfake").addoption(
+        "--chat-fake-coverage",
+        action="store_true",
+        help="show which transitions, faults and edges of the service the run never tried",
+    )
+    parser.getgroup("chatfake").addoption(
+        "--chat-fake-coverage-fail-under",
+        metavar="N",
+        help="as --chat-fake-coverage, and fail if less than N percent were tried",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,10 +88,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Raises:
         UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
-            false, ``chat_fake_seed`` is empty, or ``chat_fake_timeline`` is none of its three
-            words.
+            false, ``chat_fake_seed`` is empty, ``chat_fake_timeline`` is none of its three words,
+            or ``--chat-fake-coverage-fail-under`` is no percentage.
     """
     config.stash[_seed_key] = _chosen_seed(config)
+    config.stash[_run_key] = run = _run(config)
+    if run is not None:
+        config.pluginmanager.register(run, "chatfake-run")
     if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
         raise pytest.UsageError(
             f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "
@@ -106,6 +132,30 @@ def _chosen_seed(config: pytest.Config) -> str:
 
         seed = os.urandom(4).hex()  # not by way of `random`, which others seed
     return seed
+
+
+def _run(config: pytest.Config) -> Run | None:
+    """Return what shows more of the run than its failures; None if nothing asks for that."""
+    assumptions, path = (
+        config.getoption(f"--chat-fake-{name}") for name in ("assumptions", "report")
+    )
+    given: str | None = config.getoption("--chat-fake-coverage-fail-under")
+    coverage = config.getoption("--chat-fake-coverage") or given is not None
+    if not (assumptions or path or coverage):
+        return None
+    from .suite.gathering import Wanted
+    from .suite.run import Run
+
+    try:
+        least = None if given is None else float(given)
+    except ValueError:
+        least = -1.0
+    if least is not None and not 0 <= least <= 100:
+        raise pytest.UsageError(
+            f"--chat-fake-coverage-fail-under takes percent, from 0 to 100, not {given!r}"
+        )
+    wanted = Wanted(bool(assumptions), bool(coverage), str(path), least)
+    return Run(wanted, is_worker=hasattr(config, "workerinput"))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -256,7 +306,9 @@ def pytest_runtest_makereport(
     if _is_loaded():
         from .suite.telling import tell
 
-        tell(report, item.config.getini("chat_fake_timeline"))
+        tell(report, item.config)
+    if (run := item.config.stash[_run_key]) is not None:
+        run.told(report)
     return report
 
 

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
 from ..base.arguments import check_bool, check_choice, check_str
+from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
 from ..domain.instants import SECOND, duration, planned
@@ -131,6 +132,18 @@ class ChatFakeConfig:
             check_extra(self.extra, self.naming)
         if self.strict is not None:
             check_bool(self.strict, "strict")
+
+    def __repr__(self) -> str:
+        default = ChatFakeConfig()
+        changed = {
+            one.name: repr(value)
+            for one in dataclasses.fields(self)
+            if (value := getattr(self, one.name)) != getattr(default, one.name)
+        }
+        if self.api_key is not None:
+            changed["api_key"] = repr(tail(self.api_key))
+        inside = ", ".join(f"{name}={value}" for name, value in changed.items())
+        return f"ChatFakeConfig({redacted(inside)})"
 
     def replace(self, **fields: Any) -> ChatFakeConfig:
         """Return a copy in which these fields have other values.

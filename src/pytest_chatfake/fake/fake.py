@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from ..base.calling_line import calling_line
-from ..base.views import View
+from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
 from ..domain.ledger import Balance, LedgerEntry
@@ -99,7 +99,12 @@ class ChatFake:
 
     def __repr__(self) -> str:
         state = "closed" if self._engine.closed else self._engine.mode
-        return f"<ChatFake {state}, {len(self._engine.account.messages)} messages>"
+        messages, ledger = self._engine.account.messages, self._engine.account.ledger
+        return (
+            f"<ChatFake {state}, {counted(len(messages), 'message')}: available "
+            f"{ledger.available:f}, held {ledger.held:f}, charged {ledger.charged:f} "
+            f"{self.config.currency}>"
+        )
 
     # Sending
 
@@ -218,6 +223,7 @@ class ChatFake:
         return self._engine.reset(self._forget)
 
     def _forget(self) -> None:
+        watching.left(self._story)
         self.api._forget()
         self.webhooks._forget()
         self._drafting.forget()

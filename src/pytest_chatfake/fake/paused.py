@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
+from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..webhooks.dispatch import Dispatch
@@ -31,7 +32,7 @@ class Paused:
         self._entered = False
 
     def __repr__(self) -> str:
-        return f"<Paused with {len(self._held)} events>"
+        return f"<Paused with {counted(len(self._held), 'event')}>"
 
     # As a sequence
 

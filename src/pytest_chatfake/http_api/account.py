@@ -17,6 +17,7 @@ from ..base.marks import Mark
 from ..base.notes import API_FAULT, REQUEST
 from ..base.redaction import tail
 from ..base.triggers import Triggers
+from ..base.views import counted
 from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
 from ..transport.server.replies import Reply, error_reply, server_error
@@ -104,6 +105,9 @@ class AccountApi:
         self._log: list[ApiRequest] = []
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
+
+    def __repr__(self) -> str:
+        return f"<chat_fake.api of the key {self._tail}: {counted(len(self._log), 'request')}>"
 
     @property
     def requests(self) -> Sequence[ApiRequest]:

@@ -77,4 +77,4 @@ def basis(reason: Reason) -> str:
     """Say what a reason rests on: a section, or that it is assumed, and what changes it."""
     if reason.basis != "assumed" or not reason.knob:
         return reason.basis
-    return f"assumed; {reason.knob} changes it"
+    return f"assumed; change it with {reason.knob}"

@@ -13,6 +13,7 @@ from ..http_api.account import AccountApi
 from .attention import attention
 from .happenings import Happening, happenings
 from .labels import Labels
+from .svg import svg
 from .told import told
 
 _births = itertools.count()
@@ -37,7 +38,7 @@ class Story:
         self.api = api
         self.named: list[MessageState] = []
         self.born = next(_births)
-        self._shown = 1  # after the opening balance
+        self._begun = self._shown = 1  # after the opening balance
         self._log = engine.outbox.events
 
     @property
@@ -54,18 +55,40 @@ class Story:
         return told(self.engine, self.labels, self.happenings(), folded=False)
 
     def skip(self) -> None:
-        """Leave what happened so far out of the next section: it belongs to another test."""
-        self._shown = len(self.engine.journal.kinds)
+        """Leave what happened so far out: it belongs to another test."""
+        self._begun = self._shown = len(self.engine.journal.kinds)
         self._log = self.engine.outbox.events
         self.named.clear()
 
     def _new(self) -> tuple[bool, list[Happening]]:
         """Return whether something was told before, and what is new."""
         engine = self.engine
-        if self._log is not engine.outbox.events:  # a reset: all of it is new
-            self._log, self._shown = engine.outbox.events, 1
+        self._notice_reset()
         since, self._shown = self._shown, len(engine.journal.kinds)
         return since > 1, happenings(engine, self.api, self.labels, since)
+
+    def _notice_reset(self) -> None:
+        if self._log is not self.engine.outbox.events:  # all of it is new
+            self._log = self.engine.outbox.events
+            self._begun = self._shown = 1
+
+    def of_the_test(self) -> list[Happening]:
+        """What happened in the test that runs now."""
+        self._notice_reset()
+        return happenings(self.engine, self.api, self.labels, self._begun)
+
+    def picture(self, *, styled: bool = True) -> str:
+        """Draw what happened in the test that runs now; empty if nothing did.
+
+        Args:
+            styled: Whether the picture has its style inside; a page has it once.
+        """
+        found = self.of_the_test()
+        return svg(self.engine, self.labels, found, styled=styled) if found else ""
+
+    def full_text(self, *, folded: bool) -> str:
+        """Tell what happened in the test that runs now."""
+        return told(self.engine, self.labels, self.of_the_test(), named=self.named, folded=folded)
 
     def section(self) -> str:
         """Tell what is new since the last section; empty if nothing is.

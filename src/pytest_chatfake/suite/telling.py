@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import pytest
 
 from ..base.calling_line import watch
 from ..report import watching
-from ..report.sections import TITLE
-
-#: When a report has the timeline: the ini option ``chat_fake_timeline``.
-When: TypeAlias = Literal["failed", "always", "never"]
+from ..report.sections import TITLE, Story
 
 _begun: pytest.Item | None = None
 
@@ -39,19 +36,22 @@ def end() -> None:
     watch(None)
 
 
-def tell(report: pytest.TestReport, when: When) -> None:
+def tell(report: pytest.TestReport, config: pytest.Config) -> None:
     """Put what is new into a report: into the failure's own text, so that every format has it.
 
     Args:
         report: The report of a phase of the test.
-        when: Which reports are told.
+        config: Says which reports are told, and whether pytest-html shows a picture.
     """
+    when = config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
     for story in watching.stories():
         text = _section(story)
         if text:
             _add(report, text)
+            if report.failed and config.pluginmanager.hasplugin("html"):
+                _add_picture(report, story)
 
 
 def interrupt(config: pytest.Config) -> None:
@@ -64,9 +64,9 @@ def interrupt(config: pytest.Config) -> None:
             terminal.line(text)
 
 
-def _section(story: Any) -> str:
+def _section(story: Story) -> str:
     try:
-        text: str = story.section()
+        text = story.section()
     except Exception as error:  # a test that failed must not lose its report
         return f"it can't be told: {type(error).__name__}: {error}"
     return text
@@ -80,6 +80,13 @@ def _add(report: pytest.TestReport, text: str) -> None:
         report.longrepr = f"{longrepr}\n{f' {TITLE} ':-^80}\n{text}"
     else:
         report.sections.append((TITLE, text))
+
+
+def _add_picture(report: Any, story: Story) -> None:
+    """Add a picture to what pytest-html shows of a failure."""
+    extra = {"name": TITLE, "format_type": "html", "content": story.picture()}
+    rest = {"mime_type": None, "extension": None}
+    report.extras = [*getattr(report, "extras", []), extra | rest]
 
 
 def _code_of(item: pytest.Item) -> Any:

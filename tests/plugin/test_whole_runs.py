@@ -1,0 +1,377 @@
+"""What a whole run shows on request: assumptions, what was never tried, a page, pictures."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+from inline_snapshot import snapshot
+
+from pytest_chatfake.report.assumptions import ASSUMPTIONS, UNSEEN
+from pytest_chatfake.report.exercised import ITEMS
+from pytest_chatfake.report.scenes import EXERCISED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = (
+    "-p",
+    "no:django",
+    "-p",
+    "no:asyncio",
+    "-p",
+    "no:inline_snapshot",
+    "-p",
+    "no:cacheprovider",
+)
+
+SUITE = """
+    import pytest
+    from werkzeug.test import Client
+
+    def test_money(chat_fake, chat_receiver):
+        chat_fake.send_text().deliver()
+        chat_fake.send_text().deliver()
+        assert 1 == 2
+
+    @pytest.mark.chat_fake(price="0.10", currency="EUR", origin_type="utility")
+    def test_a_drop(chat_fake, chat_clock):
+        chat_fake.send_text(to="+1")
+        chat_clock.advance(days=30)
+
+    def test_without_a_fake():
+        pass
+
+    @pytest.mark.skip
+    def test_skipped(chat_fake):
+        pass
+"""
+
+
+def run(pytester: pytest.Pytester, *options: str, body: str = SUITE) -> pytest.RunResult:
+    pytester.makepyfile(test_it=body)
+    return pytester.runpytest(*OPTIONS, "--tb=short", *options)
+
+
+def section(result: pytest.RunResult, title: str) -> list[str]:
+    lines = result.stdout.str().partition(f"= chat_fake {title} =")[2].splitlines()[1:]
+    end = next((place for place, line in enumerate(lines) if line.startswith("====")), None)
+    return [line for line in lines[:end] if line]
+
+
+# -- assumptions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_assumptions_are_listed_for_each_test(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    lines = section(run(pytester, "--chat-fake-assumptions", *workers), "assumptions")
+
+    tests = [line for line in lines if not line.startswith("assumed: ")]
+    assert ["test_it.py::test_a_drop", "test_it.py::test_money"] == sorted(tests)
+    place = lines.index("test_it.py::test_a_drop") + 1
+    own = []
+    for line in lines[place:]:
+        if not line.startswith("assumed: "):
+            break
+        own.append(line)
+    assert (
+        snapshot(
+            [
+                "assumed: an account begins with 100 (change it with opening_balance=)",
+                "assumed: at the instant at which its time is up, a message is dropped (change it with drop_after=)",
+                "assumed: a dropped message stays sent",
+                "assumed: no event tells of a top-up, an adjustment or a drop",
+                "assumed: the channel's own names are the neutral word chat (change it with naming=)",
+            ]
+        )
+        == own
+    )
+
+
+def test_a_run_without_a_fake_exercised_no_assumption(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--chat-fake-assumptions", body="def test_it():\n    pass\n")
+
+    assert ["no test exercised an assumption"] == section(result, "assumptions")
+
+
+def test_each_assumption_is_a_row_of_the_page_on_fidelity_and_each_row_is_known(
+    pytestconfig: pytest.Config,
+) -> None:
+    page = (pytestconfig.rootpath / "docs" / "explanation" / "fidelity.md").read_text("utf-8")
+    rows = set(re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE))
+
+    assert rows == {*ASSUMPTIONS, *UNSEEN}
+    assert set(ASSUMPTIONS) == set(EXERCISED)
+    assert not {*ASSUMPTIONS} & UNSEEN
+
+
+# -- coverage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: list[str]) -> None:
+    lines = section(run(pytester, "--chat-fake-coverage", *workers), "coverage")
+
+    assert (
+        snapshot(
+            [
+                "exercised 9 of 41, 22 %",
+                "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
+                "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
+                "never: duplicate, lost, delayed, held back, tampered, wrong signature, synthetic, again (events go wrong)",
+                "never: refused an event, raised or gave no answer, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
+                "never: fail, delay, disconnect, truncate, rate_limit, key rotated (the API goes wrong)",
+            ]
+        )
+        == lines
+    )
+
+
+def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
+    pytester: pytest.Pytester,
+) -> None:
+    result = run(
+        pytester,
+        "--chat-fake-coverage",
+        body="""
+        from pytest_chatfake import ChatFake
+
+        def test_it(chat_fake, chat_receiver):
+            with chat_fake.webhooks.duplicate(), chat_fake.webhooks.drop(status="read"):
+                chat_fake.send_text().read()
+            chat_fake.webhooks.tamper().remove()
+            chat_fake.send_text(to="+2").fail()
+            chat_fake.reset()
+            for number in range(20):
+                with ChatFake() as fake:
+                    fake.submit_text().reject() if number == 0 else fake.send_text()
+            chat_fake._engine.outbox.faults.ever.clear()
+        """,
+    )
+
+    never = " ".join(section(result, "coverage")[1:])
+    for tried in ("duplicate", "lost", " failed", "rejected", "read at once"):
+        assert tried not in never
+    assert "tampered" in never
+
+
+@pytest.mark.parametrize(("least", "exit_code"), [("100", 1), ("5", 0), ("0", 0)])
+def test_a_run_fails_where_too_little_was_tried(
+    pytester: pytest.Pytester, least: str, exit_code: int
+) -> None:
+    body = "def test_it(chat_fake):\n    chat_fake.send_text().deliver()\n"
+    result = run(pytester, f"--chat-fake-coverage-fail-under={least}", body=body)
+
+    assert exit_code == result.ret
+    assert bool(exit_code) == ("FAIL: 100 % were required" in result.stdout.str())
+
+
+@pytest.mark.parametrize("least", ["many", "-1", "101", "nan"])
+def test_what_is_no_percentage_is_refused(pytester: pytest.Pytester, least: str) -> None:
+    result = run(pytester, f"--chat-fake-coverage-fail-under={least}")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*takes percent, from 0 to 100, not *"])
+
+
+def test_each_item_has_a_name_of_its_own() -> None:
+    assert len(ITEMS) == len({(item.group, item.name) for item in ITEMS})
+
+
+def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        "--chat-fake-coverage-fail-under=100",
+        body="""
+        from werkzeug.test import Client
+        from pytest_chatfake import ChatFake, HmacSigner
+        import pytest
+
+        def test_everything(chat_fake, chat_clock):
+            def app(request):
+                if request.event.status == "failed":
+                    raise ValueError
+                return 500 if request.number == 1 and request.event.status == "read" else 200
+
+            hooks, api = chat_fake.webhooks, chat_fake.api
+            hooks.connect(handler=app, signer=HmacSigner("x"), retry_after=[1],
+                          raise_exceptions=False)
+            message = chat_fake.send_text(to="+1")
+            second = chat_fake.send_text(to="+1")
+            message.deliver(devices=2, price="0.04").read()
+            second.deliver()
+            late = chat_fake.send_text(to="+1")
+            chat_clock.advance(hours=25)
+            late.read()
+            chat_fake.send_text(to=chat_fake.recipient("+2", read_receipts=False)).read()
+            chat_fake.send_text(to="+3").fail()
+            chat_fake.submit_text().reject()
+            chat_fake.send_text(to="+4")
+            chat_clock.advance(days=30)
+            chat_fake.top_up(1)
+            hooks.duplicate(), hooks.delay(1, start=2), hooks.tamper(start=3)
+            hooks.sign(HmacSigner("y"), start=3), hooks.drop(start=4)
+            for number in range(4):
+                chat_fake.send_text(to=f"-{number}")
+            with hooks.paused():
+                hooks.emit(message, "sent")
+            hooks.redeliver(chat_fake.events[0])
+            client = Client(chat_fake.wsgi_app)
+            key = {"X-API-Key": chat_fake.api_key}
+
+            @chat_fake.route("/send")
+            def send(request):
+                return {"id": chat_fake.send_text(to="+5").id}
+
+            client.post("/send", headers=key)
+            client.get("/v2/balance", headers=key)
+            client.get("/v2/balance")
+            for fault in (api.fail, lambda: api.delay(1), api.disconnect, api.truncate,
+                          lambda: api.rate_limit(9, times=1)):
+                with fault():
+                    try:
+                        client.get("/v2/balance", headers=key)
+                    except ConnectionResetError:
+                        pass
+            chat_fake.rotate_key()
+            chat_clock.advance(9)
+            hooks.attempts
+
+        @pytest.mark.chat_fake(opening_balance=0, on_insufficient_balance="fail")
+        def test_no_money(chat_fake):
+            chat_fake.send_text()
+        """,
+    )
+
+    assert ["exercised 41 of 41, 100 %"] == section(result, "coverage")
+    assert 0 == result.ret
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """What a page has: its elements that are not closed, what it links to, its summaries."""
+
+    VOID = ("meta", "br", "link", "img", "rect", "line", "path")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.summaries: list[str] = []
+        self.kinds: set[str] = set()
+        self.text = path.read_text("utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.kinds.add(tag)
+        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "summary":
+            self.summaries.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert tag == self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if "summary" in self.open:
+            self.summaries[-1] += data
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhere(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage", *workers)
+    page = Page(pytester.path / "out" / "page.html")
+
+    result.stdout.fnmatch_lines(["written to out/page.html"])
+    assert [] == page.open
+    assert [] == page.links
+    assert not {"script", "link", "img", "iframe"} & page.kinds
+    assert "http" not in page.text.replace("http://www.w3.org/2000/svg", "")
+    names = [" ".join(one.split()[:2]) for one in page.summaries]
+    assert ["failed test_it.py::test_money", "skipped test_it.py::test_skipped"] == names[:2]
+    assert ["passed test_it.py::test_a_drop", "passed test_it.py::test_without_a_fake"] == sorted(
+        names[2:]
+    )
+    assert 2 == page.text.count("<svg ")
+    assert "4 tests: 1 failed, 1 skipped, 2 passed." in page.text
+    assert '<th scope="row">transitions</th>' in page.text
+
+
+def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None:
+    body = """
+    import pytest
+
+    @pytest.mark.parametrize("x", ["<script>alert(1)</script>"])
+    def test_it(chat_fake, x):
+        chat_fake.send_text(to="<b>")
+        assert not x
+    """
+    run(pytester, "--chat-fake-report=page.html", body=body)
+
+    assert not {"script", "b"} & Page(pytester.path / "page.html").kinds
+
+
+def test_an_interrupted_run_has_a_page_with_what_had_arrived(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        def test_one(chat_fake):
+            chat_fake.send_text()
+
+        def test_two(chat_fake):
+            raise KeyboardInterrupt
+
+        def test_three(chat_fake):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess(*OPTIONS, "--chat-fake-report=page.html", timeout=60)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    names = [" ".join(one.split()[:2]) for one in Page(pytester.path / "page.html").summaries]
+    assert "passed test_it.py::test_one" in names
+    assert not any("three" in name for name in names)
+
+
+def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import sys
+
+        def test_it(chat_fake):
+            chat_fake.send_text()
+
+        def test_afterwards(request):
+            assert "pytest_chatfake.suite.run" not in sys.modules
+            assert not request.config.pluginmanager.hasplugin("chatfake-run")
+        """
+    )
+    result = pytester.runpytest_subprocess(*OPTIONS, timeout=60)
+    result.assert_outcomes(passed=2)
+
+
+def test_a_picture_goes_to_pytest_html_where_that_is_there(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        def pytest_configure(config):
+            config.pluginmanager.register(object(), "html")
+
+        def pytest_runtest_logreport(report):
+            for extra in getattr(report, "extras", []):
+                print("EXTRA", report.when, extra["format_type"], extra["content"][:5])
+        """
+    )
+    result = run(pytester, "-s")
+
+    assert 1 == result.stdout.str().count("EXTRA call html <svg ")
