@@ -49,16 +49,17 @@ def _some(lines: Sequence[str]) -> list[str]:
 
 
 def _line(one: Happening) -> str:
-    meaning = ""
-    if one.failed and isinstance(one.record, Attempt):
-        meaning = hint(one.record)
     line = "" if one.line is None else f" at {one.line}"
-    return " ".join([f"{one.number} {one.kind}: {_short(one)}{meaning}{line}", *one.marks])
+    return " ".join([f"{one.number} {one.kind}: {_short(one)}{line}", *one.marks])
 
 
 def _short(one: Happening) -> str:
-    """Return what happened; of a failed attempt, less of the answer than the timeline has."""
-    return one.text if len(one.text) <= _SHORT else f"{one.text[:_SHORT].rstrip()} ..."
+    """Return what happened: less of an answer than the timeline has, and what it may mean."""
+    text = one.text
+    if one.failed and isinstance(one.record, Attempt) and (meaning := hint(one.record)):
+        head, status, body = text.partition(f": {one.record.status_code}")
+        text = f"{head}{status}{meaning}{body}"
+    return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()} ..."
 
 
 def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:

@@ -101,7 +101,8 @@ class Story:
             return ""
         looked = attention(engine, self.api, labels, found)
         parts = ["What to look at", *(f"  {line}" for line in looked), ""] if looked else []
-        parts += ["What happened, after what is told above" if before else "What happened"]
+        if found:
+            parts += ["What happened, after what is told above" if before else "What happened"]
         parts += [told(engine, labels, found, named=self.named)]
         for error in engine.errors:
             parts += ["", "A route raised", self._traceback(error)]
