@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .domain.failures import PlatformError as PlatformError
     from .domain.ledger import Balance as Balance
     from .domain.ledger import LedgerEntry as LedgerEntry
+    from .exploring.exploration import Exploration as Exploration
+    from .exploring.explorer import Explorer as Explorer
+    from .exploring.explorer import explore as explore
+    from .exploring.world import NotRepeatable as NotRepeatable
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
     from .fake.fake import ChatFake as ChatFake
@@ -61,6 +65,8 @@ else:
         "Conversation": "fake.messages",
         "Endpoint": "webhooks.endpoints",
         "Event": "webhooks.events",
+        "Exploration": "exploring.exploration",
+        "Explorer": "exploring.explorer",
         "Fault": "webhooks.faults",
         "HmacSigner": "webhooks.signing",
         "IllegalTransition": "base.errors",
@@ -68,6 +74,7 @@ else:
         "Message": "fake.messages",
         "Naming": "wire.naming",
         "NotAwaited": "base.errors",
+        "NotRepeatable": "exploring.world",
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
@@ -79,6 +86,7 @@ else:
         "WebhookRequest": "webhooks.endpoints",
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",
+        "explore": "exploring.explorer",
     }
     __all__ = list(_HOMES)
 

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
+    from time_machine import TimeMachineFixture
+
+    from .exploring.explorer import Explorer
     from .fake.clock import Clock
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
@@ -24,9 +27,36 @@ _START = "2026-01-01T12:00:00Z"
 
 _TIMELINES = ("failed", "always", "never")
 
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "--chat-fake-seed": {
+        "metavar": "SEED",
+        "help": "as the ini option chat_fake_seed; with the seed that the header of a run showed, "
+        "its ids come again",
+    },
+    "--chat-fake-assumptions": {
+        "action": "store_const",
+        "const": True,
+        "help": "list which assumptions each test exercised: what the contract does not say",
+    },
+    "--chat-fake-report": {
+        "metavar": "PATH",
+        "help": "write a page of all tests, each with what happened in it, to PATH",
+    },
+    "--chat-fake-coverage": {
+        "action": "store_const",
+        "const": True,
+        "help": "show which transitions, faults and edges of the service the run never tried",
+    },
+    "--chat-fake-coverage-fail-under": {
+        "metavar": "N",
+        "help": "as --chat-fake-coverage, and fail if less than N percent were tried",
+    },
+}
+
 _run_key = pytest.StashKey["Run | None"]()
 _seed_key = pytest.StashKey[str]()
 _fake_key = pytest.StashKey["ChatFake"]()
+_explorer_key = pytest.StashKey["Explorer"]()
 _passed_key = pytest.StashKey[bool]()
 
 
@@ -54,33 +84,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "run to run), random (new ones in every run), or a text of your own (default: fixed)",
         default="fixed",
     )
-    parser.getgroup("chatfake").addoption(
-        "--chat-fake-seed",
-        metavar="SEED",
-        help="as the ini option chat_fake_seed; with the seed that the header of a run showed, its "
-        "ids come again",
-    )
-    parser.getgroup("chatfake").addoption(
-        "--chat-fake-assumptions",
-        action="store_true",
-        help="list which assumptions each test exercised: what the service's contract does not say",
-    )
-    parser.getgroup("chatfake").addoption(
-        "--chat-fake-report",
-        metavar="PATH",
-        default="",
-        help="write a page of all tests, each with what happened in it, to PATH",
-    )
-    parser.getgroup("chatfake").addoption(
-        "--chat-fake-coverage",
-        action="store_true",
-        help="show which transitions, faults and edges of the service the run never tried",
-    )
-    parser.getgroup("chatfake").addoption(
-        "--chat-fake-coverage-fail-under",
-        metavar="N",
-        help="as --chat-fake-coverage, and fail if less than N percent were tried",
-    )
+    group = parser.getgroup("chatfake")
+    for name, details in _OPTIONS.items():
+        group.addoption(name, **details)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -92,8 +98,11 @@ def pytest_configure(config: pytest.Config) -> None:
             or ``--chat-fake-coverage-fail-under`` is no percentage.
     """
     config.stash[_seed_key] = _chosen_seed(config)
-    config.stash[_run_key] = run = _run(config)
-    if run is not None:
+    config.stash[_run_key] = None
+    if any(config.getoption(name) is not None for name in list(_OPTIONS)[1:]):
+        from .suite.run import run_of
+
+        config.stash[_run_key] = run = run_of(config)
         config.pluginmanager.register(run, "chatfake-run")
     if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
         raise pytest.UsageError(
@@ -132,30 +141,6 @@ def _chosen_seed(config: pytest.Config) -> str:
 
         seed = os.urandom(4).hex()  # not by way of `random`, which others seed
     return seed
-
-
-def _run(config: pytest.Config) -> Run | None:
-    """Return what shows more of the run than its failures; None if nothing asks for that."""
-    assumptions, path = (
-        config.getoption(f"--chat-fake-{name}") for name in ("assumptions", "report")
-    )
-    given: str | None = config.getoption("--chat-fake-coverage-fail-under")
-    coverage = config.getoption("--chat-fake-coverage") or given is not None
-    if not (assumptions or path or coverage):
-        return None
-    from .suite.gathering import Wanted
-    from .suite.run import Run
-
-    try:
-        least = None if given is None else float(given)
-    except ValueError:
-        least = -1.0
-    if least is not None and not 0 <= least <= 100:
-        raise pytest.UsageError(
-            f"--chat-fake-coverage-fail-under takes percent, from 0 to 100, not {given!r}"
-        )
-    wanted = Wanted(bool(assumptions), bool(coverage), str(path), least)
-    return Run(wanted, is_worker=hasattr(config, "workerinput"))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -219,18 +204,23 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
     from .domain.instants import aware
-    from .engine.process_time import freeze
+    from .engine.process_time import Journey, freeze
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
-    traveller = None
-    if "chat_clock" in request.fixturenames:  # time stands still before anything is recorded
+    stands, journey = "chat_clock" in request.fixturenames, Journey()
+    if stands:  # before anything is recorded
         start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
-        traveller = freeze(request.getfixturevalue("time_machine"), start)
-    fake = ChatFake(config)
-    fake._engine.time.adopt(traveller)
+        freeze(journey, _time_machine(request), start)
+    try:
+        fake = ChatFake(config)
+    except BaseException:
+        journey.end()
+        raise
+    if stands:
+        fake._engine.time.adopt(journey)
     request.node.stash[_fake_key] = fake
     yield fake
     fake._shut()
@@ -239,12 +229,62 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time stands still, and moves when the test says so."""
-    from .engine.process_time import freeze
+    from .engine.process_time import Journey, freeze
 
     time = chat_fake._engine.time
-    if not time.travels:
-        time.adopt(freeze(request.getfixturevalue("time_machine"), None))
+    if not time.stands:
+        journey = Journey()
+        time.adopt(journey)
+        freeze(journey, _time_machine(request), None)
     return chat_fake.clock
+
+
+def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
+    """Return time-machine's fixture; None, if its plugin is not loaded, or it is another's."""
+    from time_machine import TimeMachineFixture
+
+    try:
+        fixture = request.getfixturevalue("time_machine")
+    except pytest.FixtureLookupError:
+        return None
+    return fixture if isinstance(fixture, TimeMachineFixture) else None
+
+
+@pytest.fixture
+def chat_explore(
+    request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig, _chat_fake_session: None
+) -> Explorer:
+    """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
+    from .domain.instants import aware
+    from .exploring.explorer import Explorer
+
+    if "chat_clock" in request.fixturenames:
+        pytest.fail(
+            "chat_clock can't stand beside chat_explore: every world has a clock of its own. Leave "
+            "it out, and use the clock of the world's fake: chat_fake.clock",
+            pytrace=False,
+        )
+    explorer = Explorer(
+        _configured(request, chat_fake_config, "sync"),
+        start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
+        progress=_progress(request.config),
+    )
+    request.node.stash[_explorer_key] = explorer
+    return explorer
+
+
+def _progress(config: pytest.Config) -> Callable[[str], None]:
+    """Return what writes a progress line, if a person is watching."""
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if terminal is None or capture is None or not terminal.isatty:
+        return lambda _: None
+
+    def say(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.rewrite(text, erase=True)
+
+    return say
 
 
 @pytest.fixture
@@ -300,9 +340,12 @@ def pytest_runtest_makereport(
 
         hide_our_frames()
     report = yield
-    fake = item.stash.get(_fake_key, None)
-    if fake is not None and report.when != "teardown":
+    if report.when != "teardown":
         item.stash[_passed_key] = report.passed
+    explorer = item.stash.get(_explorer_key, None)
+    if explorer is not None and report.when == "call":
+        text = "\n".join(map(str, explorer.explorations))
+        report.sections.append(("chat_explore", text))
     if _is_loaded():
         from .suite.telling import tell
 
@@ -351,13 +394,17 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     Time still stands, and the user's servers still live; our connections to them are closed here,
     because some servers wait for that when they shut down.
     """
-    fake = item.stash.get(_fake_key, None)
-    if fake is None:
+    fake, explorer = item.stash.get(_fake_key, None), item.stash.get(_explorer_key, None)
+    if fake is None and explorer is None:
         yield
         return
-    del item.stash[_fake_key]
+    passed = item.stash.get(_passed_key, False)
     try:
-        _finish(fake, passed=item.stash.get(_passed_key, False))
+        if fake is not None:
+            del item.stash[_fake_key]
+            _finish(fake, passed=passed)
+        if explorer is not None and passed:
+            explorer._check()
     except BaseException as error:
         yield
         raise error  # noqa: TRY201 - another one may have been handled since

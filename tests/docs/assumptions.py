@@ -280,6 +280,32 @@ def read_in_private(fake: ChatFake, receiver: Receiver) -> object:
 
 
 @row
+def sent_while_blocked(fake: ChatFake, receiver: Receiver) -> object:
+    person = fake.recipient("+4915550001").blocks()
+    blocked = fake.send_text(to=person)
+    person.unblocks()
+    withheld = fake.send_text(to=fake.recipient("+4915550002", withheld=True))
+    fake.recipient("+4915550002", withheld=False).goes_offline().comes_online()
+    assert blocked.status == withheld.status
+    return blocked.status
+
+
+@row
+def back_online(fake: ChatFake, receiver: Receiver) -> object:
+    person = fake.recipient("+4915550001", online=False)
+    messages = [fake.send_text(to=person) for _ in range(2)]
+    person.comes_online()
+    assert [one.id for one in messages] == [event.message_id for event in fake.events[2:]]
+    return [message.status for message in messages]
+
+
+@row
+def not_registered(fake: ChatFake, receiver: Receiver) -> object:
+    message = fake.send_text(to=fake.recipient("+4915550001", registered=False))
+    return [event.status for event in message.events]
+
+
+@row
 def devices(fake: ChatFake, receiver: Receiver) -> object:
     fake.recipient("+4915550001", devices=3)
     message = fake.send_text(to="+4915550001").deliver(devices=1).deliver().deliver()

@@ -17,7 +17,7 @@ import time_machine
 from werkzeug.test import Client
 
 import pytest_chatfake
-from pytest_chatfake import ChatFake, ChatFakeConfig, HmacSigner, Naming, PlatformError
+from pytest_chatfake import ChatFake, ChatFakeConfig, Explorer, HmacSigner, Naming, PlatformError
 
 from .pages import DOCS, ROOT, fences
 from .reference import sections
@@ -31,7 +31,8 @@ SECTIONS = sections()
 NOT_MEMBERS = {
     "ChatFake": {
         *{"body", "to", "conversation", "origin_type", "price", "extra"},
-        *{"path", "echo", "parse", "reply", "webhooks_first"},
+        *{"path", "echo", "parse", "reply", "webhooks_first", "predicate", "timeout"},
+        *{"devices", "read_receipts", "online", "blocked", "chat_open", "registered", "withheld"},
     },
     "Webhooks": {
         *{"wsgi", "asgi", "handler", "path", "headers", "raise_exceptions", "retry_after"},
@@ -42,6 +43,7 @@ NOT_MEMBERS = {
         "fault",
     },
     "IllegalTransition": {"sent", "delivered", "read", "failed"},
+    "Explorer": {"deviations", "limit", "depth", "seconds", "only"},
 }
 
 
@@ -65,8 +67,16 @@ def things() -> Iterator[dict[str, Any]]:
             *[PlatformError("", "", "", "", ""), receiver, fake.recipient("+4915550001")],
             *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
             *[fake.webhooks, fake.timeline, fake.timeline[0]],
+            *[explorer := Explorer(), explorer(lambda chat_fake: None, depth=0)],
         ]
         yield {type(thing).__name__: thing for thing in things} | {"chat_fake.api": fake.api}
+
+
+def kind_of(thing: Any) -> str:
+    """How the site describes a public name."""
+    if not isinstance(thing, type):
+        return "function"
+    return "exception" if issubclass(thing, Exception) else "class"
 
 
 def members(thing: Any) -> set[str]:
@@ -86,14 +96,16 @@ def call_of(name: str, function: Any) -> str:
 
 
 def test_every_public_name_has_a_section_and_every_section_a_public_name() -> None:
-    assert {*pytest_chatfake.__all__, "chat_fake.api"} == set(SECTIONS)
+    functions = {"explore"}  # described with the class that it calls
+    assert {*pytest_chatfake.__all__, "chat_fake.api"} - functions == set(SECTIONS)
 
 
 def test_every_public_thing_is_looked_at(things: dict[str, Any]) -> None:
     errors = {
         name
         for name in pytest_chatfake.__all__
-        if issubclass(getattr(pytest_chatfake, name), Exception)
+        if isinstance(found := getattr(pytest_chatfake, name), type)
+        and issubclass(found, Exception)
     }
     assert set(SECTIONS) - errors == set(things)
 
@@ -224,12 +236,9 @@ def test_the_readme_shows_the_event_and_the_answer_that_the_fake_gives() -> None
 
 def test_every_public_name_has_its_docstring_on_the_site_once() -> None:
     pages = sorted((DOCS / "reference" / "python").glob("*.rst"))
-    directive = re.compile(r"^\.\. auto(class|exception):: (\w+)$", re.MULTILINE)
+    directive = re.compile(r"^\.\. auto(class|exception|function):: (\w+)$", re.MULTILINE)
     shown = [found for page in pages for found in directive.findall(page.read_text("utf-8"))]
-    kinds = {
-        name: "exception" if issubclass(getattr(pytest_chatfake, name), Exception) else "class"
-        for name in pytest_chatfake.__all__
-    }
+    kinds = {name: kind_of(getattr(pytest_chatfake, name)) for name in pytest_chatfake.__all__}
     kinds["AccountApi"] = "class"  # what chat_fake.api is
     assert sorted((kind, name) for name, kind in kinds.items()) == sorted(shown)
 

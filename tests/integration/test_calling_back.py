@@ -198,6 +198,33 @@ def test_in_a_loop_webhooks_may_win_the_race_too(run: Any) -> None:
     assert [f"webhook in {framework}", "answer 200"] == order
 
 
+def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_stay_queued(run: Any) -> None:
+    seen: list[str] = []
+
+    async def scenario() -> None:
+        with ChatFake(mode="async", timeout=SECONDS) as fake:
+            fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+
+            @fake.route("/v2/messages", webhooks_first=True)
+            def send(_: Any) -> dict[str, Any]:
+                return {"id": fake.send_text().id}
+
+            await fake.settle()
+            headers = {"X-API-Key": fake.api_key}
+            status, _, _ = ask(fake, "POST", "/v2/messages", **headers)
+            assert 200 == status
+            assert [] == seen
+            ((warning, _),) = fake._checks.warnings()
+            assert "(a blocking call stopped the test's loop, so webhooks_first could" in warning
+
+            await fake.settle()
+            assert ["sent"] == seen
+            await fake.reset()
+            assert not fake._engine.blocked
+
+    run(scenario)
+
+
 async def in_a_thread(function: Any, *args: Any, **options: Any) -> Any:
     if running_framework() == "trio":
         return await trio.to_thread.run_sync(partial(function, *args, **options))

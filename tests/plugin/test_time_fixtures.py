@@ -152,11 +152,28 @@ def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(
             assert time.gmtime().tm_year == 1971
             assert len(tm.traveller_stack) == 1
 
-        def test_a_traveller_on_top_is_named(chat_clock):
-            with tm.travel(0, tick=False):
-                with pytest.raises(Exception, match="another time_machine.travel"):
-                    chat_clock.advance(1)
+        @tm.travel(0)
+        def test_a_traveller_on_top_is_moved(chat_fake, chat_clock):
+            chat_clock.advance(days=366)
+            assert time.gmtime().tm_year == 1971
+            first = time.time_ns()
+            time.sleep(0.002)
+            assert time.time_ns() == first
+
+        @pytest.fixture
+        def sent(chat_fake, chat_clock):
+            return chat_fake.send_text()
+
+        @tm.travel("2026-03-01T00:00:00Z")
+        def test_what_a_fixture_sent_may_drop(sent, chat_clock):
+            assert sent.dropped
+
+        def test_when_it_ends_the_one_below_carries_on(chat_clock):
+            with tm.travel(0):
+                chat_clock.advance(1)
+            assert chat_clock.now == datetime.datetime(2026, 1, 1, 12, tzinfo=UTC)
             chat_clock.advance(1)
+            assert chat_clock.now.second == 1
 
         def test_tz_is_left_alone(chat_clock):
             before = os.environ.get("TZ")
@@ -168,7 +185,65 @@ def test_the_users_own_time_machine_fixture_and_marker_share_one_traveller(
             assert not tm.traveller_stack
         """
     )
-    pytester.runpytest().assert_outcomes(passed=7)
+    pytester.runpytest().assert_outcomes(passed=9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "autoload"),
+    [(["-p", "no:time_machine"], True), (["-p", "chatfake"], False)],
+    ids=["without time-machine's plugin", "without any plugin but ours"],
+)
+def test_chat_clock_needs_no_other_plugin(
+    pytester: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    autoload: bool,
+) -> None:
+    if not autoload:
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        monkeypatch.setenv("PYTEST_ADDOPTS", "")
+    pytester.makepyfile(
+        CLOCK_TESTS
+        + """
+    import pytest, time_machine
+
+    @pytest.fixture(autouse=True)
+    def nothing_is_left():
+        yield
+        assert not time_machine.traveller_stack
+
+    def test_late(chat_fake, request):
+        request.getfixturevalue("chat_clock").advance(days=1)
+
+    def test_advance(chat_fake, chat_clock):
+        chat_fake.send_text()
+        chat_clock.advance(days=30)
+        chat_fake.assert_held("0")
+
+    @pytest.mark.chat_fake(price="free")
+    @pytest.mark.xfail(raises=BaseException)
+    def test_bad_configuration(chat_fake, chat_clock):
+        pass
+    """
+    )
+    pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=6, xfailed=1)
+
+
+def test_a_time_machine_fixture_of_the_users_own_is_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def time_machine():
+            return "a machine of ours"
+
+        def test_it(chat_clock, time_machine):
+            chat_clock.advance(days=1)
+            assert time_machine == "a machine of ours"
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
 
 
 def test_under_freezegun_the_fixtures_work_and_follow(pytester: pytest.Pytester) -> None:

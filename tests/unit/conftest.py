@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from pytest_chatfake import ChatFake
 
@@ -27,3 +28,18 @@ def fake() -> Iterator[ChatFake]:
 def call_api() -> CallApi:
     """Call the API without a socket; ``BOTH_CLIENTS`` does it with a second client as well."""
     return call_with_werkzeug
+
+
+@pytest.fixture(params=["sync", "async"])
+def play(request: pytest.FixtureRequest) -> Callable[[Callable[..., Awaitable[Any]]], Any]:
+    """Plays a scenario in a mode; ``do`` awaits what a verb returned, where that is the way."""
+    mode = request.param
+
+    async def do(returned: Any) -> Any:
+        return await returned if mode == "async" else returned
+
+    def play(scenario: Callable[..., Awaitable[Any]]) -> Any:
+        with frozen_fake(mode=mode) as fake:
+            return asyncio.run(scenario(fake, do))  # type: ignore[arg-type]
+
+    return play

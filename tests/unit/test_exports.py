@@ -104,4 +104,5 @@ def test_the_names_are_those_of_the_reference() -> None:
         for page in pages
         for name in re.findall(r"^## `(\w+)`$", page.read_text("utf-8"), re.MULTILINE)
     ]
-    assert pytest_chatfake.__all__ == sorted(described)
+    functions = {"explore"}  # described with the class that it calls
+    assert [name for name in pytest_chatfake.__all__ if name not in functions] == sorted(described)

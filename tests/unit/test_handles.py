@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from pydantic import ValidationError
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, ChatMessageUpdated, Naming, PlatformError
+from pytest_chatfake import ChatFake, ChatMessageUpdated, Naming, PlatformError
 from pytest_chatfake.domain.schedule import Schedule
 from pytest_chatfake.wire.models import event_model
 
@@ -270,16 +270,6 @@ def test_what_stands_for_many_things_counts_them() -> None:
         assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): answered 200>" == repr(
             attempt
         )
-
-
-def test_a_configuration_shows_what_is_not_as_by_default_and_no_secret() -> None:
-    config = ChatFakeConfig(price="0.10", api_key="key-0123456789", webhook_url="http://h/x?k=v")
-
-    assert (
-        "ChatFakeConfig(api_key='...6789', price='0.10', webhook_url='http://h/x?k=...')"
-        == repr(config)
-    )
-    assert "ChatFakeConfig()" == repr(ChatFakeConfig())
 
 
 @pytest.mark.asyncio

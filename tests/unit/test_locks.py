@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,8 @@ from pytest_chatfake.domain.account import Account
 from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
+from pytest_chatfake.transport.client.portal import Portal
+from pytest_chatfake.transport.client.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -190,15 +194,19 @@ def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
     assert expected(locked) == meeting.outcome
 
 
+class NeverBusy(dict[int, list[int]]):
+    """Lets everybody claim to be the drainer."""
+
+    def setdefault(self, _: int, claim: Any = None) -> Any:  # type: ignore[override]
+        return claim
+
+
 def test_one_drainer_at_a_time(locked: bool) -> None:
     """A thread that emits while another one attempts leaves its event to that one."""
     seen: list[str] = []
     with ChatFake() as fake, suppress(AssertionError):  # without the lock, two drainers collide
         if not locked:
-            no_lock: Any = SimpleNamespace(
-                acquire=lambda **_: True, release=lambda: None, locked=lambda: False
-            )
-            fake._engine.outbox.busy = no_lock
+            fake._engine.outbox.busy = NeverBusy()
 
         def app(request: Any) -> None:
             seen.append(request.event.message_id)
@@ -298,6 +306,96 @@ def test_users_of_the_listener_are_counted_one_at_a_time(
     assert 5 + step * (2 if locked else 1) == service.count
 
 
+# -- below the fakes
+
+
+def test_two_threads_begin_one_watch(locked: bool, meeting: Meeting) -> None:
+    class StandingWatch(Watch):
+        """A watch in which whoever begins the thread stands for a moment."""
+
+        begun = 0
+
+        def _begin(self) -> Any:
+            self.begun += 1
+            meeting.stand()
+            return threading.current_thread()
+
+    watch = StandingWatch()
+    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+    watch._lock = lock
+    meeting.hold(lambda: watch.add(Watched()), lambda: watch.add(Watched()))
+
+    assert (1 if locked else 2) == watch.begun
+
+
+class Watched:
+    """Something that is watched."""
+
+    doing: object | None = None
+    limit = 1.0
+
+    def overdue(self, doing: object) -> float | None:
+        return None
+
+
+def test_what_is_added_while_the_watch_ends_is_watched(locked: bool, meeting: Meeting) -> None:
+    class StandingThings(dict[Any, None]):
+        """A dict in which whoever asks whether it is empty stands for a moment."""
+
+        def __len__(self) -> int:
+            meeting.stand()
+            return super().__len__()
+
+    begun: list[object] = []
+    watch = Watch()
+    watch._begin = lambda: begun.append(1) or threading.current_thread()  # type: ignore[func-returns-value]
+    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+    watch._lock = lock
+    watch._thread = threading.current_thread()
+    watch._watched = StandingThings()
+    ends, _ = meeting.hold(watch._ends, lambda: watch.add(Watched()))
+
+    assert not ends
+    assert ([] if locked else [1]) == begun  # without it there are two
+
+
+def test_the_loop_of_a_fake_is_taken_by_one_at_a_time(locked: bool, meeting: Meeting) -> None:
+    class StandingPortal(Portal):
+        """A portal in which whoever asks whether its loop is taken stands for a moment."""
+
+        armed = False
+
+        @property
+        def _taken(self) -> bool:
+            taken = self.taken
+            if self.armed:
+                meeting.stand()
+            return taken
+
+        @_taken.setter
+        def _taken(self, taken: bool) -> None:
+            self.taken = taken
+
+    def take() -> str:
+        try:
+            portal._take()
+        except RuntimeError:
+            return "refused"
+        return "taken"
+
+    with closing(StandingPortal()) as portal:
+        portal.run(asyncio.sleep(0))
+        turn = portal._turn
+        portal.armed = True
+        lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+        portal._turn = threading.Condition(lock)
+        outcomes = meeting.hold(take, take)
+        portal._turn = turn
+        portal._give_back()
+
+    assert ["taken", "refused" if locked else "taken"] == outcomes
+
+
 def test_the_locks_of_this_file_are_all_there_are() -> None:
     """Whoever adds a lock adds its test here."""
     from pathlib import Path
@@ -306,6 +404,10 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     found = {
         path.relative_to(root).as_posix()
         for path in root.rglob("*.py")
-        if "threading.Lock()" in (text := path.read_text("utf-8")) or "threading.RLock()" in text
+        if re.search(r"threading\.(R?Lock|Condition)\(\)", path.read_text("utf-8"))
     }
-    assert {"engine/engine.py", "webhooks/outbox.py", "http_api/service.py"} == found
+    client = "transport/client"
+    assert {
+        *["engine/engine.py", "http_api/service.py"],
+        *[f"{client}/portal.py", f"{client}/watch.py"],
+    } == found

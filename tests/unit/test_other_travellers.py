@@ -135,17 +135,37 @@ def test_a_traveller_that_ended_is_forgotten() -> None:
     assert [] == time_machine.traveller_stack
 
 
-def test_a_traveller_on_top_is_detected_named_and_the_shift_taken_back() -> None:
-    with time_machine.travel(START, tick=False) as ours, ChatFake() as fake:
+def test_a_traveller_on_top_is_moved_and_the_one_below_carries_on_when_it_ends() -> None:
+    with time_machine.travel(START, tick=False) as below, ChatFake() as fake:
         fake.clock.advance(hours=1)
         with time_machine.travel(START + 7_200, tick=False):
-            with pytest.raises(ClockError, match=r"another time_machine\.travel\(\) was started"):
-                fake.clock.advance(hours=1)
-            assert at(hours=2) == fake.clock.now
+            fake.clock.advance(hours=1)
+            assert at(hours=3) == fake.clock.now
         assert at(hours=1) == fake.clock.now
-        assert [ours] == time_machine.traveller_stack
+        assert [below] == time_machine.traveller_stack
         fake.clock.advance(hours=1)
         assert at(hours=2) == fake.clock.now
+
+
+def test_a_traveller_on_top_ticks_no_more_once_it_was_moved() -> None:
+    with time_machine.travel(START, tick=False), ChatFake() as fake:
+        with time_machine.travel(START + 7_200):
+            fake.clock.advance(hours=1)
+            first = time.time_ns()
+            time.sleep(0.002)
+
+            assert first == time.time_ns()
+            assert 3 * 3_600 <= first // 10**9 - START < 3 * 3_600 + 60
+
+
+def test_what_falls_due_is_run_under_a_traveller_on_top() -> None:
+    with time_machine.travel(START, tick=False), ChatFake() as fake:
+        fake.send_text()
+        with time_machine.travel(START + 86_400, tick=False):
+            fake.clock.advance(days=29)
+
+            fake.assert_held("0")
+            assert at(days=30) == fake.ledger[-1].at
 
 
 def test_freezegun_on_top_is_named() -> None:

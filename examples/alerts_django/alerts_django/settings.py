@@ -21,6 +21,8 @@ DATABASES = {
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 USE_TZ = True
+# Django 6.1 asks for it; before, it is a name like any other.
+MAILERS = {"default": {"BACKEND": "django.core.mail.backends.smtp.EmailBackend"}}
 STATIC_URL = "static/"
 
 MESSAGING_URL = os.environ.get("ALERTS_MESSAGING_URL", "")

@@ -2,39 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import inspect
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from .redaction import redacted
+
 _T = TypeVar("_T", bound=str | None)
+
+#: How many characters of an argument an error cites.
+_MOST_CITED = 200
+
+
+def cited(value: object) -> str:
+    """Return an argument as an error cites it: short, and without what a URL has in secret."""
+    try:
+        text = repr(value)
+    except Exception:  # an integer of 5,000 digits, or a __repr__ of the user's
+        text = f"<{type(value).__name__} without a repr>"
+    return shortened(redacted(text))
+
+
+def shortened(text: str) -> str:
+    """Return a text, cut off at 200 characters."""
+    return text if len(text) <= _MOST_CITED else text[: _MOST_CITED - 3] + "..."
 
 
 def check_str(value: object, what: str) -> str:
     """Return ``value`` if it is text and not empty; otherwise raise a TypeError or ValueError."""
     if not isinstance(value, str):
-        raise TypeError(f"{what} must be text, not {type(value).__name__} {value!r}")
+        raise TypeError(f"{what} must be text, not {type(value).__name__} {cited(value)}")
     if not value:
         raise ValueError(f"{what} must not be empty")
     return value
 
 
 def check_bytes(value: object, what: str) -> bytes:
-    """Return ``value`` as bytes if it is text or bytes; otherwise raise a TypeError."""
+    """Return ``value`` as bytes if it is text or bytes.
+
+    Raises:
+        TypeError: It is something else.
+        ValueError: It is text that has no bytes.
+    """
     if isinstance(value, str):
-        return value.encode()
+        return utf8(value, what)
     if not isinstance(value, bytes):
         # The value itself is left out: it may be a secret, or a whole document.
         raise TypeError(f"{what} must be text or bytes, not {type(value).__name__}")
     return value
 
 
+def utf8(text: str, what: str) -> bytes:
+    """Return the UTF-8 bytes of a text.
+
+    Raises:
+        ValueError: It has a lone surrogate. The text itself is not cited: it may be a secret.
+    """
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        problem = f"{what} has half of a letter (a lone surrogate) at place {error.start}"
+    raise ValueError(f"{problem}: was it decoded with errors='surrogateescape'?")
+
+
 def check_int(value: object, what: str, least: int, most: int | None = None) -> int:
     """Return ``value`` if it is an integer in range; otherwise raise a TypeError or ValueError."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} must be a whole number, not {type(value).__name__} {value!r}")
+        raise TypeError(f"{what} must be a whole number, not {type(value).__name__} {cited(value)}")
     if value < least or (most is not None and value > most):
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{what} must be {limits}, not {value}")
+        raise ValueError(f"{what} must be {limits}, not {cited(value)}")
     return value
 
 
@@ -46,7 +84,7 @@ def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
     """
     if value not in valid:
         choices = ", ".join(repr(choice) for choice in valid)
-        raise ValueError(f"{what} must be one of {choices}, not {value!r}")
+        raise ValueError(f"{what} must be one of {choices}, not {cited(value)}")
     return value
 
 
@@ -57,7 +95,7 @@ def check_bool(value: object, what: str) -> None:
         TypeError: It is something else.
     """
     if not isinstance(value, bool):
-        raise TypeError(f"{what} must be True or False, not {value!r}")
+        raise TypeError(f"{what} must be True or False, not {cited(value)}")
 
 
 def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
@@ -66,8 +104,21 @@ def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
     ``items`` says what the list holds: ``"seconds such as [10, 30]"``.
     """
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"{what} must be a list of {items}, not {value!r}")
+        raise TypeError(f"{what} must be a list of {items}, not {cited(value)}")
     return list(value)
+
+
+def takes(function: Callable[..., object], *arguments: object) -> bool:
+    """Return whether a function can be called with so many arguments, as far as it shows that."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions of C show nothing
+        return True
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:
@@ -76,4 +127,4 @@ def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None
         if name not in valid:
             near = get_close_matches(name, valid, 1)
             hint = f": did you mean {near[0]!r}?" if near else f"; it takes {', '.join(valid)}"
-            raise TypeError(f"{call} got an unexpected argument {name!r}{hint}")
+            raise TypeError(f"{call} got an unexpected argument {cited(name)}{hint}")

@@ -44,4 +44,4 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
 
 
 class WebhookWarning(UserWarning):
-    """Something about webhooks that a test may have overlooked, with the lines that caused it."""
+    """Something that a test may have overlooked, above all webhooks, with the lines it is about."""

@@ -20,6 +20,8 @@ class Trigger(ABC):
         line: Where the test set it up.
     """
 
+    fired: int
+
     def __init__(self, times: int | None, start: int, line: Line) -> None:
         self.fired = 0
         self.line = line

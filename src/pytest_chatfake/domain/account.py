@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple, cast
 
+from ..base.arguments import cited
 from ..base.errors import ClosedError, IllegalTransition
 from . import reasons
-from .conversations import ConversationRecord, Conversations
+from .conversations import ConversationRecord, Conversations, Members
 from .facts import Draft, Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
 from .ids import Ids, Lookup
@@ -23,6 +24,7 @@ from .instants import stamp
 from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, next_state
 from .money import EXACT, ZERO
+from .people import People, PersonRecord
 from .reasons import Rule
 from .schedule import Schedule
 
@@ -63,7 +65,9 @@ class Account:
         self.messages: list[MessageState] = []
         self.conversations = Conversations(ids)
         self.ledger = Ledger()
+        self.people = People(self.messages)
         self._lookup = Lookup(self.messages)
+        self.members = Members(self.messages)
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
@@ -148,8 +152,8 @@ class Account:
             return proposed or ConversationRecord(wanted, message.recipient, origin_type)
         if draft.origin_type is not None and draft.origin_type != found.origin_type:
             raise ValueError(
-                f"conversation {found.id} has the origin type {found.origin_type!r}: leave "
-                f"origin_type={draft.origin_type!r} out, or the conversation"
+                f"conversation {found.id} has the origin type {cited(found.origin_type)}: leave "
+                f"origin_type={cited(draft.origin_type)} out, or the conversation"
             )
         if found.state(now) == "expired":
             assert found.expires_at is not None
@@ -163,7 +167,13 @@ class Account:
     # What happens on the handset: §3
 
     def _deliver(
-        self, message: MessageState, now: int, devices: int | None, price: Decimal | None
+        self,
+        message: MessageState,
+        now: int,
+        devices: int | None,
+        price: Decimal | None,
+        *,
+        by_itself: bool = False,
     ) -> list[Fact]:
         """Deliver to that many devices more; None: to all that do not have the message yet.
 
@@ -172,8 +182,12 @@ class Account:
         """
         self.refuse_stale(message)
         next_state(message, "deliver")
+        person = self.people.get(message.recipient)
+        if person is not None and not by_itself:
+            person.refuse_obstacle(message, "deliver()", arrives=True)
         if devices is None:
-            devices = max(message.devices - message.delivered_devices, 1)
+            used = 1 if person is None else person.devices
+            devices = max(used - message.delivered_devices, 1)
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
         if devices == 1:
             return [first]
@@ -188,11 +202,24 @@ class Account:
         """
         self.refuse_stale(message)
         next_state(message, "read")
-        if message.read_receipts:
+        person = self.people.get(message.recipient)
+        if person is not None:
+            person.refuse_obstacle(message, "read()", arrives=message.state == "sent")
+        return self._reading(message, now, person)
+
+    def _reading(self, message: MessageState, now: int, person: PersonRecord | None) -> list[Fact]:
+        if person is None or person.read_receipts:
             return [self._arrival("read", message, now, None, reasons.READ_AT_ONCE)]
         if message.state != "sent":
             return []
         return [self._arrival("delivered", message, now, None, reasons.READ_IN_PRIVATE)]
+
+    def _arrive(self, message: MessageState, now: int) -> list[Fact]:
+        """Let it reach a phone that has come back (§3 rule 2): an open chat reads it there."""
+        person = self.people[message.recipient]
+        if person.chat_open:
+            return self._reading(message, now, person)
+        return self._deliver(message, now, None, None, by_itself=True)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
@@ -210,11 +237,7 @@ class Account:
         return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
 
     def refuse_stale(self, message: MessageState) -> None:
-        """Refuse a message of an earlier account, whose id one of this account's may have.
-
-        Raises:
-            ClosedError: It is one.
-        """
+        """Refuse a message of an earlier account, whose id one of this account's may have."""
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
@@ -292,7 +315,7 @@ class Account:
             self._begin(fact, message)
         elif fact.what in {"delivered", "read"}:
             if message.delivered_at is None:
-                self._arrive(fact, message)
+                self._reach(fact, message)
             if fact.what == "delivered":
                 message.delivered_devices += 1
             else:
@@ -313,9 +336,12 @@ class Account:
             message.created_at = fact.at
         message.conversation = conversation
         message.total_price = message.held = fact.total_price
+        person = self.people.get(message.recipient)
+        if person is not None:
+            message.kept_back = person.blocked or person.withheld
         message.drop = self._schedule.add(fact.at + self._rules.drop_after, "drop", message)
 
-    def _arrive(self, fact: Fact, message: MessageState) -> None:
+    def _reach(self, fact: Fact, message: MessageState) -> None:
         conversation = fact.conversation
         assert conversation is not None
         message.delivered_at = fact.at
@@ -366,6 +392,7 @@ _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
     "accept": Account._accept,
     "reject": Account._reject,
     "deliver": Account._deliver,
+    "arrive": Account._arrive,
     "read": Account._read,
     "fail": Account._fail,
     "top_up": Account._top_up,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from .ids import Ids, Lookup
 
@@ -42,6 +43,38 @@ class ConversationRecord:
         if self.expires_at is None:
             return "pending"
         return "open" if now < self.expires_at else "expired"
+
+
+class _Message(Protocol):
+    conversation: Any
+
+
+_M = TypeVar("_M", bound=_Message)
+
+
+class Members(Generic[_M]):
+    """Finds the messages of conversations, in a list of messages that goes on growing.
+
+    The index is made when it is first asked for: many tests never ask.
+
+    Args:
+        messages: The list. Which conversation one of them belongs to does not change any more.
+    """
+
+    __slots__ = ("_by_conversation", "_messages", "_read")
+
+    def __init__(self, messages: Sequence[_M]) -> None:
+        self._messages = messages
+        self._by_conversation: dict[int, list[_M]] = {}  # by the record's `id()`: it is kept here
+        self._read = 0
+
+    def of(self, conversation: ConversationRecord) -> Sequence[_M]:
+        """Return the messages of a conversation, in order."""
+        for place in range(self._read, len(self._messages)):
+            message = self._messages[place]
+            self._by_conversation.setdefault(id(message.conversation), []).append(message)
+        self._read = len(self._messages)
+        return self._by_conversation.get(id(conversation), ())
 
 
 class Conversations:

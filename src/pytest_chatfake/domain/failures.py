@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
+from ..base.arguments import cited
+
 #: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
 #: given; the text of ``131026`` is ours (assumed).
 CATALOGUE: Final[Mapping[str, str]] = {
@@ -41,7 +43,7 @@ class PlatformError:
             if not isinstance(value, str):
                 raise TypeError(
                     f"PlatformError: {field.name} must be text, "
-                    f"not {type(value).__name__} {value!r}"
+                    f"not {type(value).__name__} {cited(value)}"
                 )
 
 
@@ -51,3 +53,24 @@ class Failure(NamedTuple):
     code: str
     message: str
     platform_error: PlatformError | None
+
+
+#: What ``error_data.details`` says of the described codes (assumed: our words).
+_DETAILS: Final[Mapping[str, str]] = {
+    "131026": "The recipient cannot receive this message: the number is not registered, "
+    "or its client is out of date.",
+    "100": "A parameter of the request is not valid.",
+}
+
+
+def failure(code: str, message: str | None = None) -> Failure:
+    """Return the failure of a code, with the platform's account of it in our words (assumed)."""
+    text = CATALOGUE[code] if message is None else message
+    error = PlatformError(
+        message=f"(#{code}) {text}",
+        type="PlatformException",
+        code=code,
+        trace_id=f"trace-{code}",
+        details=_DETAILS.get(code, text),
+    )
+    return Failure(code, text, error)

@@ -5,8 +5,11 @@ Integers are exact where floats are not, compare fast, and are what the process'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+
+from ..base.arguments import cited
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
@@ -44,17 +47,47 @@ def duration(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (timedelta, int, float)):
         raise TypeError(
             f"{what} must be a timedelta or a number of seconds, not {type(value).__name__} "
-            f"{value!r}"
+            f"{cited(value)}"
         )
     if not isinstance(value, timedelta):
         try:
             value = timedelta(seconds=value)
         except (ValueError, OverflowError):
-            raise ValueError(f"{what} must be a finite length of time, not {value!r}") from None
+            raise ValueError(
+                f"{what} must be a finite length of time, not {cited(value)}"
+            ) from None
     length = span(value)
     if length < 0:
         raise ValueError(f"{what} must not be negative, and {value} is")
     return length
+
+
+def length_of(
+    call: str, delta: timedelta | float | None, arguments: Mapping[str, float]
+) -> timedelta | float:
+    """Return the one length of time that a call was given: as it is, or as a ``timedelta`` takes.
+
+    Raises:
+        TypeError: None is given, or two, or an argument that ``timedelta`` does not take.
+        ValueError: It is not finite.
+    """
+    name = call.removesuffix("()")
+    if (delta is None) == (not arguments):
+        raise TypeError(
+            f"{call} takes one length of time: {name}(90), {name}(timedelta(days=30)) "
+            f"or {name}(days=30)"
+        )
+    try:
+        return timedelta(**arguments) if delta is None else delta
+    except TypeError:
+        raise TypeError(
+            f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
+            f"takes, not {', '.join(f'{name}=' for name in arguments)}"
+        ) from None
+    except OverflowError:
+        raise ValueError(
+            f"the length to {name} by must be a finite length of time, not {cited(dict(arguments))}"
+        ) from None
 
 
 def planned(value: object, what: str) -> int:
@@ -66,7 +99,9 @@ def planned(value: object, what: str) -> int:
     """
     length = duration(value, what)
     if length > span(_FARTHEST):
-        raise ValueError(f"{what} must be at most timedelta(days={_FARTHEST.days}), not {value!r}")
+        raise ValueError(
+            f"{what} must be at most timedelta(days={_FARTHEST.days}), not {cited(value)}"
+        )
     return length
 
 
@@ -97,12 +132,12 @@ def aware(moment: object, what: str) -> datetime:
             moment = datetime.fromisoformat(moment)
         except ValueError:
             raise ValueError(
-                f"{what} takes ISO 8601 such as '2026-01-01T12:00:00Z', not {moment!r}"
+                f"{what} takes ISO 8601 such as '2026-01-01T12:00:00Z', not {cited(moment)}"
             ) from None
     if not isinstance(moment, datetime):
         raise TypeError(
             f"{what} takes an aware datetime or ISO 8601 text, "
-            f"not {type(moment).__name__} {moment!r}"
+            f"not {type(moment).__name__} {cited(moment)}"
         )
     if moment.utcoffset() is None:
         raise ValueError(

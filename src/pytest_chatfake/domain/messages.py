@@ -48,8 +48,10 @@ class MessageState:
         content: The object under the type's key, as JSON text; None: ``body`` says it all.
         sender: The address it comes from; None: the account's.
         recipient: The address it goes to.
-        devices: How many devices the recipient uses.
-        read_receipts: Whether the recipient lets the service know about reading (§3 rule 3).
+        kept_back: Whether it was sent to a person who had blocked the sender, or was withheld: it
+            never arrives by itself (§3 rule 2).
+        script: What was laid on the clock for it and did not happen yet: the verbs, by the keys
+            of the schedule; None: nothing ever was.
         extra: More fields for the message resource of its events, as JSON text.
         conversation: Its conversation; None if it failed before it was sent.
         price: What starting a conversation with it costs; None before that is asked for.
@@ -76,18 +78,18 @@ class MessageState:
         "created_at",
         "delivered_at",
         "delivered_devices",
-        "devices",
         "drop",
         "dropped_at",
         "extra",
         "failure",
         "held",
         "id",
+        "kept_back",
         "number",
         "price",
         "read_at",
-        "read_receipts",
         "recipient",
+        "script",
         "sender",
         "sent_at",
         "state",
@@ -95,9 +97,7 @@ class MessageState:
         "type",
     )
 
-    def __init__(
-        self, body: str, recipient: str, devices: int, read_receipts: bool, extra: str
-    ) -> None:
+    def __init__(self, body: str, recipient: str, extra: str) -> None:
         self.number = 0
         self.id = ""
         self._original = ""
@@ -106,8 +106,8 @@ class MessageState:
         self.content: str | None = None
         self.sender: str | None = None
         self.recipient = recipient
-        self.devices = devices
-        self.read_receipts = read_receipts
+        self.kept_back = False
+        self.script: dict[int, str] | None = None
         self.extra = extra
         self.conversation: ConversationRecord | None = None
         self.price: Decimal | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
+from ..base.arguments import cited, shortened
+
 #: What a caller may write for an amount.
 Money = Decimal | int | str
 
@@ -30,11 +32,12 @@ def amount(value: object, what: str) -> Decimal:
     if type(value) is Decimal:  # the common case, first because it is on the hot path
         result = value
     elif isinstance(value, bool):
-        raise TypeError(f"{what} must be an amount such as '0.05', not {value!r}")
+        raise TypeError(f"{what} must be an amount such as '0.05', not {value}")
     elif isinstance(value, float):
+        text = repr(str(value))
         raise TypeError(
-            f"{what} must be exact, and the float {value!r} is not: write {str(value)!r} as text, "
-            f"or Decimal({str(value)!r})"
+            f"{what} must be exact, and the float {value} is not: write {text} as text, "
+            f"or Decimal({text})"
         )
     elif isinstance(value, (int, Decimal)):
         result = Decimal(value)
@@ -43,7 +46,7 @@ def amount(value: object, what: str) -> Decimal:
     else:
         raise TypeError(
             f"{what} must be a Decimal, an int or a text such as '0.05', "
-            f"not {type(value).__name__} {value!r}"
+            f"not {type(value).__name__} {cited(value)}"
         )
     return _checked(result, what)
 
@@ -52,8 +55,10 @@ def signed(value: object, what: str) -> Decimal:
     """Return ``value`` as :func:`amount` does, but let it be negative."""
     if isinstance(value, str) and value.startswith("-"):
         return amount(value[1:], what).copy_negate()  # a minus would round to the user's context
-    if isinstance(value, (Decimal, int)) and not isinstance(value, bool) and value < 0:
-        return amount(Decimal(value).copy_negate(), what).copy_negate()
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = Decimal(value)
+    if isinstance(value, Decimal) and value.is_signed() and value:  # a NaN has no `<`
+        return amount(value.copy_negate(), what).copy_negate()
     return amount(value, what)
 
 
@@ -64,7 +69,7 @@ def _parse(text: str, what: str) -> Decimal:
             return Decimal(text)
         except InvalidOperation:
             pass
-    raise ValueError(f"{what} must be a number such as '0.05', not the text {text!r}")
+    raise ValueError(f"{what} must be a number such as '0.05', not the text {cited(text)}")
 
 
 def _checked(value: Decimal, what: str) -> Decimal:
@@ -73,9 +78,8 @@ def _checked(value: Decimal, what: str) -> Decimal:
     if not value:
         return ZERO if value.is_signed() else _bounded(value, what)
     if value.is_signed():
-        raise ValueError(
-            f"{what} must not be negative, and {value} is: write {value.copy_negate()}"
-        )
+        positive = shortened(str(value.copy_negate()))
+        raise ValueError(f"{what} must not be negative, and -{positive} is: write {positive}")
     return _bounded(value, what)
 
 
@@ -84,7 +88,7 @@ def _bounded(value: Decimal, what: str) -> Decimal:
     assert isinstance(exponent, int)
     if len(digits) > _MAX_DIGITS or not -_MAX_EXPONENT <= exponent <= _MAX_EXPONENT:
         raise ValueError(
-            f"{what} must have at most {_MAX_DIGITS} significant digits "
-            f"and an exponent between -{_MAX_EXPONENT} and {_MAX_EXPONENT}, and {value} has not"
+            f"{what} must have at most {_MAX_DIGITS} significant digits and an exponent between "
+            f"-{_MAX_EXPONENT} and {_MAX_EXPONENT}, and {shortened(str(value))} has not"
         )
     return value

@@ -5,8 +5,9 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, Literal, TypeAlias
 
-#: What can fall due: a message is dropped (§3 rule 5), an event is attempted late or again.
-DueKind: TypeAlias = Literal["drop", "attempt"]
+#: What can fall due: a message is dropped (§3 rule 5), an event is attempted late or again, a step
+#: of a script or of the autopilot happens.
+DueKind: TypeAlias = Literal["drop", "attempt", "step", "autopilot"]
 
 #: A key is ``due << _BITS | sequence``: one integer that sorts by time, then by arrival, so that
 #: ties never compare the work itself.
@@ -15,7 +16,8 @@ _SEQUENCE: Final = (1 << _BITS) - 1
 
 
 #: A piece of work that is due: when, in nanoseconds, what is to be done, and with what (a message,
-#: or an event on its way). A plain tuple, because a test may move time over 100,000 of them.
+#: an event on its way, a verb with its line). A plain tuple, because a test may move time over
+#: 100,000 of them.
 Due: TypeAlias = tuple[int, DueKind, Any]
 
 
@@ -76,6 +78,10 @@ class Schedule:
                 return True
             heappop(heap)
         return False
+
+    def planned(self) -> list[Due]:
+        """Return all that is planned, in due order."""
+        return [(key >> _BITS, *self.work[key]) for key in sorted(self.work)]
 
     def pop_due(self, now: int) -> Due | None:
         """Take out the earliest piece of work that is due at ``now``."""

@@ -31,6 +31,7 @@ class Agenda:
         lock: Held while something runs, and while the schedule is read.
         run: Does what is due.
         journal: Takes note of moves.
+        errors: Where an error is kept that can't be raised where it is seen.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class Agenda:
         lock: AbstractContextManager[object],
         run: Callable[[Due], None],
         journal: Journal,
+        errors: list[BaseException],
     ) -> None:
         self._schedule = schedule
         self._time = time
         self._lock = lock
         self._run = run
         self._journal = journal
+        self._errors = errors
         self._ran = 0
 
     def next_due(self) -> int | None:
@@ -63,8 +66,12 @@ class Agenda:
 
         For callers that must not attempt: a request to the fake, a receiver that calls back.
         """
-        while self._run_next():
-            pass
+        more = True
+        while more:
+            try:
+                more = self._run_next()
+            except Exception as error:  # a step of a script: the test is told at its next use
+                self._errors.append(error)
 
     # Steps: state changes up to each yield, and attempts are made at it
 

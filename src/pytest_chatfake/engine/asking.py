@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from ..base.errors import ChatFakeError
+
+T = TypeVar("T")
 
 
 class Lock(Protocol):
@@ -37,22 +38,24 @@ class Asking:
         self._lock = lock
         self.threads: dict[int, tuple[str, str]] = {}
 
-    @contextmanager
-    def of(self, function: str, returns: str) -> Generator[None, None, None]:
-        """Ask a function.
+    def ask(self, function: str, returns: str, call: Callable[[], T]) -> T:
+        """Ask a function, and return what it returns.
 
         Args:
             function: What kind of function it is, for messages.
             returns: What it is to return.
+            call: Calls it.
         """
         thread = threading.get_ident()
-        self.threads[thread] = (function, returns)
-        self._lock.release()
         try:
-            yield
-        finally:
-            self._lock.acquire()
-            del self.threads[thread]
+            self.threads[thread] = (function, returns)
+            self._lock.release()
+            return call()
+        finally:  # an interrupt may come where something is called
+            try:
+                self._lock.acquire()
+            finally:
+                del self.threads[thread]
 
     def refuse_verb(self, what: str) -> None:
         """Refuse a verb that such a function calls.

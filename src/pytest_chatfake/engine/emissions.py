@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias, cast
 
+from ..base.arguments import cited
 from ..base.calling_line import Line
 from ..domain.account import Account
 from ..domain.facts import Verb
@@ -29,7 +30,7 @@ def prepared(
     if verb.name == "redeliver":
         (event,) = verb.arguments
         if event._log is not outbox.events:
-            raise ValueError(f"{event!r} was not emitted by this fake")
+            raise ValueError(f"{cited(event)} was not emitted by this fake")
         return partial(outbox.redeliver, event, line)
     if verb.name == "emit_event":
         (draft,) = verb.arguments

@@ -25,35 +25,33 @@ if something else moved time, at the next use of the fake, in due order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
-from typing import Final
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ClockError, ClosedError
-from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
+from ..base.notes import POSTING
 from ..domain.account import Account
-from ..domain.facts import Fact, Verb
+from ..domain.facts import Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
-from ..domain.schedule import Due, Schedule
+from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
+from ..webhooks.order import at_a_barrier, deviate
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
 from .answering import ANSWERING, Answering
 from .asking import Asking
-from .emissions import EMISSIONS, FieldsOf, prepared
+from .changes import Changes
 from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Mode, Settings
-
-_NO_FIELDS: Final[Mapping[str, str]] = {}
 
 
 class Engine:
@@ -63,7 +61,7 @@ class Engine:
         settings: What it needs of the configuration.
 
     Attributes:
-        fields_of: Gives more fields for the message resource of each event; None: there are none.
+        blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -73,12 +71,10 @@ class Engine:
         self.time = ProcessTime()
         self.schedule = Schedule()
         self.journal = Journal()
-        self.agenda = Agenda(self.schedule, self.time, self.lock, self._run_due, self.journal)
         self.closed = False
         self.errors: list[BaseException] = []
         self.asking = Asking(self.lock)
         self.answering = Answering()
-        self.fields_of: FieldsOf | None = None
         self._test_loop: LoopBridge | None = None
         self.outbox = Outbox(
             EventWriter(
@@ -92,6 +88,12 @@ class Engine:
             errors=self.errors,
             note=self.journal.note,
         )
+        self.changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
+        self.agenda = Agenda(
+            *(self.schedule, self.time, self.lock),
+            *(self.changes.run, self.journal, self.errors),
+        )
+        self.deviate = partial(deviate, self.outbox)
         self.plan = Plan()
         plan = None if self.mode == "sync" else self.plan
         self.performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
@@ -102,9 +104,10 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
+        self.blocked = False
         self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
-        self.account = Account(
+        self.account = self.changes.account = Account(
             settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
         )
         self.journal.note(POSTING)  # the opening balance
@@ -112,12 +115,13 @@ class Engine:
 
     # Changing
 
-    def perform(self, verb: Verb, what: str) -> None:
+    def perform(self, verb: Verb, what: str, *, at_once: bool = False) -> None:
         """Perform a verb, or add it to the plan.
 
         Args:
             verb: What to do.
             what: What the test wrote, for messages.
+            at_once: Whether async mode performs it, too, and leaves its events to the ``await``.
 
         Raises:
             ClosedError: The fake is closed.
@@ -126,7 +130,7 @@ class Engine:
         if self.closed or self.asking.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
-        if self.mode == "async" and self._waits(verb.message):
+        if self.mode == "async" and not at_once and self._waits(verb.message):
             run = partial(self._changing, verb, what, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
@@ -136,7 +140,7 @@ class Engine:
             self._run_what_is_due()
             self.raise_errors()
         outbox = self.outbox
-        idle = not (outbox.queue or outbox.busy.locked())
+        idle = not (outbox.queue or outbox.busy)
         if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
             outbox.flush()
 
@@ -163,76 +167,12 @@ class Engine:
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
-            if verb.name in EMISSIONS:
-                emit = prepared(verb, line, now, self.outbox, self.account, self.fields_of)
-                subject = verb.arguments[0] if verb.name == "redeliver" else verb.message
-                self.note(what, line, subject)
-                emit()
-                return True
-            message, ledger = verb.message, self.account.ledger
-            posted = len(ledger) if message is None else 0
-            try:  # whatever may fail comes before the first change
-                facts = self.account.decide(verb, now)
-                fields = _NO_FIELDS
-                if self.fields_of is not None:
-                    facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
-                events = self.outbox.writing.of_facts(facts, fields)
-            except BaseException:
-                if message is not None and message.state == "submitted":
-                    message.withdraw()
-                raise
-            self.journal.verb((what, line, message, now))
-            self.journal.note(VERB)
-            if self.outbox.drainer or self.answering.requests:
-                self._note_cause()
-            if message is None and len(ledger) > posted:
-                self.journal.note(POSTING)
-            for fact, event in zip(facts, events, strict=True):
-                self.account.apply(fact)
-                self.outbox.emit(fact, event, line)
+            self.changes.make(verb, what, line, now)
             return True
-
-    def _ask_for_fields(
-        self, ask: FieldsOf, verb: Verb, facts: list[Fact], now: int
-    ) -> tuple[list[Fact], Mapping[str, str]]:
-        """Ask, once for each status to come, for more fields, and decide anew after each answer.
-
-        The lock is let go meanwhile, so another thread may have changed what comes.
-        """
-        fields: dict[str, str] = {}
-        while missing := [fact for fact in facts if fact.what not in fields]:
-            fields[missing[0].what] = ask(missing[0].message, missing[0].what)
-            facts = self.account.decide(verb, now)
-        return facts, fields
 
     def note(self, what: str, line: Line, subject: object = None) -> None:
         """Note what a test did that changes nothing of the account, but what happens next."""
-        self.journal.verb((what, line, subject, self.time.read()))
-        self.journal.note(VERB)
-        self._note_cause()
-
-    def _note_cause(self) -> None:
-        """Note what caused the last verb, if it was called inside an answer or an attempt."""
-        request = self.answering.requests.get(threading.get_ident())
-        if request is not None:
-            self.journal.caused_by(REQUEST, request)
-        elif self.outbox.in_attempt():  # there is one at a time, and it was noted last
-            self.journal.caused_by(ATTEMPT, self.journal.kinds.rfind(ATTEMPT))
-
-    def _run_due(self, due: Due) -> None:
-        at, kind, subject = due
-        if kind == "attempt":
-            self.outbox.take_due(subject, at)
-            return
-        try:
-            facts = self.account._drop(subject, at)
-        except BaseException:
-            subject.drop = self.schedule.add(at, kind, subject)  # it was taken out, and is due
-            raise
-        for fact in facts:
-            self.journal.note(fact.rule.code + ENTRY * len(fact.entries))
-            self.journal.drops.append(subject)
-            self.account.apply(fact)
+        self.changes.note(what, line, subject, self.time.read())
 
     def submitted(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
@@ -252,11 +192,14 @@ class Engine:
         """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
         what = "advance()" if to is None else "move_to()"
         line = calling_line(3)
-        return self.step(what, partial(self.agenda.moving, by, to, what, line))
+        step: Callable[[], Iterator[None]] = partial(self.agenda.moving, by, to, what, line)
+        if self.outbox.order is not None:
+            step = at_a_barrier(self.outbox, step)
+        return self.step(what, step)
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        return self.step("settle()", self.agenda.settling)
+        return self.step("settle()", at_a_barrier(self.outbox, self.agenda.settling))
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
@@ -288,7 +231,7 @@ class Engine:
     def _run(self, step: Iterator[None]) -> None:
         outbox = self.outbox
         for _ in step:
-            if outbox.queue or outbox.busy.locked():
+            if outbox.queue or outbox.busy:
                 self._attempt()
         if self.errors:
             self.raise_errors()
@@ -298,7 +241,7 @@ class Engine:
     def _attempt(self) -> None:
         """In sync mode: attempt what is queued, but not from inside an answer."""
         outbox = self.outbox
-        idle = not (outbox.queue or outbox.busy.locked())
+        idle = not (outbox.queue or outbox.busy)
         if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
             outbox.flush()
 
@@ -311,7 +254,7 @@ class Engine:
         if self.mode == "sync":
             self.outbox.attempt()
         elif self._test_loop is not None and running_framework() is None:
-            self._test_loop.run(self.outbox.attempt_async)
+            self.blocked = not self._test_loop.run(self.outbox.attempt_async) or self.blocked
 
     def raise_errors(self) -> None:
         """Raise, in the test, the first error that could not be raised where it was seen."""
@@ -333,11 +276,15 @@ class Engine:
             self.plan.refuse_reading()
         if self.agenda.is_due():
             self._run_what_is_due()
+        if self.errors:
+            self.raise_errors()
 
     def settle_before_read(self) -> None:
         """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
         self.ensure_readable()
         self._attempt()
+        if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
+            self._run(at_a_barrier(self.outbox)())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
@@ -363,7 +310,7 @@ class Engine:
         return self.answering in ANSWERING.get() or self.outbox.in_attempt()
 
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or self.outbox.busy.locked() or self.answering in ANSWERING.get()
+        return self.mode == "sync" or bool(self.outbox.busy) or self.answering in ANSWERING.get()
 
     # Refusals
 

@@ -8,44 +8,88 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..base.errors import ClockError
 from ..domain.instants import nanoseconds
 
 if TYPE_CHECKING:
-    from time_machine import TimeMachineFixture
+    from time_machine import TimeMachineFixture, Traveller, travel
 
 # An aware datetime in UTC makes time-machine set the process's TZ; in any other fixed zone it
 # does not, and unlike an integer it carries microseconds.
 _NEUTRAL = timezone(timedelta(hours=1))
 
 
-class Traveller(Protocol):
-    """Who moves the time of the process."""
+_HIDDEN = (
+    "the clock can't move time: freezegun was started after it and hides its moves. "
+    "Move time with that one (the fake follows), or end it before."
+)
 
-    def shift(self, delta: timedelta) -> None:
-        """Move time by so much."""
-        ...
 
-    def move_to(self, destination: datetime, tick: bool | None = None) -> None:
-        """Move time to a moment."""
-        ...
+class Journey:
+    """A travel of ours, which has to be ended by us.
+
+    It is known before it begins, because an interrupt may come at any time.
+    """
+
+    def __init__(self) -> None:
+        self._travel: travel | None = None
+        self._traveller: Traveller | None = None
+        self._depth = 0
+
+    def begin(self, moment: datetime) -> None:
+        """Let time stand still at a moment."""
+        import time_machine  # noqa: PLC0415 - as in freeze()
+
+        self._depth = len(time_machine.traveller_stack)
+        self._traveller = None
+        self._travel = time_machine.travel(moment, tick=False)
+        self._traveller = self._travel.start()
+
+    def end(self) -> None:
+        """Give the process its own time back, unless that is done already.
+
+        Raises:
+            ClockError: Somebody else's travel is on top, and would be ended instead.
+        """
+        if self._travel is None:  # time-machine is imported only where it is used
+            return
+        import time_machine  # noqa: PLC0415 - as in freeze()
+
+        ours, self._travel = self._travel, None
+        stack = time_machine.traveller_stack
+        traveller = self._traveller or next(iter(stack[self._depth :]), None)
+        if not any(one is traveller for one in stack):
+            return
+        if stack[-1] is not traveller:
+            # stop() would end the traveller on top, which is somebody else's.
+            raise ClockError(
+                "the clock can't end its travel: another time_machine.travel() was started after "
+                "it. End that one before the fake is closed."
+            )
+        ours.stop()
 
 
 class ProcessTime:
     """The time that every ``time.time()`` of the process sees, and the one way to move it.
 
-    It follows whoever moves time. It travels itself only when it is asked to move, and then with
-    the traveller that is there already, so that the user's own time-machine and the fake agree.
+    It follows whoever moves time. It travels itself only when it is asked to move. Then it moves
+    the traveller on top of time-machine's stack, whoever started it, because that is the one whose
+    time the process sees; and it stops its ticking. Where that one ends, the one below carries on.
+
+    Attributes:
+        stands: Whether a fixture has let time stand still.
     """
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
-        self._traveller: Traveller | None = None
-        self._stop: list[object] = []
+        self._stack: list[Traveller] = []  # time-machine's own, from the first move on
+        self._top: Traveller | None = None  # the one that was moved last
+        self._own = Journey()
         self._seen = time.time_ns()
+        self.stands = False
 
     def read(self) -> int:
         """Return the present in nanoseconds since the epoch."""
@@ -63,22 +107,21 @@ class ProcessTime:
         self._seen = now
         return now
 
-    def adopt(self, traveller: Traveller | None) -> None:
-        """Move time with this traveller from now on; None: find one when time is first moved."""
-        self._traveller = traveller
-
-    @property
-    def travels(self) -> bool:
-        """Whether there is a traveller to move time with."""
-        return self._traveller is not None
+    def adopt(self, journey: Journey) -> None:
+        """Take note that time stands still, and of the travel that has to end with the fake."""
+        self.stands = True
+        self._own = journey
 
     def forward(self, target: int) -> None:
         """Move time forward to ``target``, or to the first microsecond after it.
 
         Raises:
-            ClockError: Somebody else's traveller stands between us and the process's time.
+            ClockError: freezegun stands between us and the process's time.
         """
-        traveller = self._traveller or self._start()
+        stack = self._stack
+        traveller = stack[-1] if stack else None
+        if traveller is None or traveller is not self._top:
+            traveller = self._take_top()
         before = time.time_ns()
         missing = -((before - target) // 1_000)
         if missing <= 0:
@@ -87,81 +130,60 @@ class ProcessTime:
         traveller.shift(delta)
         if time.time_ns() - before < missing * 1_000:
             traveller.shift(-delta)
-            if _has_ended(traveller):  # with the block of a test that began it
-                self._stop, self._traveller = [], None
-                self.forward(target)
-                return
-            raise ClockError(
-                f"the clock can't move time: {_culprit()} was started after it and hides its "
-                f"moves. Move time with that one (the fake follows), or end it before."
-            )
+            raise ClockError(_HIDDEN)
 
-    def _start(self) -> Traveller:
+    def _take_top(self) -> Traveller:
+        """Return the traveller on top, which ticks no more; start one, if there is none."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
-        if time_machine.traveller_stack:
-            traveller = time_machine.traveller_stack[-1]
-            _freeze(traveller)
-        else:
-            travel = time_machine.travel(datetime.now(_NEUTRAL), tick=False)
-            try:
-                traveller = travel.start()
-            except RuntimeError:
-                raise ClockError(
-                    "freezegun is active: move time with freezegun, the fake follows; "
-                    "or end it before the clock is moved"
-                ) from None
-            self._stop = [travel, traveller]
-        self._traveller = traveller
-        return traveller
+        self._stack = time_machine.traveller_stack
+        if _is_frozen() and self._stack:
+            raise ClockError(_HIDDEN)
+        if _is_frozen():
+            raise ClockError(
+                "freezegun is active: move time with freezegun, the fake follows; "
+                "or end it before the clock is moved"
+            )
+        freeze(self._own, None, None)
+        self._top = self._stack[-1]
+        return self._top
 
     def stop(self) -> None:
-        """Give the process its own time back, if it was frozen here."""
-        if not self._stop:
-            return
-        import time_machine  # noqa: PLC0415 - it is there when a travel is
+        """Give the process its own time back, if it was frozen by us.
 
-        travel, traveller = self._stop
-        self._stop, self._traveller = [], None
-        if time_machine.traveller_stack and time_machine.traveller_stack[-1] is traveller:
-            assert isinstance(travel, time_machine.travel)
-            travel.stop()
-        elif traveller in time_machine.traveller_stack:
-            # stop() would end the traveller on top, which is somebody else's.
-            raise ClockError(
-                f"the clock can't end its travel: {_culprit()} was started after it. "
-                f"End that one before the fake is closed."
-            )
+        Raises:
+            ClockError: Somebody else's travel is on top, and would be ended instead.
+        """
+        self._own.end()
 
 
-def freeze(fixture: TimeMachineFixture, start: datetime | None) -> Traveller | None:
-    """Let time stand still with time-machine's fixture: at ``start``, or at the present if None.
+def freeze(journey: Journey, fixture: TimeMachineFixture | None, start: datetime | None) -> None:
+    """Let time stand still with time-machine: at ``start``, or at the present if None.
 
     Whoever travels already keeps the moment and the time zone, and stops ticking. Under freezegun
     nothing is started: the fake follows it.
 
-    Returns:
-        Who travels now; None under freezegun.
+    Args:
+        journey: A travel of ours, which is begun where nobody else can travel.
+        fixture: time-machine's own fixture, which is used where there is one: so a test that moves
+            time with it moves the same traveller.
+        start: A moment with a time zone.
     """
     import time_machine  # noqa: PLC0415 - costs more than a fake that never moves time
 
-    traveller: Traveller = fixture
-    if fixture.traveller is None and time_machine.traveller_stack:
-        traveller = time_machine.traveller_stack[-1]
-    elif fixture.traveller is None and start is not None:
-        try:
-            fixture.move_to(start.astimezone(_NEUTRAL), tick=False)
-        except RuntimeError:
-            return None
-        return traveller
-    try:
-        _freeze(traveller)
-    except RuntimeError:
-        return None
-    return traveller
+    if _is_frozen():
+        return
+    if time_machine.traveller_stack:
+        _stop_ticking(time_machine.traveller_stack[-1])
+        return
+    moment = datetime.now(_NEUTRAL) if start is None else start.astimezone(_NEUTRAL)
+    if fixture is None:
+        journey.begin(moment)
+    else:
+        fixture.move_to(moment, tick=False)
 
 
-def _freeze(traveller: Traveller) -> None:
+def _stop_ticking(traveller: Traveller) -> None:
     zone: timezone | ZoneInfo = _NEUTRAL
     try:
         if name := os.environ.get("TZ"):  # the traveller may have set it: moving there keeps it
@@ -171,13 +193,5 @@ def _freeze(traveller: Traveller) -> None:
     traveller.move_to(datetime.now(zone), tick=False)
 
 
-def _has_ended(traveller: Traveller) -> bool:
-    import time_machine  # noqa: PLC0415 - as in freeze()
-
-    journey = getattr(traveller, "traveller_obj", traveller)  # the fixture has its own inside
-    return not any(one is journey for one in time_machine.traveller_stack)
-
-
-def _culprit() -> str:
-    frozen = type(time.time_ns) is not BuiltinFunctionType and "freezegun" in sys.modules
-    return "freezegun" if frozen else "another time_machine.travel()"
+def _is_frozen() -> bool:
+    return type(time.time_ns) is not BuiltinFunctionType and "freezegun" in sys.modules

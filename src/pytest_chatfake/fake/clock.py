@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from ..base.arguments import cited
 from ..base.errors import ClockError
-from ..domain.instants import aware, duration, instant, nanoseconds
+from ..domain.instants import aware, duration, instant, length_of, nanoseconds
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 
@@ -60,26 +61,10 @@ class Clock:
             ValueError: The length is not finite.
             ClockError: The length is negative, or time can't be moved.
         """
-        if (delta is None) == (not timedelta_arguments):
-            raise TypeError(
-                "advance() takes one length of time: advance(90), advance(timedelta(days=30)) "
-                "or advance(days=30)"
-            )
-        try:
-            length = timedelta(**timedelta_arguments) if delta is None else delta
-        except TypeError:
-            raise TypeError(
-                f"advance() takes days=, hours=, minutes=, seconds= and whatever else timedelta "
-                f"takes, not {', '.join(f'{name}=' for name in timedelta_arguments)}"
-            ) from None
-        except OverflowError:
-            raise ValueError(
-                f"the length to advance by must be a finite length of time, not "
-                f"{timedelta_arguments!r}"
-            ) from None
+        length = length_of("advance()", delta, timedelta_arguments)
         seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
         if isinstance(seconds, (int, float)) and seconds < 0:
-            raise ClockError(f"time only goes forward: advance({length!r}) would turn it back")
+            raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
         return self._engine.move_time(by=duration(length, "the length to advance by"))
 
     def move_to(self, moment: datetime | str) -> PendingPlan:

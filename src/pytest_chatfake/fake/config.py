@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
-from ..base.arguments import check_bool, check_choice, check_str
+from ..base.arguments import check_bool, check_choice, check_str, cited
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
@@ -107,7 +107,7 @@ class ChatFakeConfig:
         amount(self.opening_balance, "opening_balance")
         if not re.fullmatch(r"[A-Z]{3}", check_str(self.currency, "currency")):
             raise ValueError(
-                f"currency must be a three-letter code such as 'USD', not {self.currency!r}"
+                f"currency must be a three-letter code such as 'USD', not {cited(self.currency)}"
             )
         if not callable(self.price):
             amount(self.price, "price")
@@ -119,7 +119,7 @@ class ChatFakeConfig:
         for name, valid in _CHOICES.items():
             check_choice(getattr(self, name), name, valid)
         if not isinstance(self.naming, Naming):
-            raise TypeError(f"naming must be a Naming(...), not {self.naming!r}")
+            raise TypeError(f"naming must be a Naming(...), not {cited(self.naming)}")
         for name in ("webhook_url", "seed"):
             if getattr(self, name) is not None:
                 check_str(getattr(self, name), name)
@@ -134,16 +134,13 @@ class ChatFakeConfig:
             check_bool(self.strict, "strict")
 
     def __repr__(self) -> str:
-        default = ChatFakeConfig()
-        changed = {
-            one.name: repr(value)
-            for one in dataclasses.fields(self)
-            if (value := getattr(self, one.name)) != getattr(default, one.name)
-        }
+        values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        shown = {name: repr(value) for name, value in values.items()}
         if self.api_key is not None:
-            changed["api_key"] = repr(tail(self.api_key))
-        inside = ", ".join(f"{name}={value}" for name, value in changed.items())
-        return f"ChatFakeConfig({redacted(inside)})"
+            shown["api_key"] = repr(tail(self.api_key))
+        if self.webhook_url is not None:
+            shown["webhook_url"] = repr(redacted(self.webhook_url))
+        return f"ChatFakeConfig({', '.join(f'{name}={text}' for name, text in shown.items())})"
 
     def replace(self, **fields: Any) -> ChatFakeConfig:
         """Return a copy in which these fields have other values.
@@ -211,7 +208,9 @@ def _refuse_unknown(fields: Mapping[str, object]) -> None:
 
 def _api_key(value: object) -> None:
     if not re.fullmatch(r"[!-~]+", check_str(value, "api_key")):
-        raise ValueError(f"api_key must be printable ASCII without spaces, not {value!r}")
+        raise ValueError(
+            f"api_key must be printable ASCII without spaces, not {cited(tail(str(value)))}"
+        )
 
 
 def check_extra(extra: object, naming: Naming) -> str:
@@ -222,7 +221,7 @@ def check_extra(extra: object, naming: Naming) -> str:
         ValueError: One of them is a field of the description.
     """
     if not isinstance(extra, Mapping):
-        raise TypeError(f"extra must be a mapping of field names to values, not {extra!r}")
+        raise TypeError(f"extra must be a mapping of field names to values, not {cited(extra)}")
     fields = cast("Mapping[str, object]", extra)
     check_fields(fields, naming._message_keys, "extra")
     return members(fields)

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited, takes
 from ..base.redaction import redacted
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
@@ -42,20 +42,22 @@ def target_of(
         raise TypeError("an app or a function is given by name: wsgi=, asgi= or handler=")
     for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
         if app is not None and not callable(app):
-            raise TypeError(f"{what}= must be callable, and {app!r} is not")
+            raise TypeError(f"{what}= must be callable, and {cited(app)} is not")
     if path is not None and (url is not None or handler is not None):
         raise TypeError(f"path= goes with wsgi= or asgi= only, not with {targets[0]}")
     path = "/" if path is None else path
     if wsgi is not None:
         if _is_async(wsgi):
             raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
-        return f"{_name(wsgi)} (WSGI) {path}", WsgiTarget(wsgi, path=path)
+        target: Target = WsgiTarget(wsgi, path=path)
+        return f"{_name(wsgi)} (WSGI) {path}", target
     if asgi is not None:
         if hasattr(asgi, "wsgi_app"):
             raise TypeError(f"{_name(asgi)} looks like a WSGI app: connect it as wsgi=")
-        return f"{_name(asgi)} (ASGI) {path}", AsgiTarget(asgi, path=path, portal=portal)
+        target = AsgiTarget(asgi, path=path, portal=portal)
+        return f"{_name(asgi)} (ASGI) {path}", target
     if handler is not None:
-        if not _takes_one(handler):
+        if not takes(handler, object()):
             raise TypeError(
                 f"handler= takes a function of one argument, the request, and {_name(handler)}() "
                 f"is none: write def {_name(handler).rpartition('.')[2]}(request)"
@@ -84,18 +86,6 @@ def _is_async(app: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(app) or inspect.iscoroutinefunction(called)
 
 
-def _takes_one(handler: Callable[..., object]) -> bool:
-    try:
-        signature = inspect.signature(handler)
-    except (TypeError, ValueError):  # some functions of C have none to show
-        return True
-    try:
-        signature.bind(object())
-    except TypeError:
-        return False
-    return True
-
-
 def event_types(events: Iterable[str]) -> frozenset[str]:
     """Return the event types that an endpoint listens for.
 
@@ -106,7 +96,9 @@ def event_types(events: Iterable[str]) -> frozenset[str]:
     if events == "*":
         return frozenset("*")
     if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
-        raise TypeError(f'events must be a list of event types such as ["..."], not {events!r}')
+        raise TypeError(
+            f'events must be a list of event types such as ["..."], not {cited(events)}'
+        )
     return frozenset(check_str(event, "an event type") for event in events)
 
 
@@ -118,7 +110,7 @@ def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
         ValueError: HTTP does not allow one of them.
     """
     if headers is not None and not isinstance(headers, Mapping):
-        raise TypeError(f"headers must be a mapping of names to texts, not {headers!r}")
+        raise TypeError(f"headers must be a mapping of names to texts, not {cited(headers)}")
     complete_headers((headers or {}).items(), "")  # refuses now what could not be sent later
     given = {str.__str__(name): str.__str__(value) for name, value in (headers or {}).items()}
     if any(name.lower() == "content-type" for name in given):

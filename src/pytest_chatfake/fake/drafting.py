@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import cast
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited
 from ..domain.conversations import ConversationRecord
 from ..domain.facts import Draft
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
@@ -18,7 +18,7 @@ from ..wire.exact_json import encode, members
 from ..wire.naming import check_type
 from .config import ChatFakeConfig, Price, check_extra
 from .messages import Conversation, Message
-from .recipients import Recipient
+from .recipients import Recipient, address_of
 
 
 class Drafting:
@@ -35,22 +35,10 @@ class Drafting:
         self._default_price = self._price(config.price)
         self._default_extra: Mapping[str, object] = {}
         if callable(config.extra):
-            engine.fields_of = partial(self._ask_for_fields, config.extra)
+            engine.changes.fields_of = partial(self._ask_for_fields, config.extra)
         elif config.extra is not None:
             self._default_extra = dict(config.extra)
         self._default_fields = members(self._default_extra)
-        self._recipients: dict[str, Recipient] = {}
-
-    def recipient(self, address: str, devices: int, read_receipts: bool) -> Recipient:
-        """Describe a person: messages to this address go by it from now on."""
-        self._engine.refuse_closed()
-        person = Recipient(address, devices, read_receipts)
-        self._recipients[address] = person
-        return person
-
-    def forget(self) -> None:
-        """Forget the people."""
-        self._recipients.clear()
 
     def prepare(
         self,
@@ -69,13 +57,15 @@ class Drafting:
         message, draft = self.prepare_text("", to, conversation, origin_type, price, extra)
         message.type = check_type(type_, self._naming._message_keys)
         if not isinstance(content, Mapping):
-            raise TypeError(f"content must be a mapping of field names to values, not {content!r}")
+            raise TypeError(
+                f"content must be a mapping of field names to values, not {cited(content)}"
+            )
         fields = dict(cast("Mapping[str, object]", content))
         message.content = encode(fields)
         if message.type == "text":
             body = fields.get("body")
             if not isinstance(body, str):
-                raise TypeError(f"the body of a text must be text, not {body!r}")
+                raise TypeError(f"the body of a text must be text, not {cited(body)}")
             message.body = body
         return message, draft
 
@@ -92,16 +82,16 @@ class Drafting:
         if self._engine.closed:
             self._engine.refuse_closed()
         if not isinstance(body, str):
-            raise TypeError(f"body must be text, not {type(body).__name__} {body!r}")
+            raise TypeError(f"body must be text, not {type(body).__name__} {cited(body)}")
         known = None if conversation is None else self._known_conversation(conversation)
-        address, devices, read_receipts = self._person(to)
+        address = DEFAULT_ADDRESS if to is None else address_of(to, self._engine)
         if origin_type is not None:
             check_str(origin_type, "origin_type")
         fields = self._default_fields
         if extra is not None:
             check_extra(extra, self._naming)
             fields = members({**self._default_extra, **extra})
-        message = MessageState(body, address, devices, read_receipts, fields)
+        message = MessageState(body, address, fields)
         charge = self._default_price if price is None else self._price(price)
         return message, Draft(known, origin_type, charge)
 
@@ -113,8 +103,8 @@ class Drafting:
     ) -> str:
         """Ask the configuration's function for an event's fields; the call's own count more."""
         engine = self._engine
-        with engine.asking.of("the function of extra=", "a mapping"):
-            found = function(Message(engine, message), status)
+        call = partial(function, Message(engine, message), status)
+        found = engine.asking.ask("the function of extra=", "a mapping", call)
         check_extra(found, self._naming)
         own = json.loads("{" + message.extra[1:] + "}")
         return members({name: value for name, value in found.items() if name not in own})
@@ -126,23 +116,14 @@ class Drafting:
             return conversation._record
         if not isinstance(conversation, str):
             raise TypeError(
-                f"conversation must be a conversation or a hex id, not {conversation!r}"
+                f"conversation must be a conversation or a hex id, not {cited(conversation)}"
             )
         if not conversation or not set(conversation) <= set("0123456789abcdefABCDEF"):
             raise ValueError(
-                f"a conversation's id is a hex string such as 'c0ffee', and {conversation!r} is not"
+                f"a conversation's id is a hex string such as 'c0ffee', and {cited(conversation)} "
+                f"is not"
             )
         return str.__str__(conversation)  # of an enumeration's member, too
-
-    def _person(self, to: str | Recipient | None) -> tuple[str, int, bool]:
-        """Return an address, with the devices and the read receipts of who is behind it."""
-        if isinstance(to, Recipient):
-            return to.address, to.devices, to.read_receipts
-        address = DEFAULT_ADDRESS if to is None else check_str(to, "to")
-        known = self._recipients.get(address)
-        if known is None:
-            return address, 1, True
-        return address, known.devices, known.read_receipts
 
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
         if not callable(price):
@@ -150,8 +131,8 @@ class Drafting:
         engine = self._engine
 
         def ask(message: MessageState) -> Decimal:
-            with engine.asking.of("a price function", "an amount"):
-                found = price(Message(engine, message))
+            call = partial(price, Message(engine, message))
+            found = engine.asking.ask("a price function", "an amount", call)
             return exact(found, "the amount that the price function returned")
 
         return ask

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_int, check_str, cited
 from ..domain.messages import STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
@@ -75,9 +75,9 @@ def assert_statuses(fake: Asked, message: Message, *statuses: str) -> None:
     """
     for status in statuses:
         if not isinstance(status, str):
-            raise TypeError(f"write the statuses one by one, not as {status!r}")
+            raise TypeError(f"write the statuses one by one, not as {cited(status)}")
         if status not in STATUSES and not _emitted(fake, status):
-            raise ValueError(f"statuses are {', '.join(STATUSES)}, and {status!r} is none")
+            raise ValueError(f"statuses are {', '.join(STATUSES)}, and {cited(status)} is none")
     fake._engine.settle_before_read()
     _fail(failures.statuses_failure(fake._story, _known(fake, message), statuses))
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from ..base.arguments import check_str, cited
 from ..base.calling_line import calling_line
 from ..base.views import View, counted
 from ..domain.facts import Verb
@@ -22,12 +23,13 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..people.scripts import Scripts
 from ..report import watching
 from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..webhooks.events import Event
-from . import expectations, sending
+from . import expectations, recipients, sending
 from .clock import Clock
 from .config import ChatFakeConfig
 from .drafting import Drafting
@@ -35,6 +37,7 @@ from .finding import find
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
 from .timeline import Timeline
+from .waiting import wait_until
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -81,13 +84,16 @@ class ChatFake:
         self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
         self._drafting = Drafting(engine, config)
+        self._recipients: dict[str, recipients.Recipient] = {}
+        self._scripts = Scripts(engine)
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
         self._story = Story(engine, self.api)
         watching.register(self._story)
-        self._checks = TeardownChecks(engine, self.api, strict=bool(config.strict))
+        strict = bool(config.strict)
+        self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
         service.open(self.api)
         service.hold()
         try:
@@ -108,7 +114,7 @@ class ChatFake:
 
     # Sending
 
-    recipient = sending.recipient
+    recipient = recipients.recipient
     send_text = sending.send_text
     submit_text = sending.submit_text
     send = sending.send
@@ -155,11 +161,13 @@ class ChatFake:
 
         Raises:
             KeyError: There is none.
+            TypeError: It is no text.
+            ValueError: It is empty.
         """
         self._engine.ensure_readable()
-        state = self._engine.account.find(id)
+        state = self._engine.account.find(check_str(id, "a message's id"))
         if state is None:
-            raise KeyError(f"there is no message {id!r}")
+            raise KeyError(f"there is no message {cited(id)}")
         return Message(self._engine, state)
 
     # Money
@@ -211,6 +219,8 @@ class ChatFake:
 
     # Flow
 
+    wait_until = wait_until
+
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
         return self._engine.settle()
@@ -226,7 +236,8 @@ class ChatFake:
         watching.left(self._story)
         self.api._forget()
         self.webhooks._forget()
-        self._drafting.forget()
+        self._recipients.clear()
+        self._scripts.forget()
 
     # The HTTP API (§4, §5)
 
@@ -285,7 +296,7 @@ class ChatFake:
 
         def add(view: _V) -> _V:
             if not callable(view):
-                raise TypeError(f"route() decorates a function, not {view!r}")
+                raise TypeError(f"route() decorates a function, not {cited(view)}")
             if inspect.iscoroutinefunction(view):
                 raise TypeError("route() decorates a plain function: write `def`, not `async def`")
             self.api._routes.add(path, methods, Route(path, view, webhooks_first))

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ..engine.engine import Engine
 from .config import ChatFakeConfig
 from .messages import Message
-from .recipients import Recipient
+from .recipients import Recipient, address_of
 
 #: How many messages a failed search lists.
 _MAX_LISTED = 5
@@ -40,7 +40,7 @@ def find(
     """
     engine = fake._engine
     engine.ensure_readable()
-    address = to.address if isinstance(to, Recipient) else to
+    address = None if to is None else address_of(to, engine)
     given: dict[str, object] = {"to": address, "body": body}
     wanted = {name: value for name, value in given.items() if value is not None} | fields
     key = fake.config.naming.message_key

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Self
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_int, check_str, cited
 from ..base.errors import NotAwaited
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
-from ..domain.failures import CATALOGUE, Failure, PlatformError
-from ..domain.instants import instant
+from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
+from ..domain.instants import instant, length_of, planned
 from ..domain.messages import MAX_DEVICES, MessageState
 from ..domain.money import Money, amount
 from ..engine.engine import Engine
+from ..people.scripts import Later
 from ..webhooks.events import Event
 
 
@@ -77,11 +78,9 @@ class Conversation:
     def messages(self) -> Sequence[Message]:
         """Its messages, in the order in which they were sent."""
         self._engine.ensure_readable()
-        return tuple(
-            Message(self._engine, message)
-            for message in self._engine.account.messages
-            if message.conversation is self._record
-        )
+        engine = self._engine
+        with engine.lock:
+            return tuple(Message(engine, one) for one in engine.account.members.of(self._record))
 
 
 class Message:
@@ -91,11 +90,12 @@ class Message:
     front of it, and gives the message.
     """
 
-    __slots__ = ("_engine", "_state")
+    __slots__ = ("_at", "_engine", "_state")
 
-    def __init__(self, engine: Engine, state: MessageState) -> None:
+    def __init__(self, engine: Engine, state: MessageState, at: Later | None = None) -> None:
         self._engine = engine
         self._state = state
+        self._at: Engine | Later = engine if at is None else at  # when its verbs happen
 
     def __repr__(self) -> str:
         state = self._state
@@ -137,7 +137,7 @@ class Message:
         """
         count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
         final = None if price is None else amount(price, "price")
-        self._engine.perform(Verb("deliver", self._state, (count, final)), "deliver()")
+        self._at.perform(Verb("deliver", self._state, (count, final)), "deliver()")
         return self
 
     def read(self) -> Self:
@@ -149,7 +149,7 @@ class Message:
         Raises:
             IllegalTransition: Its status does not allow it.
         """
-        self._engine.perform(Verb("read", self._state), "read()")
+        self._at.perform(Verb("read", self._state), "read()")
         return self
 
     def fail(
@@ -170,8 +170,42 @@ class Message:
             TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
         """
-        failure = _failure(code, message, platform_error)
-        self._engine.perform(Verb("fail", self._state, (failure,)), "fail()")
+        why = _failure(code, message, platform_error)
+        self._at.perform(Verb("fail", self._state, (why,)), "fail()")
+        return self
+
+    # When it happens
+
+    def after(
+        self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
+    ) -> Message:
+        """Return the same message, whose verbs are laid on the clock: they happen when it is time.
+
+        It counts from the ``after()`` before it, or from now; what stands between two shares its
+        moment. This handle goes on acting at once, or at its own moment.
+
+        Args:
+            delta: A ``timedelta`` or seconds.
+            **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
+
+        Raises:
+            TypeError: No length is given, or two, or something that is none.
+            ValueError: The length is negative, or longer than anything that can be planned.
+            ClockError: The calendar ends before.
+            ClosedError: It was sent before the fake was reset.
+        """
+        length = planned(length_of("after()", delta, timedelta_arguments), "the length of after()")
+        earlier = self._at if isinstance(self._at, Later) else None
+        later = Later(self._engine, self._state, earlier, length)
+        return Message(self._engine, self._state, later)
+
+    def cancel(self) -> Self:
+        """Forget what is laid on the clock for it and did not happen yet.
+
+        Raises:
+            ClosedError: It was sent before the fake was reset.
+        """
+        self._engine.perform(Verb("cancel", self._state), "cancel()")
         return self
 
     # What is known of it
@@ -306,8 +340,8 @@ class Submission:
             TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
         """
-        failure = _failure(code, message, platform_error)
-        return self._decide(Verb("reject", self._state, (failure,)))
+        why = _failure(code, message, platform_error)
+        return self._decide(Verb("reject", self._state, (why,)))
 
     def _decide(self, verb: Verb) -> Message:
         self._engine.perform(verb, f"{verb.name}()")
@@ -320,33 +354,20 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
         if code not in CATALOGUE:
             known = ", ".join(map(repr, CATALOGUE))
             raise ValueError(
-                f"the code {code!r} is not described: give its message=. Described are {known}."
+                f"the code {cited(code)} is not described: give its message=. Described are "
+                f"{known}."
             )
         message = CATALOGUE[code]
     message = check_str(message, "message")
     if platform_error is True:
-        platform_error = PlatformError(
-            message=f"(#{code}) {message}",
-            type="PlatformException",
-            code=code,
-            trace_id=f"trace-{code}",
-            details=_DETAILS.get(code, message),
-        )
-    elif platform_error is False:
+        return failure(code, message)
+    if platform_error is False:
         platform_error = None
     elif not isinstance(platform_error, PlatformError):
         raise TypeError(
-            f"platform_error must be True, False or PlatformError(...), not {platform_error!r}"
+            f"platform_error must be True, False or PlatformError(...), not {cited(platform_error)}"
         )
     return Failure(code, message, platform_error)
-
-
-#: What ``error_data.details`` says of the described codes (assumed: our words).
-_DETAILS = {
-    "131026": "The recipient cannot receive this message: the number is not registered, "
-    "or its client is out of date.",
-    "100": "A parameter of the request is not valid.",
-}
 
 
 def state_of(message: object, engine: Engine) -> MessageState:
@@ -358,9 +379,9 @@ def state_of(message: object, engine: Engine) -> MessageState:
         ClosedError: It was sent before the fake was reset.
     """
     if not isinstance(message, Message):
-        raise TypeError(f"a Message is needed, not {type(message).__name__} {message!r}")
+        raise TypeError(f"a Message is needed, not {type(message).__name__} {cited(message)}")
     if message._engine is not engine:
-        raise ValueError(f"{message!r} belongs to another fake")
+        raise ValueError(f"{cited(message)} belongs to another fake")
     engine.account.refuse_stale(message._state)
     return message._state
 

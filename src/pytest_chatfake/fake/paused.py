@@ -8,6 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from ..base.arguments import cited
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
 from ..base.views import counted
@@ -89,17 +90,19 @@ class Paused:
             if order not in _ORDERS:
                 choices = ", ".join(map(repr, _ORDERS))
                 raise ValueError(
-                    f"order must be one of {choices} or a list of indices, not {order!r}"
+                    f"order must be one of {choices} or a list of indices, not {cited(order)}"
                 )
             return order
         try:
             indices = list(order)
         except TypeError:
-            raise TypeError(f"order must be text or a list of indices, not {order!r}") from None
+            raise TypeError(
+                f"order must be text or a list of indices, not {cited(order)}"
+            ) from None
         if not all(isinstance(i, int) and not isinstance(i, bool) for i in indices):
-            raise TypeError(f"order must be a list of whole numbers, not {order!r}")
+            raise TypeError(f"order must be a list of whole numbers, not {cited(order)}")
         if len(set(indices)) != len(indices):
-            raise ValueError(f"order has an index twice: {order!r}")
+            raise ValueError(f"order has an index twice: {cited(order)}")
         return indices
 
     def _indices(self, order: str | list[int], seed: int | str | None) -> list[int]:

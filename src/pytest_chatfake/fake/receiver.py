@@ -12,6 +12,9 @@ from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
 from .messages import Message, state_of
 
+#: How many answers one call may set up: each is kept until it is given.
+_MOST_ANSWERS = 1_000_000
+
 
 class Receiver:
     """Takes webhooks, records them, and answers 200 unless it is told otherwise.
@@ -75,12 +78,12 @@ class Receiver:
 
         Args:
             status: From 200 to 599.
-            times: How many webhooks; at least 1.
+            times: How many webhooks; at least 1, and a million at most.
 
         Raises:
             TypeError: One of them is no integer.
             ValueError: One of them is out of range.
         """
         check_int(status, "status", 200, 599)
-        check_int(times, "times", 1)
+        check_int(times, "times", 1, _MOST_ANSWERS)
         self._answers.extend([status] * times)

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from werkzeug import Request
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited
 from ..domain.facts import Verb
 from ..engine.engine import Engine
 from ..wire.naming import Naming, check_fields, check_type
@@ -79,7 +79,7 @@ def send_endpoint(
     names = _echoed(echo, fake.config.naming)
     for what, function in (("parse", parse), ("reply", reply)):
         if function is not None and not callable(function):
-            raise TypeError(f"{what} must be a function, not {function!r}")
+            raise TypeError(f"{what} must be a function, not {cited(function)}")
     if parse is not None and names:
         raise TypeError("give echo=, or a parse= that returns extra=, not both")
     read = partial(_parsed, names, fake.config.naming) if parse is None else partial(_given, parse)
@@ -116,7 +116,7 @@ def _parsed(echo: list[str], naming: Naming, request: Request) -> _Arguments:
     kind = check_type(_text(fields, "type"), naming._message_keys)
     content = fields.get(kind)
     if not isinstance(content, dict):
-        raise ValueError(f"{kind!r} must be an object: the content of the message")  # noqa: TRY004
+        raise ValueError(f"{cited(kind)} must be an object: the content of the message")  # noqa: TRY004
     if kind == "text" and not isinstance(cast("dict[str, Any]", content).get("body"), str):
         raise ValueError("text.body must be a string")
     sender = None
@@ -129,25 +129,26 @@ def _parsed(echo: list[str], naming: Naming, request: Request) -> _Arguments:
 def _text(fields: Mapping[str, Any], name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name!r} must be a string that is not empty")
+        raise ValueError(f"{cited(name)} must be a string that is not empty")
     return value
 
 
 def _given(parse: Parse, request: Request) -> _Arguments:
     """Return what the test's own function makes of a send call."""
-    arguments: object = parse(request)
+    arguments = parse(request)
     if not isinstance(arguments, Mapping):
-        raise TypeError(f"parse() must return the arguments of send(), not {arguments!r}")
-    found = cast("Mapping[str, Any]", arguments)
-    for name in found:
+        raise TypeError(f"parse() must return the arguments of send(), not {cited(arguments)}")
+    for name in arguments:
         if name not in _ARGUMENTS:
-            raise TypeError(f"parse() returned {name!r}, and send() takes {', '.join(_ARGUMENTS)}")
-    return found, None
+            raise TypeError(
+                f"parse() returned {cited(name)}, and send() takes {', '.join(_ARGUMENTS)}"
+            )
+    return arguments, None
 
 
 def _echoed(echo: Iterable[str], naming: Naming) -> list[str]:
     if isinstance(echo, (str, bytes)) or not hasattr(echo, "__iter__"):
-        raise TypeError(f'echo must be a list of names such as ["externalId"], not {echo!r}')
+        raise TypeError(f'echo must be a list of names such as ["externalId"], not {cited(echo)}')
     names = [check_str(name, "a name in echo") for name in echo]
     check_fields(names, naming._message_keys, "echo")
     return names

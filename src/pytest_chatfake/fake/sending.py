@@ -20,23 +20,6 @@ class Sender(Protocol):
     _drafting: Drafting
 
 
-def recipient(
-    fake: Sender, address: str, *, devices: int = 1, read_receipts: bool = True
-) -> Recipient:
-    """Describe a person: messages to this address go by it from now on.
-
-    Args:
-        address: Where messages go; any text.
-        devices: How many devices the person uses, 10,000 at most.
-        read_receipts: Whether the service learns of reading (§3 rule 3).
-
-    Raises:
-        TypeError: An argument is of the wrong kind.
-        ValueError: The address is empty, or the number of devices is out of range.
-    """
-    return fake._drafting.recipient(address, devices, read_receipts)
-
-
 def send_text(
     fake: Sender,
     body: str = "Hello",

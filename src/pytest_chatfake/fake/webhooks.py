@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
-from ..base.arguments import check_bool, check_names, check_str
+from ..base.arguments import check_bool, check_str, cited
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..base.views import counted
@@ -22,31 +22,13 @@ from ..webhooks.events import Event
 from ..webhooks.faults import Fault, FaultKind
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
+from . import deviating
 from .config import ChatFakeConfig
 from .connecting import event_types, headers_of, label_of, target_of
 from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
-
-
-class Where(TypedDict, total=False):
-    """Which events a fault concerns: the arguments that all faults of webhooks take.
-
-    Attributes:
-        times: How many events; None: all, until the fault is removed. Default: 1.
-        start: The first event concerned, among those that match; 1, the default, is the next.
-        message: Only events of this message.
-        status: Only events with this status.
-        endpoint: Only attempts at this endpoint.
-        type: Only events of this type.
-    """
-
-    times: int | None
-    start: int
-    message: Message | None
-    status: str | None
-    endpoint: Endpoint | None
-    type: str | None
+from .where import Where, checked
 
 
 class Webhooks:
@@ -209,8 +191,17 @@ class Webhooks:
         self._engine.refuse_closed()
         return Paused(self._engine)
 
-    def duplicate(self, **where: Unpack[Where]) -> Fault:
-        """Attempt an event twice: same id, same bytes."""
+    def duplicate(self, *, after: int | None = None, **where: Unpack[Where]) -> Fault:
+        """Attempt an event twice: same id, same bytes.
+
+        Args:
+            after: How many other attempts come in between, whatever they are about; 0: none. The
+                events concerned are counted where they are attempted then, at each endpoint on its
+                own. None: the second attempt follows when the first was made at all endpoints.
+            **where: Which events; see :class:`Webhooks`.
+        """
+        if after is not None:
+            return deviating.again(self, after, where)
         return self._fault("duplicate", where)
 
     def drop(self, **where: Unpack[Where]) -> Fault:
@@ -239,7 +230,7 @@ class Webhooks:
             **where: Which events; see :class:`Webhooks`.
         """
         if change is not None and not callable(change):
-            raise TypeError(f"change must be a function of the body, not {change!r}")
+            raise TypeError(f"change must be a function of the body, not {cited(change)}")
         return self._fault("tamper", where, change=change or _with_a_space)
 
     def sign(self, signer: Signer, **where: Unpack[Where]) -> Fault:
@@ -255,34 +246,16 @@ class Webhooks:
         return self._fault("sign", where, signer=signer)
 
     def _fault(self, kind: FaultKind, where: Where, **effect: Any) -> Fault:
-        self._engine.refuse_closed()
-        check_names(where, Where.__annotations__, f"{kind}()")
-        status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
-        if status is not None:
-            check_str(status, "status")
-        event_type = where.get("type")
-        if event_type is not None:
-            foreign = check_str(event_type, "type") != self._config.naming.event_type
-            if foreign and not (status is None and message is None):
-                raise ValueError(
-                    f"message= and status= go with events of messages, and {event_type!r} is "
-                    f"another type: leave them out, or the type"
-                )
-        if endpoint is not None and endpoint not in self._outbox.endpoints:
-            raise ValueError(f"{endpoint!r} is not connected to this fake")
-        fault = Fault(
-            kind,
-            times=where.get("times", 1),
-            start=where.get("start", 1),
-            message=None if message is None else state_of(message, self._engine),
-            status=status,
-            endpoint=endpoint,
-            type=event_type,
-            line=calling_line(3),
-            **effect,
-        )
+        concerned = checked(where, f"{kind}()", self._engine)
+        fault = Fault(kind, line=calling_line(3), **concerned, **effect)
         self._engine.journal.note(WEBHOOK_FAULT)
         return self._outbox.faults.add(fault)
+
+    # Another order of attempts
+
+    late = deviating.late
+    lose_answer = deviating.lose_answer
+    fail = deviating.fail
 
     # Events that come again, and events that should not come
 
@@ -297,7 +270,7 @@ class Webhooks:
             ValueError: It is not one of this fake's.
         """
         if not isinstance(event, Event):
-            raise TypeError(f"redeliver() takes one of fake.events, not {event!r}")
+            raise TypeError(f"redeliver() takes one of fake.events, not {cited(event)}")
         self._engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
         return PendingPlan(self._engine.performer)
 

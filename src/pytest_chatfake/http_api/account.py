@@ -69,6 +69,10 @@ class Port(Protocol):
         """Attempt what is queued, before an answer leaves."""
         ...
 
+    def deviate(self) -> None:
+        """Let failed attempts be made again at the next barrier, and not as time goes on."""
+        ...
+
     def ensure_readable(self) -> None:
         """Refuse to show results while steps are pending."""
         ...
@@ -103,6 +107,8 @@ class AccountApi:
         self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
+        # Of each call of a route: the place of its request, and whether its webhooks come first.
+        self._calls: list[tuple[int | None, bool]] = []
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
 
@@ -117,6 +123,7 @@ class AccountApi:
 
     def _forget(self) -> None:
         self._log.clear()
+        self._calls.clear()
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
@@ -167,7 +174,8 @@ class AccountApi:
     def _damaged(self, reply: Reply, now: int, marks: list[Mark]) -> Reply:
         delay = 0.0
         # Each counts every query, also one that another fault answers.
-        for fault in [one for one in self._faults.active if one._should_fire()]:
+        asked = [one for one in self._faults.active if one._kind != "answer_last"]
+        for fault in [one for one in asked if one._should_fire()]:
             damaged = fault._damage(reply, now)
             if damaged is None:
                 fault.remove()
@@ -184,8 +192,12 @@ class AccountApi:
         self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
     ) -> Response | Reply:
         """Answer with a route of the user's; its error is a 500, and comes back in the test."""
+        place, last = self._place_of(asked), route.webhooks_first
+        self._calls.append((place, last))
+        if self._faults.active:
+            last = self._answers_last() or last
         try:
-            with self._port.answering.block(self._place_of(asked)):
+            with self._port.answering.block(place):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
@@ -194,12 +206,21 @@ class AccountApi:
         except BaseException as error:  # pytest.fail() is no Exception
             self._port.errors.append(error)
             return server_error(error)
-        if route.webhooks_first:
+        if last:
             try:
                 self._port.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
                 self._port.errors.append(error)
         return response
+
+    def _answers_last(self) -> bool:
+        """Count a call of a route; return whether its webhooks come before its answer."""
+        with self._port.lock:
+            races = [one for one in self._faults.active if one._kind == "answer_last"]
+            fired = [one for one in races if one._should_fire()]
+            for fault in fired:
+                fault.fired += 1
+        return bool(fired)
 
     # Faults
 
@@ -281,6 +302,18 @@ class AccountApi:
         if not length:
             raise ValueError("retry_after must be greater than 0")
         return self._add("rate_limit", f"{length / SECOND:g}", rate_limited(length), times, start)
+
+    def answer_last(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
+        """Answer a call of an endpoint of your own after the webhooks that it causes.
+
+        The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
+
+        Args:
+            times: How many calls of endpoints of your own; None: all, until the fault is removed.
+            start: The first of them; 1 is the next.
+        """
+        self._port.deviate()
+        return self._add("answer_last", "", lambda reply, _: reply, times, start)
 
     def _add(
         self, kind: ApiFaultKind, argument: str, damage: Damage, times: int | None, start: int

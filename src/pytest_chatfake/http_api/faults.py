@@ -10,7 +10,9 @@ from ..base.triggers import Trigger
 from ..domain.instants import SECOND
 from ..transport.server.replies import Reply, error_reply
 
-ApiFaultKind: TypeAlias = Literal["fail", "delay", "disconnect", "truncate", "rate_limit"]
+ApiFaultKind: TypeAlias = Literal[
+    "fail", "delay", "disconnect", "truncate", "rate_limit", "answer_last"
+]
 
 #: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None
 #: if the fault is over.

@@ -10,7 +10,7 @@ from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map, RequestRedirect, Rule
 
-from ..base.arguments import check_list
+from ..base.arguments import check_list, cited
 from ..wire.exact_json import encode
 
 #: Takes werkzeug's request (and the variables of the path), returns what to answer.
@@ -50,7 +50,7 @@ class Route:
             case _:
                 raise TypeError(
                     f"the route {self.path} must return a werkzeug Response, a dict, or a dict "
-                    f"and a status, and it returned {result!r}"
+                    f"and a status, and it returned {cited(result)}"
                 )
 
 
@@ -78,10 +78,10 @@ class Routes:
         """
         names = _methods(methods)
         if not isinstance(path, str):
-            raise TypeError(f"a route's path must be text, not {path!r}")
+            raise TypeError(f"a route's path must be text, not {cited(path)}")
         if not path.startswith("/") or "?" in path:
             raise ValueError(
-                f"a route's path must begin with / and have no query string, not {path!r}"
+                f"a route's path must begin with / and have no query string, not {cited(path)}"
             )
         if path == BALANCE_PATH and names & {"GET", "HEAD"}:
             raise ValueError(
@@ -113,7 +113,7 @@ class Routes:
 def _methods(methods: Iterable[Any]) -> set[str]:
     names = check_list(methods, "methods", 'names such as ["POST"]')
     if not all(isinstance(name, str) and name.isalpha() for name in names):
-        raise TypeError(f'methods must be a list of names such as ["POST"], not {methods!r}')
+        raise TypeError(f'methods must be a list of names such as ["POST"], not {cited(methods)}')
     if not names:
         raise ValueError('methods must name at least one method, such as ["POST"]')
     return {str(name).upper() for name in names}

@@ -6,13 +6,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ..base.errors import ChatFakeError
 from ..base.tracebacks import from_outside
 from ..base.triggers import Trigger
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from .happenings import Happening
-from .hints import hint, why_idle
+from .hints import hint, why_idle, why_queued
 from .labels import Labels
 
 #: How many lines of a kind are shown, and how many characters of what happened.
@@ -32,7 +33,11 @@ def attention(
         found: What happened.
     """
     lines = [engine.plan.remainder()] if engine.plan else []
-    lines += [f"a route raised {_error(error)}" for error in engine.errors]
+    for error in engine.errors:
+        step = isinstance(error, ChatFakeError)
+        lines.append(
+            f"{'a step of a script failed:' if step else 'a route raised'} {_error(error)}"
+        )
     lines += _some([_line(one) for one in found if one.failed])
     lines += _unseen(engine, api)
     lines += _some([_line(one) for one in found if one.marks and not one.failed])
@@ -66,9 +71,10 @@ def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
     """Say what never came about: events that are queued, faults that did not fire."""
     outbox = engine.outbox
     queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
-    if queued and not outbox.busy.locked():
+    if queued and not outbox.busy:
         more = f" and {len(queued) - 1} more" if len(queued) > 1 else ""
-        yield f"still queued, and not attempted: {queued[0]._subject}{more}"
+        why = why_queued(engine.blocked)
+        yield f"still queued, and not attempted: {queued[0]._subject}{more}{why}"
     for event in outbox.unheard[:_MOST]:
         yield f"no endpoint listens for {event.type}, caused at {event.line}"
     idle: list[Trigger] = [f for f in (*outbox.faults.ever, *api._faults.ever) if not f.fired]

@@ -94,15 +94,17 @@ class Causes:
     ) -> Iterator[str]:
         """Say why a message has not the status that was expected next."""
         label = self._labels.message(message)
+        person = self._engine.account.people.get(message.recipient)
         if message.state == "dropped":
             yield f"{label} was dropped, which has no event (§3 rule 6)."
-        elif list(missing) == ["read"] and not message.read_receipts:
+        elif list(missing) == ["read"] and person is not None and not person.read_receipts:
             yield f"{label} went to somebody without read receipts: no read event (§3 rule 3)."
         elif list(missing) == ["delivered"] and list(instead) == ["read"]:
             yield f"{label} was read at once, which has no delivered event (§3)."
             yield "Remedy: deliver() it before read()."
         elif list(missing) == ["delivered"] and message.state == "sent":
-            yield f"{label} was not delivered."
+            obstacle = None if person is None else person.obstacle(arrives=True)
+            yield f"{label} was not delivered{'' if obstacle is None else f': {obstacle}'}."
 
     def of_silence(self) -> Iterator[str]:
         """Say why an app may not have done what it was expected to do."""

@@ -250,7 +250,10 @@ class _Reading:
         event, endpoint = attempt.event, attempt.endpoint
         marks: list[object] = list(attempt.marks)
         if attempt.number > 1:
-            marks.append(f"[retry {attempt.number - 1} of {len(endpoint._retries)}]")
+            retry, planned = attempt.number - 1, len(endpoint._retries)
+            marks.append(
+                f"[retry {retry} of {planned}]" if retry <= planned else f"[retry {retry}]"
+            )
         again = any(mark.text == "again" for mark in attempt.marks)
         cause = (
             self._by_attempt.get((event._index, endpoint, attempt.number - 1))

@@ -28,6 +28,20 @@ def hint(attempt: Attempt) -> str:
     return _HINTS.get(attempt.status_code or 0, "")
 
 
+def why_queued(blocked: bool) -> str:
+    """Say why events of a route that has webhooks first are queued still, if that is known.
+
+    Args:
+        blocked: Whether the test's loop did not take them up.
+    """
+    if not blocked:
+        return ""
+    return (
+        " (a blocking call stopped the test's loop, so webhooks_first could not attempt them: call "
+        "with an async client, or in a thread)"
+    )
+
+
 def why_idle(fault: Trigger) -> str:
     """Say why a fault can't fire, if that is known."""
     status = getattr(fault, "_status", None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..base.calling_line import Line
 from ..base.errors import NotAwaited, UndeliveredWebhooks, WebhookWarning
@@ -11,7 +11,7 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.outbox import Outbox
-from .hints import beginning_of_body, hint, why_idle
+from .hints import beginning_of_body, hint, why_idle, why_queued
 from .labels import Labels
 
 #: How many things one warning lists.
@@ -24,12 +24,16 @@ class TeardownChecks:
     Args:
         engine: The fake's engine.
         api: The fake's side of the HTTP API.
+        idle: Gives the lines of each ``after()`` with nothing behind it.
         strict: Whether to raise what would be warned about.
     """
 
-    def __init__(self, engine: Engine, api: AccountApi, *, strict: bool) -> None:
+    def __init__(
+        self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]], *, strict: bool
+    ) -> None:
         self._engine = engine
         self._api = api
+        self._idle = idle
         self._strict = strict
 
     def run(self) -> None:
@@ -56,14 +60,16 @@ class TeardownChecks:
     def warnings(self) -> Iterator[tuple[str, Line]]:
         """Give what deserves a warning: for each a text, and the first line that it is about."""
         outbox = self._engine.outbox
-        queued = [one for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        if outbox.order is not None:
+            queued += outbox.order.held
         if queued:
             text = _listed(
                 f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test "
-                f"with a verb, an assertion or settle()",
-                [f"{one.event._subject}, caused at {one.event.line}" for one in queued],
+                f"with a verb, an assertion or settle(){why_queued(self._engine.blocked)}",
+                [f"{event._subject}, caused at {event.line}" for event in queued],
             )
-            yield text, queued[0].event.line
+            yield text, queued[0].line
         if outbox.unheard:
             text = _listed(
                 f"{len(outbox.unheard)} event{_s(outbox.unheard)} that no endpoint listens for: "
@@ -71,13 +77,13 @@ class TeardownChecks:
                 [f"{event.type}, caused at {event.line}" for event in outbox.unheard],
             )
             yield text, outbox.unheard[0].line
-        failed = list(_overlooked(outbox))
+        failed = list(overlooked(outbox))
         if failed:
             text = _listed(
                 f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
                 f"fake.webhooks.attempts",
                 [
-                    f"{one.event._subject} at {one.endpoint.name}: {one.outcome}{hint(one)}; "
+                    f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}{hint(one)}; "
                     f"caused at {one.event.line}{_body(one)}"
                     for one in failed
                 ],
@@ -92,9 +98,16 @@ class TeardownChecks:
                 ),
                 idle[0].line,
             )
+        lines = list(self._idle())
+        if lines:
+            text = _listed(
+                f"{len(lines)} after() with nothing behind: add a verb, as in after(60).deliver()",
+                [f"written at {line}" for line in lines],
+            )
+            yield text, lines[0]
 
 
-def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
+def overlooked(outbox: Outbox) -> Iterator[Attempt]:
     """Give the failed attempts that are news: not arranged by the test, and not made good.
 
     Those that the test has seen, as an exception or in ``attempts``, are no news either.

@@ -14,6 +14,30 @@ from .gathering import CARRIER, Gathering, Wanted
 from .page import Shown, page
 
 
+def run_of(config: pytest.Config) -> Run:
+    """Return what shows what the options of a run ask for.
+
+    Raises:
+        UsageError: ``--chat-fake-coverage-fail-under`` is no percentage.
+    """
+    given: str | None = config.getoption("--chat-fake-coverage-fail-under")
+    try:
+        least = None if given is None else float(given)
+    except ValueError:
+        least = -1.0
+    if least is not None and not 0 <= least <= 100:
+        raise pytest.UsageError(
+            f"--chat-fake-coverage-fail-under takes percent, from 0 to 100, not {given!r}"
+        )
+    wanted = Wanted(
+        assumptions=bool(config.getoption("--chat-fake-assumptions")),
+        coverage=bool(config.getoption("--chat-fake-coverage")) or least is not None,
+        page=config.getoption("--chat-fake-report") or "",
+        fail_under=least,
+    )
+    return Run(wanted, is_worker=hasattr(config, "workerinput"))
+
+
 class Run:
     """The plugin of a run that was asked for more than failures.
 

@@ -55,14 +55,23 @@ class Endpoint:
         self._retries = retries
         self._scripted = scripted  # the test writes its answers, so it expects failures
         self._disconnect = disconnect
+        self._shown = redacted(name)  # what texts call it
 
     def __repr__(self) -> str:
-        return f"<Endpoint {redacted(self.name)}{'' if self.connected else ' (disconnected)'}>"
+        return f"<Endpoint {self._shown}{'' if self.connected else ' (disconnected)'}>"
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
         """How long after each failure an attempt is made again."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
+
+    def _surfaces(self, error: BaseException) -> bool:
+        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
+        if not isinstance(error, Exception):
+            return True
+        # An assertion of the test's own is a failure in any case.
+        judged = self._scripted and isinstance(error, AssertionError)
+        return self.raise_exceptions and (judged or not self._retries)
 
     def disconnect(self) -> None:
         """Stop attempts to this endpoint, planned retries included, and close its connection.

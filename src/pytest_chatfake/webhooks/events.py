@@ -162,6 +162,13 @@ class Event:
         return f"{self.status} of message {self.message_id}"
 
     @property
+    def _title(self) -> str:
+        """The same as part of a sentence."""
+        if self.message_id is None:
+            return f"the {self.type} event"
+        return f"the {self.status} event of message {self.message_id}"
+
+    @property
     def body(self) -> bytes:
         """The exact bytes that every attempt at it sends."""
         return self._log._bodies[self._index]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
+from ..base.arguments import cited
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
@@ -15,7 +16,9 @@ from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event
 
-FaultKind: TypeAlias = Literal["duplicate", "drop", "delay", "tamper", "sign"]
+FaultKind: TypeAlias = Literal[
+    "duplicate", "drop", "delay", "tamper", "sign", "late", "lose_answer", "fail"
+]
 
 
 class Fault(Trigger):
@@ -56,7 +59,7 @@ class Fault(Trigger):
             "message": self._message and (self._message.id or "a message"),
             "status": self._status,
             "type": self._type,
-            "endpoint": self._endpoint and self._endpoint.name,
+            "endpoint": self._endpoint and self._endpoint._shown,
             "start": self._start if self._start != 1 else None,
         }
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
@@ -70,17 +73,21 @@ class Fault(Trigger):
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""
-        concerned = tuple(one for one in endpoints if self._endpoint in (None, one))
+        concerned = self._concerned(event, endpoints)
+        if not (concerned and self._should_fire()):
+            return ()
+        self.fired += 1
+        self._hit.append(event._index)
+        return concerned
+
+    def _concerned(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
+        """Return the endpoints at which an event matches."""
         matches = (
             self._type in (None, event.type)
             and self._status in (None, event.status)
             and (self._message is None or self._message.id == event.message_id)
         )
-        if not (concerned and matches and self._should_fire()):
-            return ()
-        self.fired += 1
-        self._hit.append(event._index)
-        return concerned
+        return tuple(one for one in endpoints if matches and self._endpoint in (None, one))
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
         """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
@@ -116,7 +123,7 @@ def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
     result: object = change(body)
     if not isinstance(result, bytes):
         raise TypeError(
-            f"tamper(): the function must return bytes, such as body[:-1], not {result!r:.200}"
+            f"tamper(): the function must return bytes, such as body[:-1], not {cited(result)}"
         )
     return result
 

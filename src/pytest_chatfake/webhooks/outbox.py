@@ -15,9 +15,16 @@ the drainer let go it looks at the queue once more, for what came in between.
 test's own thread waits for it. No other thread does: it may be the very one that an attempt is
 waiting for, such as a server of the app's that asks the fake something before it answers.
 
+*Interrupts.* A signal's handler may raise between any two calls: Ctrl-C, or a test's timeout. So
+the drainer holds no lock, which could stay locked. It puts a claim of its own into a dict, in one
+atomic operation, and takes exactly that one out again at the end.
+
 *Errors.* What an app in process raises is recorded, then raised in the test, after the event's
 other endpoints had it; the rest of the queue stays for the next verb. A cancellation is raised at
 once, and the endpoints that are left stay queued.
+
+*Another order.* An :class:`.AttemptOrder`, if there is one, is asked before each attempt and told
+how it ended. What it holds back comes to the front of the queue, or at a *barrier* to its end.
 
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
@@ -31,8 +38,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import replace
+from time import sleep
 from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
@@ -51,6 +59,7 @@ from .dispatch import Dispatch
 from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
+from .order import REFUSED, AttemptOrder
 from .signing import sign
 from .writing import Writing, Written
 
@@ -58,6 +67,9 @@ Outcome: TypeAlias = "Answer | BaseException"
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
 _MAX_DEPTH: Final = 10_000
+
+#: How often a thread that waits for another one's attempts looks again, in real seconds.
+_GLANCE: Final = 0.001
 
 #: The outboxes whose attempts the running code is part of.
 _attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attempting", default=())
@@ -84,9 +96,9 @@ class Outbox:
         queue: What is to be attempted next, in order.
         paused: What is held back, inside a block that pauses; None outside.
         faults: Those that are set up now.
+        order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
-        busy: Held by the drainer; locked while somebody attempts.
-        drainer: The thread that attempts; 0 while none does.
+        busy: The drainer's claim, a list of its thread, under 0; empty while nobody attempts.
     """
 
     def __init__(
@@ -112,11 +124,11 @@ class Outbox:
         self._note = note
         self.endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers()
+        self.order: AttemptOrder | None = None
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
-        self.busy = threading.Lock()
-        self.drainer = 0
+        self.busy: dict[int, list[int]] = {}
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -132,6 +144,8 @@ class Outbox:
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
         self.faults.clear()
+        if self.order is not None:
+            self.order.forget()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what comes now
 
@@ -209,31 +223,51 @@ class Outbox:
             Exception: What a receiver raised, after the event's other endpoints had it. The rest
                 of the queue stays.
         """
-        while self.queue and self.busy.acquire(blocking=False):
-            token = self._enter()
+        while self.queue and not self.busy:
+            claim = [threading.get_ident()]
             try:
-                while (request := self._next()) is not None:
-                    try:
-                        outcome: Outcome = request.endpoint._target.attempt(request)
-                    except BaseException as error:
-                        outcome = error
-                    self._record(request.endpoint, outcome)
+                if self.busy.setdefault(0, claim) is claim:
+                    self._enter()
+                    while (request := self._next()) is not None:
+                        try:
+                            outcome: Outcome = request.endpoint._target.attempt(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(request.endpoint, outcome)
             finally:
-                self._leave(token)
+                # No call comes before it is let go, because an interrupt comes where there is one.
+                try:
+                    if self.busy[0] is claim:
+                        self._dispatch = self._raised = None
+                        self._depth = 0
+                        del self.busy[0]
+                except KeyError:
+                    pass
+                _attempting.set(self._others())
 
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
-        while self.queue and self.busy.acquire(blocking=False):
-            token = self._enter()
+        while self.queue and not self.busy:
+            claim = [threading.get_ident()]
             try:
-                while (request := self._next()) is not None:
-                    try:
-                        outcome: Outcome = await request.endpoint._target.attempt_async(request)
-                    except BaseException as error:
-                        outcome = error
-                    self._record(request.endpoint, outcome)
+                if self.busy.setdefault(0, claim) is claim:
+                    self._enter()
+                    while (request := self._next()) is not None:
+                        try:
+                            outcome: Outcome = await request.endpoint._target.attempt_async(request)
+                        except BaseException as error:
+                            outcome = error
+                        self._record(request.endpoint, outcome)
             finally:
-                self._leave(token)
+                # No call comes before it is let go, because an interrupt comes where there is one.
+                try:
+                    if self.busy[0] is claim:
+                        self._dispatch = self._raised = None
+                        self._depth = 0
+                        del self.busy[0]
+                except KeyError:
+                    pass
+                _attempting.set(self._others())
 
     def flush(self) -> None:
         """Attempt what is queued, and let the test's thread wait for what another one attempts.
@@ -242,7 +276,7 @@ class Outbox:
         """
         if self.queue:
             self.attempt()
-        if self.busy.locked() and not self.in_attempt():
+        if self.busy and not self.in_attempt():
             self._wait()
             self.attempt()  # what the other one left, because a receiver raised
 
@@ -252,26 +286,29 @@ class Outbox:
         A task that a receiver started stays marked for good; when the attempt is over, it is part
         of none any more.
         """
-        return self.busy.locked() and self in _attempting.get()
+        return bool(self.busy) and self in _attempting.get()
 
     def _wait(self) -> None:
         """Let the test's own thread wait until another thread that is attempting has finished."""
-        here = threading.get_ident()
+        here, claim = threading.get_ident(), self.busy.get(0)
         # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if here == self._home != self.drainer and self.busy.acquire(timeout=self._timeout):
-            self.busy.release()
+        if claim is None or here != self._home or here == claim[0]:
+            return
+        for _ in range(int(self._timeout / _GLANCE)):
+            if self.busy.get(0) is not claim:
+                return
+            sleep(_GLANCE)
 
-    def _enter(self) -> Token[tuple[Outbox, ...]]:
-        self.drainer = threading.get_ident()
-        return _attempting.set((*_attempting.get(), self))
-
-    def _leave(self, token: Token[tuple[Outbox, ...]]) -> None:
-        self._dispatch = None
-        self._raised = None
+    def _enter(self) -> None:
+        """Mark the running code as part of an attempt, and clear what an interrupt left."""
+        self._dispatch = self._raised = None
         self._depth = 0
-        self.drainer = 0
-        self.busy.release()
-        _attempting.reset(token)
+        _attempting.set((*self._others(), self))
+
+    def _others(self) -> tuple[Outbox, ...]:
+        """Return the others of which the running code is part, without those of an interrupt."""
+        marked = _attempting.get()
+        return tuple([one for one in marked if one is not self and one.busy]) if marked else marked
 
     def _next(self) -> WebhookRequest | None:
         """Return the next attempt to make; None if nothing is queued.
@@ -301,9 +338,27 @@ class Outbox:
             endpoint = dispatch.endpoints[self._next_endpoint]
             self._next_endpoint += 1
             if endpoint.connected and dispatch.event._log is self.events:
+                if (
+                    self.order is not None
+                    and (turn := self.order.turn(dispatch, endpoint)) != "now"
+                ):
+                    if turn == "refused":
+                        self._moment = self._now()
+                        self._note(ATTEMPT)
+                        self._record(endpoint, REFUSED)
+                    continue
                 request = self._request(dispatch, endpoint)
                 if request is not None:
                     return request
+
+    def _put_first(self, dispatch: Dispatch) -> None:
+        """Attempt something next, before the endpoints that are left, and before the queue."""
+        current = self._dispatch
+        if current is not None:
+            if rest := current.endpoints[self._next_endpoint :]:
+                self.queue.appendleft(replace(current, endpoints=rest))
+            self._next_endpoint = len(current.endpoints)
+        self.queue.appendleft(dispatch)
 
     def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None:
         """Return the request to make now; None if a function of the test's fails."""
@@ -335,15 +390,22 @@ class Outbox:
         assert dispatch is not None
         error = outcome if isinstance(outcome, BaseException) else None
         answer = Answer(None, b"", outcome) if isinstance(outcome, BaseException) else outcome
+        made, order = dispatch, self.order
         with self._lock:
-            place = self.attempts.add(dispatch, endpoint, answer, self._moment)
+            if order is not None:
+                made, answer = order.answered(dispatch, endpoint, answer)
+                if (ready := order.ready()) is not None:
+                    self._put_first(ready)
+            place = self.attempts.add(made, endpoint, answer, self._moment)
             if is_success(answer):
                 return
             number = dispatch.number
-            if number <= len(endpoint._retries) and place is not None:
+            if order is not None and order.deviates:
+                order.failed(made, endpoint)
+            elif number <= len(endpoint._retries) and place is not None:
                 retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
                 self._schedule.add(self._moment + endpoint._retries[number - 1], "attempt", retry)
-        if error is None or not self._surfaces(error, endpoint):
+        if error is None or not endpoint._surfaces(error):
             return
         if place is not None:
             self.attempts.surfaced.add(place)
@@ -351,18 +413,10 @@ class Outbox:
             self._break_off(dispatch, error)
             raise error
         error.add_note(
-            f"raised by {endpoint.name} at {_title(dispatch.event)}, "
+            f"raised by {endpoint._shown} at {dispatch.event._title}, "
             f"caused at {dispatch.event.line}"
         )
         self._raised = self._raised or error
-
-    def _surfaces(self, error: BaseException, endpoint: Endpoint) -> bool:
-        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
-        if not isinstance(error, Exception):
-            return True
-        # An assertion of the test's own is a failure in any case.
-        judged = endpoint._scripted and isinstance(error, AssertionError)
-        return endpoint.raise_exceptions and (judged or not endpoint._retries)
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""
@@ -370,16 +424,3 @@ class Outbox:
             self.queue.appendleft(replace(dispatch, endpoints=rest))
         if self._raised is not None and self._raised is not error:
             self._errors.append(self._raised)  # it has to wait for the next verb
-
-    def _refuse_endless(self, dispatch: Dispatch) -> None:
-        self.queue.clear()
-        raise UndeliveredWebhooks(
-            f"{_MAX_DEPTH} attempts in a row have each caused another event, the last one at "
-            f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
-        )
-
-
-def _title(event: Event) -> str:
-    if event.message_id is None:
-        return f"the {event.type} event"
-    return f"the {event.status} event of message {event.message_id}"

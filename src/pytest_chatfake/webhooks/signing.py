@@ -12,9 +12,9 @@ import hmac
 from collections.abc import Mapping
 from datetime import timedelta
 from string import Formatter
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from ..base.arguments import check_choice
+from ..base.arguments import check_choice, cited, utf8
 from ..transport.client.headers import NAME, complete_headers
 from .endpoints import Signer, WebhookRequest
 
@@ -24,7 +24,7 @@ def check_signer(value: object) -> None:
     if value is not None and not callable(value):
         raise TypeError(
             f"signer must be a function that takes the WebhookRequest and returns headers, "
-            f"not {value!r}"
+            f"not {cited(value)}"
         )
 
 
@@ -34,8 +34,8 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
         raise TypeError(
-            f"the signer {signer!r} must return a mapping of header names to texts, "
-            f"and it returned {headers!r}"
+            f"the signer {cited(signer)} must return a mapping of header names to texts, "
+            f"and it returned {cited(cast('object', headers))}"
         )
     return {str.__str__(name): str.__str__(value) for name, value in items}
 
@@ -79,12 +79,14 @@ class HmacSigner:
         complete_headers([(self._header, format)], "")  # refuses what HTTP does not allow
         self._written = format
         template, signed = _template(content, "content", "body")
-        self._content = _utf8(template, "content")
+        self._content = utf8(template, "content")
         self._timestamp_header = timestamp_header
         if timestamp_header is not None:
             self._timestamp_header = _header(timestamp_header, "timestamp_header")
             if timestamp_header.lower() == header.lower():
-                raise ValueError(f"header and timestamp_header must differ: both are {header!r}")
+                raise ValueError(
+                    f"header and timestamp_header must differ: both are {cited(header)}"
+                )
         self._digest = check_choice(digest, "digest", _DIGESTS)
         self._encoding = check_choice(encoding, "encoding", ("hex", "base64"))
         self._offset = _offset(offset)
@@ -92,8 +94,8 @@ class HmacSigner:
         if signed and not carried:
             raise ValueError(
                 f"the timestamp is signed, and the app could not know it: put {{timestamp}} into "
-                f"format, which is {format!r}, or name a timestamp_header. If the body alone is "
-                f'signed, write content="{{body}}".'
+                f"format, which is {cited(format)}, or name a timestamp_header. If the body alone "
+                f'is signed, write content="{{body}}".'
             )
         if self._offset and not carried:
             raise ValueError("offset changes nothing: this scheme has no timestamp")
@@ -169,22 +171,16 @@ def _secret(secret: object) -> bytes:
         raise TypeError(f"secret must be text or bytes, not {type(secret).__name__}")
     if not secret:
         raise ValueError("secret must not be empty")
-    return _utf8(secret, "secret") if isinstance(secret, str) else secret
-
-
-def _utf8(text: str, what: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:  # which would show the whole text: it may be a secret
-        problem = f"{what} has half of a letter (a lone surrogate) at place {error.start}"
-    raise ValueError(f"{problem}, which has no bytes in UTF-8")
+    return utf8(secret, "secret") if isinstance(secret, str) else secret
 
 
 def _header(header: object, what: str) -> str:
     if not isinstance(header, str):
-        raise TypeError(f"{what} must be text, not {type(header).__name__} {header!r}")
+        raise TypeError(f"{what} must be text, not {type(header).__name__} {cited(header)}")
     if not NAME.fullmatch(header):
-        raise ValueError(f"{what} must be a header's name such as 'X-Signature', not {header!r}")
+        raise ValueError(
+            f"{what} must be a header's name such as 'X-Signature', not {cited(header)}"
+        )
     complete_headers([(header, "")], "")
     return str.__str__(header)  # of an enumeration's member, too
 
@@ -197,17 +193,17 @@ def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
         ValueError: It lacks the field that it needs, or has another one than that and a timestamp.
     """
     if not isinstance(template, str):
-        raise TypeError(f"{what} must be text, not {type(template).__name__} {template!r}")
+        raise TypeError(f"{what} must be text, not {type(template).__name__} {cited(template)}")
     try:
         parts = [*Formatter().parse(template)]
     except ValueError as error:
-        raise ValueError(f"{what} can't be read: {error} in {template!r}") from None
+        raise ValueError(f"{what} can't be read: {error} in {cited(template)}") from None
     fields = {name for _, name, _, _ in parts if name is not None}
     plain = not any(spec or conversion for _, _, spec, conversion in parts)
     if needed not in fields or not fields <= {"timestamp", needed} or not plain:
         raise ValueError(
             f"{what} must contain {{{needed}}}, may contain {{timestamp}}, and nothing else in "
-            f"braces: {template!r} does not fit"
+            f"braces: {cited(template)} does not fit"
         )
     percent = [
         literal.replace("%", "%%") + ("" if name is None else _FIELDS[name])
@@ -218,7 +214,7 @@ def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
 
 def _offset(offset: object) -> int:
     if isinstance(offset, bool) or not isinstance(offset, (timedelta, int, float)):
-        raise TypeError(f"offset must be a timedelta or seconds, not {offset!r}")
+        raise TypeError(f"offset must be a timedelta or seconds, not {cited(offset)}")
     try:
         length = offset if isinstance(offset, timedelta) else timedelta(seconds=offset)
     except (ValueError, OverflowError):  # it may have more digits than Python writes

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple, TypeAlias
 
-from ..base.arguments import check_bytes, check_list, check_str
+from ..base.arguments import check_bytes, check_list, check_str, cited, shortened
 from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
 
@@ -42,9 +42,9 @@ def edits(
     """
     paths = check_list(remove, "remove", _FIELDS)
     if not all(isinstance(path, str) for path in paths):
-        raise TypeError(f"remove must be a list of {_FIELDS}, not {remove!r}")
+        raise TypeError(f"remove must be a list of {_FIELDS}, not {cited(remove)}")
     if changes is not None and not isinstance(changes, Mapping):
-        raise TypeError(f"changes must be a mapping of fields to values, not {changes!r}")
+        raise TypeError(f"changes must be a mapping of fields to values, not {cited(changes)}")
     values = dict(changes or {})
     if raw is not None:
         body = check_bytes(raw, "raw")
@@ -55,7 +55,7 @@ def edits(
         return lambda body: body
     for path, value in values.items():
         if not isinstance(path, str):
-            raise TypeError(f"a field's path must be text, not {path!r}")
+            raise TypeError(f"a field's path must be text, not {cited(path)}")
         encode(value)  # refuses now what could not be written later
 
     def edit(body: bytes) -> bytes:
@@ -66,7 +66,9 @@ def edits(
         for path in paths:
             parent, key = _find(event, resource, path)
             if key not in parent:
-                raise ValueError(f"there is no field {path!r} to remove from {body.decode()}")
+                raise ValueError(
+                    f"there is no field {cited(path)} to remove from {shortened(body.decode())}"
+                )
             del parent[key]
         return encode(event).encode()
 
@@ -83,8 +85,9 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
     if isinstance(place, dict):
         return place, key
     raise ValueError(
-        f"there is no object {'.'.join(parents)!r} for {path!r}: paths begin in the message, as "
-        f"'totalPrice' and 'conversation.expireTime' do, or with 'event.' in the envelope"
+        f"there is no object {cited('.'.join(parents))} for {cited(path)}: paths begin in the "
+        f"message, as 'totalPrice' and 'conversation.expireTime' do, or with 'event.' in the "
+        f"envelope"
     )
 
 
@@ -107,7 +110,11 @@ class OtherEvent(NamedTuple):
 
 
 def other_event(
-    event_type: object, resource: object, key: object, id_: object, body: object
+    event_type: str,
+    resource: Mapping[str, object] | None,
+    key: str | None,
+    id_: str | None,
+    body: Mapping[str, object] | str | bytes | None,
 ) -> OtherEvent:
     """Return the event that ``emit_event()`` is asked for.
 
@@ -129,10 +136,10 @@ def other_event(
         return OtherEvent(name, given, "", "", body)
     place = _key_of(name) if key is None else check_str(key, "key")
     if place in ENVELOPE_KEYS:
-        raise ValueError(f"key can't be {place!r}: the envelope has a field of that name")
+        raise ValueError(f"key can't be {cited(place)}: the envelope has a field of that name")
     if resource is not None and not isinstance(resource, Mapping):
         raise TypeError(
-            f"the resource must be a mapping of field names to values, not {resource!r}"
+            f"the resource must be a mapping of field names to values, not {cited(resource)}"
         )
     return OtherEvent(name, given, place, encode(dict(resource or {})), None)
 

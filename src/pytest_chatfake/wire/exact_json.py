@@ -8,6 +8,8 @@ from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
 from typing import Any
 
+from ..base.arguments import cited
+
 
 def number(value: Decimal) -> str:
     """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
@@ -42,7 +44,7 @@ def encode(value: Any) -> str:
         case list() | tuple():
             return "[" + ",".join(map(encode, anything)) + "]"
         case _:
-            raise TypeError(f"{type(value).__name__} {value!r} can't be written as JSON")
+            raise TypeError(f"{type(value).__name__} {cited(value)} can't be written as JSON")
 
 
 def members(fields: Mapping[Any, Any]) -> str:
@@ -50,6 +52,6 @@ def members(fields: Mapping[Any, Any]) -> str:
     text = ""
     for key, value in fields.items():
         if not isinstance(key, str):
-            raise TypeError(f"a JSON key must be text, not {type(key).__name__} {key!r}")
+            raise TypeError(f"a JSON key must be text, not {type(key).__name__} {cited(key)}")
         text += f",{quoted(key)}:{encode(value)}"
     return text

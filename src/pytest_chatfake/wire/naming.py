@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Naming:
             if not _PLAIN.fullmatch(check_str(value, f"Naming.{name}")):
                 raise ValueError(
                     f"Naming.{name} must be printable ASCII without spaces, quotes and "
-                    f"backslashes, and {value!r} is not"
+                    f"backslashes, and {cited(value)} is not"
                 )
         _refuse_taken("message_key", self.message_key, ENVELOPE_KEYS)
         _refuse_taken("trace_key", self.trace_key, _ERROR_KEYS)
@@ -93,7 +93,7 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
     for name in names:
         if name in keys:
             raise ValueError(
-                f"{what} can't replace {name!r}, a field of the description: {keys[name]}. "
+                f"{what} can't replace {cited(name)}, a field of the description: {keys[name]}. "
                 f"To send an event with it changed, see fake.webhooks.emit()."
             )
 
@@ -109,11 +109,11 @@ def check_type(value: object, keys: Mapping[str, str]) -> str:
     if not _PLAIN.fullmatch(name):
         raise ValueError(
             f"the type must be printable ASCII without spaces, quotes and backslashes, "
-            f"and {name!r} is not"
+            f"and {cited(name)} is not"
         )
     if name != "text" and name in keys:
         raise ValueError(
-            f"{name!r} can't be a message's type: the message has a field of that name"
+            f"{cited(name)} can't be a message's type: the message has a field of that name"
         )
     return name
 
@@ -143,4 +143,4 @@ _PLAIN: Final = re.compile(r"[!#-\[\]-~]+")
 
 def _refuse_taken(name: str, value: str, taken: Iterable[str]) -> None:
     if value in taken:
-        raise ValueError(f"Naming.{name} can't be {value!r}: another field has that name")
+        raise ValueError(f"Naming.{name} can't be {cited(value)}: another field has that name")

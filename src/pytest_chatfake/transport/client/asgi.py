@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from ...base.arguments import cited
 from .answers import Answer, Post
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .headers import Headers, complete_headers
@@ -117,14 +118,16 @@ class _Exchange:
     async def send(self, message: Mapping[str, Any]) -> None:
         kind = message["type"]
         if self._complete:
-            raise RuntimeError(f"the ASGI app sent {kind!r} after its answer was complete")
+            raise RuntimeError(f"the ASGI app sent {cited(kind)} after its answer was complete")
         if self._status is None:
             if kind != "http.response.start":
-                raise RuntimeError(f"the ASGI app sent {kind!r} before 'http.response.start'")
+                raise RuntimeError(f"the ASGI app sent {cited(kind)} before 'http.response.start'")
             self._status = int(message["status"])
             return
         if kind != "http.response.body":
-            raise RuntimeError(f"the ASGI app sent {kind!r} where 'http.response.body' belongs")
+            raise RuntimeError(
+                f"the ASGI app sent {cited(kind)} where 'http.response.body' belongs"
+            )
         part = message.get("body", b"")
         if not isinstance(part, bytes):
             # Servers take other buffers too; a copy, for the app may fill them anew.

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
+from ...base.arguments import cited
+from ...base.redaction import is_secret_header, tail
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -42,15 +45,21 @@ def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
 
 def _check(name: object, value: object) -> None:
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(f"a header is a pair of str, not {name!r}: {value!r}")
+        raise TypeError(f"a header is a pair of str, not {cited(name)}: {cited(value)}")
     if not NAME.fullmatch(name):
-        raise ValueError(f"HTTP does not allow {name!r} as the name of a header")
+        raise ValueError(f"HTTP does not allow {cited(name)} as the name of a header")
     if not VALUE.fullmatch(value):
-        raise ValueError(f"the header {name} has a line break or a NUL in its value: {value!r}")
+        raise ValueError(
+            f"the header {name} has a line break or a NUL in its value: {_cited(name, value)}"
+        )
     try:
         value.encode("latin-1")
     except UnicodeEncodeError:
         raise ValueError(
-            f"the header {name} has letters that HTTP can't carry: {value!r}; encode them,"
-            " with urllib.parse.quote() for example"
+            f"the header {name} has letters that HTTP can't carry: {_cited(name, value)}; encode"
+            " them, with urllib.parse.quote() for example"
         ) from None
+
+
+def _cited(name: str, value: str) -> str:
+    return repr(tail(value)) if is_secret_header(name) else cited(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from ...base.arguments import cited
 from .loops import background_task, new_event
 
 if TYPE_CHECKING:
@@ -138,5 +139,7 @@ class Lifespan:
         if kind == f"lifespan.{phase}.failed":
             self._failure = message.get("message", "") or "it gave no reason"
         elif kind != f"lifespan.{phase}.complete":
-            raise RuntimeError(f"the ASGI app sent {kind!r} where 'lifespan.{phase}...' belongs")
+            raise RuntimeError(
+                f"the ASGI app sent {cited(kind)} where 'lifespan.{phase}...' belongs"
+            )
         self._started.set()

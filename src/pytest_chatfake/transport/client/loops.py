@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextvars
 import sys
+import threading
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 LoopEvent: TypeAlias = "asyncio.Event | trio.Event"
 AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
+
+# Real seconds in which a loop that is not blocked takes up a call from another thread.
+TAKE_UP_SECONDS = 0.5
 
 # Real seconds that something that was told to end may take, before we go on without it.
 GRACE_SECONDS = 5.0
@@ -103,11 +107,12 @@ class LoopBridge(NamedTuple):
     """The way into a loop, from other threads.
 
     Attributes:
-        run: Runs a coroutine function in the loop, and waits for its end.
+        run: Runs a coroutine function in the loop, and waits for its end; or returns False, if
+            the loop is blocked: by a call that may be waiting for this very thread.
         is_here: Whether no other loop than this one runs here.
     """
 
-    run: Callable[[AsyncFunction], None]
+    run: Callable[[AsyncFunction], bool]
     is_here: Callable[[], bool]
 
 
@@ -115,7 +120,7 @@ def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
     """Return the way into the loop that runs here, or None in plain code.
 
     Args:
-        timeout: How long `LoopBridge.run` waits, in real seconds.
+        timeout: How long what `LoopBridge.run` runs may take, in real seconds.
     """
     framework = running_framework()
     if framework == "asyncio":
@@ -123,13 +128,23 @@ def bridge_to_running_loop(timeout: float) -> LoopBridge | None:
     return _bridge_to_trio(timeout) if framework == "trio" else None
 
 
+def _responds(call_soon: Callable[[Callable[[], object]], object]) -> bool:
+    """Return whether a loop takes up a call before long."""
+    taken_up = threading.Event()
+    call_soon(taken_up.set)
+    return taken_up.wait(TAKE_UP_SECONDS)
+
+
 def _bridge_to_asyncio(timeout: float) -> LoopBridge:
     import asyncio  # noqa: PLC0415 - it runs, so it is there
 
     loop = asyncio.get_running_loop()
 
-    def run(function: AsyncFunction) -> None:
+    def run(function: AsyncFunction) -> bool:
+        if not _responds(loop.call_soon_threadsafe):
+            return False
         asyncio.run_coroutine_threadsafe(function(), loop).result(timeout)
+        return True
 
     return LoopBridge(run, lambda: asyncio._get_running_loop() in (loop, None))
 
@@ -139,12 +154,15 @@ def _bridge_to_trio(timeout: float) -> LoopBridge:
 
     token = trio.lowlevel.current_trio_token()
 
-    def run(function: AsyncFunction) -> None:
+    def run(function: AsyncFunction) -> bool:
         async def bounded() -> None:
             with trio.fail_after(timeout):
                 await function()
 
+        if not _responds(token.run_sync_soon):
+            return False
         trio.from_thread.run(bounded, trio_token=token)
+        return True
 
     def is_here() -> bool:
         try:

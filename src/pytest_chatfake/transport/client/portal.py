@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.errors import ClosedError
@@ -32,6 +33,9 @@ class Portal:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = Worker("chatfake-loop")
         self._closed = False
+        self._turn = threading.Condition()  # guards the next two
+        self._taken = False  # somebody runs the loop
+        self._lent = False  # and will give it back soon
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run the coroutine to its end and return what it returns.
@@ -42,10 +46,35 @@ class Portal:
             RuntimeError: The private loop runs already, and this was called from within.
         """
         try:
-            loop = self._open()
+            loop = self._take()
         except BaseException:
             coroutine.close()
             raise
+        try:
+            return self._run(coroutine, loop)
+        finally:
+            self._give_back()
+
+    def lend(self, pause: Callable[[], Coroutine[Any, Any, object]]) -> bool:
+        """Let what an app left on the loop go on for as long as ``pause`` takes.
+
+        Whoever calls `run` meanwhile waits for that. Where there is no loop, or it runs already,
+        nothing happens.
+
+        Returns:
+            Whether the loop has run.
+        """
+        with self._turn:
+            if self._loop is None or self._taken:
+                return False
+            self._taken = self._lent = True
+        try:
+            self._run(pause(), self._loop)
+        finally:
+            self._give_back()
+        return True
+
+    def _run(self, coroutine: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop) -> T:
         task = loop.create_task(coroutine, context=plain_context())
         try:
             return self._call(lambda: loop.run_until_complete(task))
@@ -61,26 +90,49 @@ class Portal:
         """Cancel what is left on the loop, and close it; raise if a task does not end."""
         if self._closed:
             return
-        if self._loop is not None and self._loop.is_running():
-            raise RuntimeError("the fake's event loop runs this code: it can't be closed from here")
-        self._closed = True
-        loop, self._loop = self._loop, None
+        with self._turn:
+            self._wait_for_what_is_lent()
+            if self._taken:
+                raise RuntimeError(
+                    "the fake's event loop runs this code: it can't be closed from here"
+                )
+            self._closed = True
+            loop, self._loop = self._loop, None
         try:
             if loop is not None:
                 self._call(lambda: self._wind_up(loop))
         finally:
             self._worker.close()
 
-    def _open(self) -> asyncio.AbstractEventLoop:
-        if self._closed:
-            raise ClosedError("the fake is closed, and its event loop with it")
-        if self._loop is None:
-            import asyncio  # noqa: PLC0415 - costs 30 ms, and not every fake needs it
+    def _take(self) -> asyncio.AbstractEventLoop:
+        with self._turn:
+            self._wait_for_what_is_lent()
+            if self._closed:
+                raise ClosedError("the fake is closed, and its event loop with it")
+            if self._taken:
+                raise RuntimeError(
+                    "the fake's event loop waits for this code: it can't run more now"
+                )
+            if self._loop is None:
+                import asyncio  # noqa: PLC0415 - costs 30 ms, and not every fake needs it
 
-            self._loop = asyncio.new_event_loop()
-        if self._loop.is_running():
-            raise RuntimeError("the fake's event loop waits for this code: it can't run more now")
-        return self._loop
+                self._loop = asyncio.new_event_loop()
+            self._taken = True
+            return self._loop
+
+    def _wait_for_what_is_lent(self) -> None:
+        while self._lent and not self._runs_here():
+            self._turn.wait()
+
+    def _runs_here(self) -> bool:
+        import asyncio  # noqa: PLC0415 - it is there when a loop is
+
+        return asyncio._get_running_loop() is self._loop
+
+    def _give_back(self) -> None:
+        with self._turn:
+            self._taken = self._lent = False
+            self._turn.notify_all()
 
     def _call(self, function: Callable[[], T]) -> T:
         """Call the function where no other loop runs: here, or in the thread beside it."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
+from ...base.arguments import cited, utf8
 from .answers import Answer, Post
 from .http_client import HttpClient
 from .loops import GRACE_SECONDS
@@ -135,6 +136,7 @@ def answer_of(result: object) -> Answer:
     """
     if result is None:
         return TAKEN
+    returned = result  # as it came: what follows narrows its type
     status: object = result
     body: object = b""
     if isinstance(result, tuple):
@@ -145,11 +147,11 @@ def answer_of(result: object) -> Answer:
         bodies = (getattr(result, name, None) for name in ("data", "content", "body"))
         body = next((found for found in bodies if isinstance(found, bytes | str)), b"")
     if isinstance(body, str):
-        body = body.encode()
+        body = utf8(body, "the body that a handler function returned")
     if isinstance(status, bool) or not isinstance(status, int) or not isinstance(body, bytes):
         raise TypeError(
             "a handler function returns None (for 200), a status such as 500, (status, body), or a"
-            f" response with a status_code; this one returned {result!r:.200}"
+            f" response with a status_code; this one returned {cited(returned)}"
         )
     if not 100 <= status <= 599:
         raise ValueError(f"a handler function returned {status}, which is not an HTTP status")

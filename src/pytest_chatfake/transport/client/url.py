@@ -6,6 +6,8 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
+from ...base.arguments import cited
+
 
 class Server(NamedTuple):
     """What to connect to: a name or an IP address, a TCP port, and whether by TLS."""
@@ -37,32 +39,42 @@ def parse_url(url: str) -> Address:
         ValueError: Nothing could be posted to it; the message says what to write.
     """
     if not isinstance(url, str):
-        raise TypeError(f"a webhook's URL is a str such as 'http://127.0.0.1:8000/', not {url!r}")
+        raise TypeError(
+            f"a webhook's URL is a str such as 'http://127.0.0.1:8000/', not {cited(url)}"
+        )
     if re.search(r"[\x00-\x20\x7f]", url):
-        raise ValueError(f"the URL {url!r} has a space or a control character: quote it, as in %20")
+        raise ValueError(
+            f"the URL {cited(url)} has a space or a control character: quote it, as in %20"
+        )
     if not url.isascii():
-        plain = _quoted(f"the URL {url!r}", url, "/:?#[]@!$&'()*+,;=%")
-        raise ValueError(f"the URL {url!r} has letters outside ASCII: write {plain!r}")
+        plain = _quoted(f"the URL {cited(url)}", url, "/:?#[]@!$&'()*+,;=%")
+        raise ValueError(f"the URL {cited(url)} has letters outside ASCII: write {cited(plain)}")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise ValueError(f"the URL {url!r} can't be read: {error}") from None
+        raise ValueError(f"the URL {cited(url)} can't be read: {error}") from None
     host = parts.hostname
     if parts.scheme not in ("http", "https") or not host:
-        raise ValueError(f"the URL {url!r} has to be such as 'http://127.0.0.1:8000/hooks/chat'")
+        raise ValueError(
+            f"the URL {cited(url)} has to be such as 'http://127.0.0.1:8000/hooks/chat'"
+        )
     if "@" in parts.netloc:
         raise ValueError(
-            f"the URL {url!r} has a user in it: write headers={{'Authorization': ...}} instead"
+            f"the URL {cited(url)} has a user in it: write headers={{'Authorization': ...}} instead"
         )
     if "#" in url:
-        raise ValueError(f"the URL {url!r} has a fragment, which is never sent: leave out '#...'")
+        raise ValueError(
+            f"the URL {cited(url)} has a fragment, which is never sent: leave out '#...'"
+        )
     if port == 0:
-        raise ValueError(f"the URL {url!r} has port 0: write the one that the server listens on")
+        raise ValueError(
+            f"the URL {cited(url)} has port 0: write the one that the server listens on"
+        )
     try:
         host.encode("idna")
     except UnicodeError:
-        raise ValueError(f"the URL {url!r} has a host that no server can have") from None
+        raise ValueError(f"the URL {cited(url)} has a host that no server can have") from None
     tls = parts.scheme == "https"
     standard = 443 if tls else 80
     authority = f"[{host}]" if ":" in host else host
@@ -81,14 +93,16 @@ def checked_path(path: str) -> str:
         ValueError: It is invalid; the message says what to write.
     """
     if not isinstance(path, str):
-        raise TypeError(f"path= is a str such as '/hooks/chat', not {path!r}")
+        raise TypeError(f"path= is a str such as '/hooks/chat', not {cited(path)}")
     if not path.startswith("/"):
-        raise ValueError(f"path={path!r} has to begin with a slash: write '/hooks/chat'")
+        raise ValueError(f"path={cited(path)} has to begin with a slash: write '/hooks/chat'")
     if "#" in path:
-        raise ValueError(f"path={path!r} has a fragment, which is never sent: leave out '#...'")
+        raise ValueError(
+            f"path={cited(path)} has a fragment, which is never sent: leave out '#...'"
+        )
     if not re.fullmatch(r"[\x21-\x7e]+", path):
-        quoted = _quoted(f"path={path!r}", path, "/?:@!$&'()*+,;=%")
-        raise ValueError(f"path={path!r} is written as in a URL: {quoted!r}")
+        quoted = _quoted(f"path={cited(path)}", path, "/?:@!$&'()*+,;=%")
+        raise ValueError(f"path={cited(path)} is written as in a URL: {cited(quoted)}")
     return path
 
 

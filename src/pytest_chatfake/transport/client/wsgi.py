@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
+from ...base.arguments import cited
 from .answers import Answer, Post
 from .django_bridge import connections_kept
 from .headers import Headers, complete_headers
@@ -130,7 +131,7 @@ class _Response:
     def write(self, part: bytes) -> None:
         if not isinstance(part, bytes):
             raise TypeError(
-                f"the WSGI app's body has a {type(part).__name__} where bytes belong: {part!r:.80}"
+                f"the WSGI app's body has a {type(part).__name__} where bytes belong: {cited(part)}"
             )
         if self._status is None:
             raise RuntimeError("the WSGI app sent its body before it called start_response")
@@ -147,8 +148,8 @@ class _Response:
 def _status_code(status: object) -> int:
     """Return the number of ``"200 OK"``, or of ``"200"``: not every app gives a reason."""
     if not isinstance(status, str):
-        raise TypeError(f"the WSGI app's status is a str such as '200 OK', not {status!r}")
+        raise TypeError(f"the WSGI app's status is a str such as '200 OK', not {cited(status)}")
     code, _, _ = status.partition(" ")
     if len(code) != 3 or not (code.isascii() and code.isdigit()):
-        raise ValueError(f"the WSGI app's status is such as '200 OK', not {status!r}")
+        raise ValueError(f"the WSGI app's status is such as '200 OK', not {cited(status)}")
     return int(code)

@@ -1,0 +1,184 @@
+"""People and their phones: what §3 says of who is at the other end."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..base.errors import ClosedError, IllegalTransition
+from .facts import Fact, Verb
+from .failures import failure
+from .messages import MessageState
+
+
+class PersonRecord(NamedTuple):
+    """Who is behind an address, as a test described them; a change makes another record."""
+
+    address: str
+    devices: int = 1
+    read_receipts: bool = True  # whether the service learns of reading (§3 rule 3)
+    online: bool = True
+    blocked: bool = False  # they have blocked the sender
+    chat_open: bool = False  # the chat is on their screen: what comes is read at once
+    registered: bool = True  # the number has an account on the channel
+    withheld: bool = False  # the platform's limits hold back what is sent to them (§3 rule 2)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether something that is sent now can reach a device."""
+        return self.online and self.registered and not self.blocked
+
+    @property
+    def contradiction(self) -> str | None:
+        """Why they can't be as they are; None if they can."""
+        if self.chat_open and not self.online:
+            return (
+                "the chat can't be open on a phone that is off. comes_online() turns it on, and "
+                "goes_offline() closes the chat"
+            )
+        if self.chat_open and not self.registered:
+            return (
+                "the chat can't be open on a number that is not registered. Write "
+                "recipient(..., registered=True), or closes_chat()"
+            )
+        return None
+
+    def obstacle(self, *, arrives: bool) -> str | None:
+        """Why a message can't reach a device, or be read there; None if it can (§3 rule 2).
+
+        What is on a device already can be read there, though they have blocked the sender.
+        """
+        write = f"write recipient({self.address!r}"
+        if not self.registered:
+            return f"{self.address} is not registered: {write}, registered=True)"
+        if not self.online:
+            return f"the phone of {self.address} is off: {write}).comes_online()"
+        if self.blocked and arrives:
+            return f"{self.address} has blocked the sender: {write}).unblocks()"
+        if self.withheld and arrives:
+            return f"what is sent to {self.address} is withheld: {write}, withheld=False)"
+        return None
+
+    def refuse_obstacle(self, message: MessageState, verb: str, *, arrives: bool) -> None:
+        """Refuse a verb that contradicts the person.
+
+        Raises:
+            IllegalTransition: It does; the error says how to change either.
+        """
+        if (obstacle := self.obstacle(arrives=arrives)) is not None:
+            raise IllegalTransition(
+                f"{verb} is not possible for message {message.id}, whose status is "
+                f"{message.state}: {obstacle} before, or leave {verb} out. Nothing was changed."
+            )
+
+
+class PersonFact(NamedTuple):
+    """Something that happened to a person; ``at`` is in nanoseconds."""
+
+    before: PersonRecord
+    after: PersonRecord
+    at: int
+
+
+#: How a message to a number that is not registered fails (§7.2).
+_NOT_REGISTERED: Final = failure("131026")
+
+
+class People(dict[str, PersonRecord]):
+    """Those that were described, by their addresses, and what they do by themselves (§3).
+
+    Everybody else has one device, is online, and lets the service learn of reading.
+
+    Args:
+        messages: Those of the account, in order; it goes on growing.
+    """
+
+    __slots__ = ("_by_address", "_messages", "_read")
+
+    def __init__(self, messages: Sequence[MessageState]) -> None:
+        super().__init__()
+        self._messages = messages
+        # Filled when it is first asked for: most tests never ask.
+        self._by_address: defaultdict[str, list[MessageState]] = defaultdict(list)
+        self._read = 0
+
+    def refuse_gone(self, address: str, now: People) -> None:
+        """Refuse a person of before a reset; ``now`` are those of the account as it is.
+
+        Raises:
+            ClosedError: They are.
+        """
+        if now is not self:
+            raise ClosedError(
+                f"the recipient {address} is gone: it was described before the fake was reset. "
+                f"Ask for it again: chat_fake.recipient({address!r})."
+            )
+
+    def decide(self, what: str, address: str, changes: Mapping[str, Any], now: int) -> PersonFact:
+        """Return what a test's words make of a person, and change nothing.
+
+        Raises:
+            IllegalTransition: They can't be so.
+        """
+        before = self.get(address) or PersonRecord(address)
+        after = before._replace(**changes)
+        if (contradiction := after.contradiction) is not None:
+            raise IllegalTransition(
+                f"{what} is not possible for {address}: {contradiction}. Nothing was changed."
+            )
+        return PersonFact(before, after, now)
+
+    def apply(self, fact: PersonFact) -> None:
+        """Let it be so."""
+        self[fact.after.address] = fact.after
+
+    def follow_ups(self, fact: Fact | PersonFact) -> Iterator[Verb]:
+        """Give what follows by itself from a fact that was applied, each as it is performed.
+
+        An open chat reads at once, a number that is not registered fails, and who becomes
+        reachable gets what is still sent: but for what was sent while they had blocked the sender
+        or were withheld, and what a script delivers later (assumed).
+        """
+        if isinstance(fact, PersonFact):
+            yield from self._reactions(fact)
+            return
+        message = fact.message
+        person = self.get(message.recipient)
+        if person is None or message.state != fact.what:
+            return
+        if fact.what == "sent" and not person.registered:
+            yield Verb("fail", message, (_NOT_REGISTERED,))
+        elif person.chat_open and not (message.kept_back and fact.what == "sent"):
+            yield from self._reading([message])
+
+    def _reactions(self, fact: PersonFact) -> Iterator[Verb]:
+        before, person, _ = fact
+        if person.is_reachable and not before.is_reachable:
+            for message in self._to(person.address):
+                if message.state == "sent" and not (message.kept_back or _is_scripted(message)):
+                    yield Verb("arrive", message)
+        if person.chat_open and not before.chat_open:
+            yield from self._reading(m for m in self._to(person.address) if m.state == "delivered")
+
+    def _reading(self, messages: Iterator[MessageState] | list[MessageState]) -> Iterator[Verb]:
+        for message in messages:
+            if message.state in {"sent", "delivered"} and not _is_scripted(message):
+                yield Verb("read", message)
+
+    def _to(self, address: str) -> list[MessageState]:
+        """Return what was sent to an address and is not read yet, in the order of sending."""
+        for place in range(self._read, len(self._messages)):
+            message = self._messages[place]
+            self._by_address[message.recipient].append(message)
+        self._read = len(self._messages)
+        # What has ended stays so: nobody needs to look at it again.
+        kept = [one for one in self._by_address[address] if one.state in {"sent", "delivered"}]
+        self._by_address[address] = kept
+        return kept
+
+
+def _is_scripted(message: MessageState) -> bool:
+    """Whether a delivery, or reading, is laid on the clock for it: people leave that alone."""
+    script = message.script or {}
+    return not {"deliver", "read"}.isdisjoint(script.values())

@@ -1,0 +1,220 @@
+"""Waiting for an app that works in the background: a method of the fake, written as a function.
+
+Theory of operation
+-------------------
+*Looks.* A wait looks, and looks again, until the predicate comes true or the time is up. Before
+each look it settles: what an app caused meanwhile, over HTTP for example, is attempted, and the
+look sees what came of it. Between two looks no lock is held, no step is on the plan, and nothing is
+attempted: verbs of threads and of other tasks go on as if nobody waited.
+
+*Real time.* The limit is told by the process's :class:`.Watch`, and a pause is the wait of a lock;
+in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too, which stops
+the clocks and with them the timers of asyncio.
+
+*What an app left on a loop* goes on during the pauses: in async mode on the test's own, in sync
+mode on the fake's, which runs only while somebody lets it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Coroutine, Generator
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeGuard
+
+from ..base.arguments import takes
+from ..base.calling_line import Line
+from ..domain.instants import SECOND, planned
+from ..engine.engine import Engine
+from ..engine.performer import PendingPlan
+from ..transport.client.portal import Portal
+from ..transport.client.watch import watch
+from ..transport.client.worker import Worker
+
+#: Real seconds of the first pause and of the longest; each is twice as long as the one before.
+_FIRST_PAUSE = 0.001
+_LONGEST_PAUSE = 0.05
+
+
+class Waiting(Protocol):
+    """The fake that waits."""
+
+    _engine: Engine
+    _portal: Portal
+
+
+def wait_until(
+    fake: Waiting, predicate: Callable[[], Any], *, timeout: timedelta | float = 5
+) -> Any:
+    """Wait until an app that works in the background has done something.
+
+    Real time passes, and the fake's clock is never moved. The fake settles before each look.
+
+    Args:
+        predicate: Is called again and again, without arguments, until it returns something true.
+            A ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a coroutine
+            function.
+        timeout: For how long; a ``timedelta`` or seconds, in real time.
+
+    Returns:
+        What the predicate returned. In async mode, ``await`` it.
+
+    Raises:
+        AssertionError: It did not come true in time; its last value or error is shown.
+        Exception: What else the predicate raises, or an app that is attempted meanwhile.
+        TypeError: The predicate is no function without arguments.
+        ValueError: The time is not greater than 0.
+    """
+    given: object = predicate
+    if not callable(given) or not takes(given):
+        if _is_coroutine(given):
+            given.close()  # or Python warns that nobody awaited it
+        raise TypeError(
+            f"wait_until() takes a function without arguments, as in lambda: app.is_done(), "
+            f"not {predicate!r}"
+        )
+    length = planned(timeout, "timeout")
+    if not length:
+        raise ValueError("timeout must be greater than 0")
+    engine = fake._engine
+    settled = engine.step("wait_until()", engine.agenda.settling)
+    wait = _Wait(predicate, length / SECOND)
+    if engine.mode == "async":
+        return _PendingWait(wait, engine, settled)
+    with wait:
+        while not wait.look(fake._portal.run):
+            wait.pause(fake._portal)
+            engine.settle()
+    return wait.value
+
+
+def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
+    # Not whatever can be awaited: a message can, and waits for nothing here.
+    return isinstance(value, Coroutine)
+
+
+class _PendingWait:
+    """What :func:`wait_until` returns in async mode."""
+
+    def __init__(self, wait: _Wait, engine: Engine, settled: PendingPlan) -> None:
+        self._wait = wait
+        self._engine = engine
+        self._settled = settled
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._run().__await__()
+
+    async def _run(self) -> Any:
+        await self._settled
+        with self._wait as wait:
+            while not await wait.look_async():
+                await wait.pause_async()
+                await self._engine.settle()
+        return wait.value
+
+
+class _Wait:
+    """A predicate, what was seen of it, and how long to go on looking.
+
+    Attributes:
+        value: What the predicate returned last.
+        doing: For the watch: the same thing all the time.
+        limit: Real seconds.
+    """
+
+    def __init__(self, predicate: Callable[[], Any], limit: float) -> None:
+        self._predicate = predicate
+        self.value: Any = None
+        self.doing: object | None = self
+        self.limit = limit
+        self._error: Exception | None = None
+        self._looks = 0
+        self._over = threading.Event()
+        self._pause = _FIRST_PAUSE
+        self._worker = Worker("chatfake-wait")
+
+    def __enter__(self) -> Self:
+        watch.add(self)
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        watch.remove(self)
+        self._over.set()
+        self._worker.close()
+        self._error = None  # breaks the circle of its traceback and this
+
+    def overdue(self, doing: object) -> None:  # noqa: ARG002 - there is one thing to do
+        """Hear of the watch that the time is up: what is seen from now on is the last look."""
+        self._over.set()
+
+    def look(self, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> bool:
+        """Look whether it is so now; ``run`` runs what a coroutine function returns.
+
+        Raises:
+            AssertionError: It is not so, and the time is up.
+        """
+        last = self._over.is_set()
+        try:
+            found = self._predicate()
+            if _is_coroutine(found):
+                found = run(found)
+        except (LookupError, AssertionError) as error:
+            return self._saw(None, error, last=last)
+        return self._saw(found, None, last=last)
+
+    async def look_async(self) -> bool:
+        """The same, awaiting what a coroutine function returns."""
+        last = self._over.is_set()
+        try:
+            found = self._predicate()
+            if _is_coroutine(found):
+                found = await found
+        except (LookupError, AssertionError) as error:
+            return self._saw(None, error, last=last)
+        return self._saw(found, None, last=last)
+
+    def _saw(self, value: Any, error: Exception | None, *, last: bool) -> bool:
+        self._looks += 1
+        self.value, self._error = value, error
+        if value:
+            return True
+        if last:
+            raise AssertionError(self._failure()) from error
+        return False
+
+    def pause(self, portal: Portal) -> None:
+        """Let some real time pass, and let what an app left on the fake's loop go on."""
+        if not portal.lend(self.pause_async):
+            self._sleep()
+
+    async def pause_async(self) -> None:
+        """Let some real time pass while the running loop goes on."""
+        await self._worker.call_async(self._sleep)
+
+    def _sleep(self) -> None:
+        self._over.wait(self._pause)
+        self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+
+    def _failure(self) -> str:
+        """Say what was seen last."""
+        code = getattr(self._predicate, "__code__", None)
+        name = getattr(self._predicate, "__name__", type(self._predicate).__name__)
+        what = "the lambda" if name == "<lambda>" else f"{name}()"
+        if code is not None:
+            what += f" at {Line(code.co_filename, code.co_firstlineno)}"
+        if self._error is not None:
+            seen = f"raised {type(self._error).__name__}: {self._error}"
+        else:
+            seen = f"returned {self.value!r:.200}"
+            if self.value is None and name != "<lambda>":
+                seen += " (a function that only asserts has to return True in the end)"
+        return (
+            f"{what} did not come true within {self.limit:g} s: at the last of "
+            f"{self._looks} looks it {seen}"
+        )

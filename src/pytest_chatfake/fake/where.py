@@ -1,0 +1,67 @@
+"""Which events a fault concerns: the arguments that all faults of webhooks take, checked."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from ..base.arguments import check_names, check_str, cited
+from ..engine.engine import Engine
+from ..webhooks.endpoints import Endpoint
+from .messages import Message, state_of
+
+
+class Where(TypedDict, total=False):
+    """Which events a fault concerns: the arguments that all faults of webhooks take.
+
+    Attributes:
+        times: How many events; None: all, until the fault is removed. Default: 1.
+        start: The first event concerned, among those that match; 1, the default, is the next.
+        message: Only events of this message.
+        status: Only events with this status.
+        endpoint: Only attempts at this endpoint.
+        type: Only events of this type.
+    """
+
+    times: int | None
+    start: int
+    message: Message | None
+    status: str | None
+    endpoint: Endpoint | None
+    type: str | None
+
+
+def checked(where: Where, call: str, engine: Engine) -> dict[str, Any]:
+    """Return what a fault takes: the same, with defaults.
+
+    Args:
+        where: As the test gave them.
+        call: What the test called, for messages.
+        engine: The fake's engine.
+
+    Raises:
+        TypeError: An argument is of the wrong kind, or there is none of that name.
+        ValueError: One is out of range, belongs to another fake, or contradicts another one.
+    """
+    engine.refuse_closed()
+    check_names(where, Where.__annotations__, call)
+    status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
+    if status is not None:
+        check_str(status, "status")
+    event_type = where.get("type")
+    if event_type is not None:
+        foreign = check_str(event_type, "type") != engine.settings.naming.event_type
+        if foreign and not (status is None and message is None):
+            raise ValueError(
+                f"message= and status= go with events of messages, and {cited(event_type)} is "
+                f"another type: leave them out, or the type"
+            )
+    if endpoint is not None and endpoint not in engine.outbox.endpoints:
+        raise ValueError(f"{cited(endpoint)} is not connected to this fake")
+    return {
+        "times": where.get("times", 1),
+        "start": where.get("start", 1),
+        "message": None if message is None else state_of(message, engine),
+        "status": status,
+        "endpoint": endpoint,
+        "type": event_type,
+    }

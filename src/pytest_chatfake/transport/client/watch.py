@@ -1,0 +1,109 @@
+"""Real seconds beside code that may hang, counted by a thread.
+
+No clock is compared: freezegun stops the monotonic one, too, and asyncio's timers with it. What
+holds is how long a lock waits. So one thread for the process looks every so often at what is being
+done, and counts in how many looks it is still the same. That costs the code that is watched next to
+nothing, and a machine that slept, or is busy, is not taken for an app that hangs.
+"""
+
+from __future__ import annotations
+
+import threading
+from math import inf
+from typing import NamedTuple, Protocol
+
+from .debuggers import debugger_is_active
+
+# Real seconds between two looks, and after how many without anything to watch the thread ends.
+TICK = 0.05
+IDLE_LOOKS = 20
+
+
+class Watched(Protocol):
+    """Something that may take too long.
+
+    Attributes:
+        doing: What it does now, another object for each new thing; None: nothing.
+        limit: How many real seconds one thing may take.
+    """
+
+    doing: object | None
+    limit: float
+
+    def overdue(self, doing: object) -> float | None:
+        """Hear, in the watch's thread, that ``doing`` takes longer than that.
+
+        Returns:
+            After how many more seconds to say it again; None: not again.
+        """
+        ...
+
+
+class _Seen(NamedTuple):
+    """What was seen of one at the last look, in how many looks, and at which it is overdue."""
+
+    doing: object | None
+    looks: int
+    limit: float
+
+
+class Watch:
+    """Looks at all that is watched, from a thread that lives while there is something."""
+
+    def __init__(self) -> None:
+        self._watched: dict[Watched, None] = {}
+        self._lock = threading.Lock()  # held to begin the thread, and to end it
+        self._thread: threading.Thread | None = None
+        self._pause = threading.Event()  # never set
+
+    def add(self, one: Watched) -> None:
+        """Watch from now on."""
+        self._watched[one] = None  # before the look at the thread, which may be about to end
+        if self._thread is None:
+            with self._lock:
+                if self._thread is None:
+                    self._thread = self._begin()
+
+    def remove(self, one: Watched) -> None:
+        """Watch no more."""
+        self._watched.pop(one, None)
+
+    def _begin(self) -> threading.Thread:
+        thread = threading.Thread(target=self._run, name="chatfake-watch", daemon=True)
+        thread.start()
+        return thread
+
+    def _run(self) -> None:
+        seen: dict[Watched, _Seen] = {}
+        idle = 0
+        while True:
+            self._pause.wait(TICK)  # not time.sleep(), which tests replace
+            watched = list(self._watched)
+            seen = {one: _look(one, seen.get(one)) for one in watched}
+            idle = 0 if watched else idle + 1
+            if idle >= IDLE_LOOKS and self._ends():
+                return
+
+    def _ends(self) -> bool:
+        with self._lock:
+            thread, self._thread = self._thread, None
+            if self._watched:  # since the last look; whoever comes later sees that there is none
+                self._thread = thread
+            return self._thread is None
+
+
+def _look(one: Watched, last: _Seen | None) -> _Seen:
+    doing = one.doing
+    if doing is None or last is None or last.doing is not doing:
+        return _Seen(doing, 0, one.limit)
+    looks = last.looks + 1
+    if looks * TICK < last.limit:
+        return _Seen(doing, looks, last.limit)
+    if debugger_is_active():  # somebody thinks: the time begins anew
+        return _Seen(doing, 0, one.limit)
+    more = one.overdue(doing)
+    return _Seen(doing, looks, inf if more is None else looks * TICK + more)
+
+
+#: The one for the process.
+watch = Watch()

@@ -1,0 +1,433 @@
+"""People and their phones (§3 and its rules 2 and 3), in both modes."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ClosedError, IllegalTransition, NotAwaited
+
+from .fakes import frozen_fake, visible_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ANNA = "+4915100001"
+BEN = "+4915100002"
+
+#: Ways in which a phone gets nothing, and the words that bring it back.
+OBSTACLES: dict[str, tuple[dict[str, bool], str]] = {
+    "offline": ({"online": False}, "comes_online()"),
+    "blocked": ({"blocked": True}, "unblocks()"),
+    "not registered": ({"registered": False}, "registered=True"),
+    "withheld": ({"withheld": True}, "withheld=False"),
+}
+
+
+def statuses(message: Any) -> list[str]:
+    return [event.status for event in message.events]
+
+
+# The handle
+
+
+def test_an_address_has_one_handle() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, devices=2)
+
+        assert anna is fake.recipient(ANNA)
+        assert anna != fake.recipient(BEN)
+        assert {anna: 1} == {fake.recipient(ANNA): 1}
+
+
+def test_what_is_not_named_stays_as_it_was() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, devices=2, read_receipts=False)
+        fake.recipient(ANNA, withheld=True)
+
+        assert (2, False, True) == (anna.devices, anna.read_receipts, anna.withheld)
+        assert (True, False, False, True) == (
+            *(anna.online, anna.blocked),
+            *(anna.chat_open, anna.registered),
+        )
+
+
+def test_devices_and_receipts_count_at_the_delivery() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text(to=ANNA)
+        fake.recipient(ANNA, devices=2, read_receipts=False)
+        message.deliver().read()
+
+        assert ["sent", "delivered", "delivered"] == statuses(message)
+
+
+def test_the_person_that_messages_without_an_address_go_to_can_be_described() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        fake.recipient(message.to, chat_open=True)
+
+        assert "read" == fake.send_text().status
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda fake, anna: anna.online,
+        lambda fake, anna: anna.goes_offline(),
+        lambda fake, anna: fake.send_text(to=anna),
+        lambda fake, anna: fake.find(to=anna),
+    ],
+    ids=["look", "verb", "send", "find"],
+)
+def test_a_reset_forgets_people_and_ends_their_handles(use: Callable[..., object]) -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, devices=2)
+        fake.reset()
+
+        with pytest.raises(ClosedError, match=r"is gone: it was described before .* was reset"):
+            use(fake, anna)
+        assert 1 == fake.recipient(ANNA).devices
+        assert anna is not fake.recipient(ANNA)
+
+
+def test_a_recipient_of_another_fake_is_refused() -> None:
+    with frozen_fake() as fake, ChatFake() as other:
+        with pytest.raises(ValueError, match="belongs to another fake"):
+            fake.send_text(to=other.recipient(ANNA))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"chat_open": True, "online": False}, ValueError, "can't be open on a phone that is off"),
+        ({"chat_open": True, "registered": False}, ValueError, "that is not registered"),
+        ({"online": 1}, TypeError, "online must be True or False, not 1"),
+        ({"blocked": "no"}, TypeError, "blocked must be True or False"),
+        ({"withheld": 0.5}, TypeError, "withheld must be True or False"),
+        ({"registered": []}, TypeError, "registered must be True or False"),
+        ({"chat_open": 0}, TypeError, "chat_open must be True or False"),
+        ({"devices": 0}, ValueError, "devices must be from 1 to 10000"),
+    ],
+    ids=str,
+)
+def test_a_bad_description_is_refused_and_changes_nothing(
+    arguments: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, devices=3)
+        message = fake.send_text(to=anna)
+        with pytest.raises(error, match=text):
+            fake.recipient(ANNA, **{"read_receipts": False} | arguments)
+
+        assert (3, True, True) == (anna.devices, anna.read_receipts, anna.online)
+        assert "sent" == message.status
+
+
+def test_a_chat_that_is_open_contradicts_a_phone_that_is_turned_off() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, chat_open=True)
+        with pytest.raises(ValueError, match=r"goes_offline\(\) closes the chat"):
+            fake.recipient(ANNA, online=False)
+
+        assert (True, True) == (anna.online, anna.chat_open)
+
+
+# What reaches a phone, and what does not
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+@pytest.mark.parametrize("verb", ["deliver", "read"])
+def test_a_verb_that_contradicts_the_person_is_refused_and_changes_nothing(
+    play: Any, obstacle: str, verb: str
+) -> None:
+    description, remedy = OBSTACLES[obstacle]
+
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        message = await do(fake.send_text(to=ANNA))
+        fake.recipient(ANNA, **description)
+        before = visible_state(fake)
+        with pytest.raises(IllegalTransition) as refused:
+            await do(getattr(message, verb)())
+
+        assert remedy in str(refused.value)
+        assert f"or leave {verb}() out" in str(refused.value)
+        assert before == visible_state(fake)
+        await do(message.fail())  # is never refused
+        assert "failed" == message.status
+
+    play(scenario)
+
+
+def test_what_is_delivered_can_be_read_though_the_sender_is_blocked_but_not_offline() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA)
+        first, second = (fake.send_text(to=anna).deliver() for _ in range(2))
+        anna.blocks()
+        first.read()
+        anna.goes_offline()
+        with pytest.raises(IllegalTransition, match="is off"):
+            second.read()
+
+        assert ["read", "delivered"] == [first.status, second.status]
+
+
+@pytest.mark.parametrize("obstacle", ["offline", "blocked", "withheld"])
+def test_what_does_not_arrive_is_dropped_after_30_days(play: Any, obstacle: str) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.recipient(ANNA, **OBSTACLES[obstacle][0])
+        message = await do(fake.send_text(to=ANNA))
+        fake.assert_held("0.05")
+        await do(fake.clock.advance(days=30))
+
+        assert (["sent"], True) == (statuses(message), message.dropped)
+        fake.assert_held("0")
+
+    play(scenario)
+
+
+def test_a_phone_that_comes_back_gets_what_is_still_sent_in_order(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        anna = fake.recipient(ANNA, online=False, devices=2)
+        first = await do(fake.send_text("first", to=anna))
+        second = await do(fake.send_text("second", to=anna))
+        other = await do(fake.send_text("other", to=BEN))
+        await do(fake.clock.advance(hours=7))
+        await do(anna.comes_online())
+
+        assert [first.id, first.id, second.id, second.id] == [
+            event.message_id for event in fake.events if event.status == "delivered"
+        ]
+        fake.assert_charged("0.05", message=first)  # the first one starts the conversation
+        fake.assert_charged("0", message=second)
+        assert first.conversation is not None
+        assert "2026-01-02T19:00:00+00:00" == str(first.conversation.expires_at).replace(" ", "T")
+        assert "sent" == other.status
+
+    play(scenario)
+
+
+def test_what_was_on_its_way_before_the_phone_went_off_arrives_too() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA)
+        message = fake.send_text(to=anna)
+        anna.goes_offline().comes_online()
+
+        assert "delivered" == message.status
+
+
+@pytest.mark.parametrize("obstacle", ["blocked", "withheld"])
+def test_what_was_sent_while_blocked_or_withheld_arrives_only_by_hand(obstacle: str) -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA)
+        before = fake.send_text("before", to=anna)
+        fake.recipient(ANNA, **OBSTACLES[obstacle][0])
+        meanwhile = fake.send_text("meanwhile", to=anna)
+        anna.goes_offline()
+        fake.recipient(ANNA, blocked=False, withheld=False)
+        anna.comes_online()
+
+        assert ["delivered", "sent"] == [before.status, meanwhile.status]
+        assert "delivered" == meanwhile.deliver().status
+
+
+def test_a_phone_that_is_blocked_and_off_needs_both_words() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA)
+        message = fake.send_text(to=anna)
+        anna.blocks().goes_offline().comes_online()
+        assert "sent" == message.status
+        anna.unblocks()
+
+        assert "delivered" == message.status
+
+
+def test_to_be_made_reachable_by_a_description_delivers_at_once_in_both_modes(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        receiver = fake.webhooks.receiver()
+        fake.recipient(ANNA, online=False)
+        message = await do(fake.send_text(to=ANNA))
+        fake.recipient(ANNA, online=True)
+
+        assert "delivered" == message.status
+        await do(fake.settle())
+        assert ["sent", "delivered"] == receiver.statuses(message)
+
+    play(scenario)
+
+
+def test_the_receiver_sees_a_phone_that_comes_back_as_one_verb(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        seen: list[tuple[str, str]] = []
+
+        def look(request: Any) -> None:
+            seen.append((request.event.status, str(fake.balance.charged)))
+
+        fake.webhooks.connect(handler=look)
+        anna = fake.recipient(ANNA, online=False)
+        await do(fake.send_text(to=anna))
+        await do(fake.send_text(to=anna, origin_type="utility"))
+        await do(anna.comes_online())
+
+        assert [("sent", "0"), ("sent", "0"), *[("delivered", "0.10")] * 2] == seen
+
+    play(scenario)
+
+
+# The open chat, and numbers that are not registered
+
+
+def test_an_open_chat_reads_at_once_without_a_delivered_event(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.recipient(ANNA, chat_open=True, devices=3)
+        message = await do(fake.send_text(to=ANNA))
+
+        assert ["sent", "read"] == statuses(message)
+        fake.assert_charged("0.05", message=message)
+
+    play(scenario)
+
+
+def test_to_open_the_chat_reads_what_was_delivered_and_nothing_else(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        anna = fake.recipient(ANNA)
+        delivered = await do(fake.send_text(to=anna).deliver())
+        sent = await do(fake.send_text(to=anna))
+        await do(anna.opens_chat())
+        assert ["read", "sent"] == [delivered.status, sent.status]
+
+        await do(anna.closes_chat())
+        assert "sent" == (await do(fake.send_text(to=anna))).status
+        await do(sent.deliver())
+        assert "delivered" == sent.status
+
+    play(scenario)
+
+
+def test_what_is_delivered_into_an_open_chat_is_read() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, devices=2)
+        message = fake.send_text(to=anna)
+        anna.opens_chat()
+        message.deliver()
+
+        assert ["sent", "delivered", "delivered", "read"] == statuses(message)
+
+
+def test_a_chat_that_is_open_reads_nothing_that_is_kept_back() -> None:
+    with frozen_fake() as fake:
+        fake.recipient(ANNA, chat_open=True, withheld=True)
+        fake.recipient(BEN, chat_open=True, blocked=True)
+
+        assert ["sent", "sent"] == [fake.send_text(to=to).status for to in (ANNA, BEN)]
+
+
+def test_what_arrives_in_an_open_chat_is_read_without_a_delivered_event() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, online=False)
+        message = fake.send_text(to=anna)
+        anna.blocks().comes_online().opens_chat().unblocks()
+
+        assert ["sent", "read"] == statuses(message)
+
+
+def test_without_read_receipts_an_open_chat_shows_a_delivery_and_no_read() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, read_receipts=False, chat_open=True, devices=2)
+        at_once = fake.send_text(to=anna)
+        anna.closes_chat()
+        delivered = fake.send_text(to=anna).deliver()
+        anna.opens_chat()
+
+        assert ["sent", "delivered"] == statuses(at_once)
+        assert ["sent", "delivered", "delivered"] == statuses(delivered)
+
+
+def test_a_phone_that_goes_off_closes_the_chat_and_opening_it_there_is_refused(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        anna = fake.recipient(ANNA, chat_open=True)
+        await do(anna.goes_offline())
+        assert not anna.chat_open
+        with pytest.raises(IllegalTransition, match=r"opens_chat\(\) is not possible for \+4915"):
+            await do(anna.opens_chat())
+        assert not anna.chat_open
+
+        await do(anna.comes_online())
+        assert not anna.chat_open
+        assert "sent" == (await do(fake.send_text(to=anna))).status
+
+    play(scenario)
+
+
+def test_a_number_that_is_not_registered_fails_in_the_same_verb(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.recipient(ANNA, registered=False)
+        message = await do(fake.send_text(to=ANNA))
+
+        assert ["sent", "failed"] == statuses(message)
+        resource = message.events[-1].json()["chatMessage"]
+        assert ("131026", True) == (resource["errorCode"], "chatApiError" in resource)
+        assert ["opening", "hold", "release"] == [entry.kind for entry in fake.ledger]
+
+    play(scenario)
+
+
+def test_what_follows_is_caused_at_the_line_of_the_verb() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, online=False)
+        message = fake.send_text(to=anna)
+        anna.comes_online()
+
+        sent, delivered = message.events
+        assert sent.line.number + 1 == delivered.line.number
+
+
+# Async mode
+
+
+def test_words_wait_for_their_await_and_an_await_of_the_person_performs_them() -> None:
+    async def scenario() -> None:
+        with frozen_fake(mode="async") as fake:
+            anna = fake.recipient(ANNA)
+            anna.goes_offline()
+            with pytest.raises(NotAwaited, match=r"goes_offline\(\) at test_people.py"):
+                _ = anna.online
+            assert anna is await anna
+            assert not anna.online
+
+    asyncio.run(scenario())
+
+
+def test_in_the_middle_of_an_attempt_people_change_at_once(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        anna = fake.recipient(ANNA, online=False)
+
+        def comes_back(request: Any) -> None:
+            if request.event.status == "sent":
+                anna.comes_online()
+
+        fake.webhooks.connect(handler=comes_back)
+        message = await do(fake.send_text(to=anna))
+
+        assert ["sent", "delivered"] == statuses(message)
+        assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
+
+    play(scenario)
+
+
+def test_a_function_of_extra_fields_is_asked_for_what_follows() -> None:
+    asked: list[str] = []
+
+    def fields(message: Any, status: str) -> dict[str, str]:
+        asked.append(status)
+        return {"tag": status}
+
+    with frozen_fake(extra=fields) as fake:
+        fake.recipient(ANNA, chat_open=True)
+        message = fake.send_text(to=ANNA)
+
+        assert ["sent", "read"] == asked
+        assert ["sent", "read"] == [event.json()["chatMessage"]["tag"] for event in message.events]

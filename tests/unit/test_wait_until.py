@@ -1,0 +1,452 @@
+"""Waiting for an app that works in the background: real time, many looks, and nobody held up."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from typing import TYPE_CHECKING, Any
+
+import freezegun
+import pytest
+import time_machine
+import trio
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited
+
+from .both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio
+from .fakes import START, frozen_fake, received_statuses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["hard_limit"]
+
+MODES = pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
+
+#: Real seconds after which a wait gives up that waits in vain.
+SHORT = 0.01
+
+
+def a_fake(mode: str, **config: Any) -> ChatFake:
+    return ChatFake(mode="sync" if mode == "sync" else "async", seed="wait", **config)
+
+
+def wait(fake: ChatFake, mode: str, predicate: Callable[[], Any], timeout: float = SECONDS) -> Any:
+    """Wait in plain code, or in a loop of asyncio or trio."""
+
+    async def main() -> Any:
+        return await fake.wait_until(predicate, timeout=timeout)
+
+    if mode == "sync":
+        return fake.wait_until(predicate, timeout=timeout)
+    return in_asyncio(main) if mode == "asyncio" else in_trio(main)
+
+
+class Looks:
+    """A predicate that gives one outcome after another; an exception is raised."""
+
+    def __init__(self, *outcomes: Any) -> None:
+        self._outcomes = [*outcomes]
+
+    def __call__(self) -> Any:
+        outcome = self._outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+
+@MODES
+def test_it_waits_for_something_true_and_returns_it(mode: str) -> None:
+    with a_fake(mode) as fake:
+        looks = Looks(None, 0, [], "", False, LookupError("none"), AssertionError("not yet"), "it")
+        assert "it" == wait(fake, mode, looks)
+        assert [] == looks._outcomes
+
+
+@MODES
+def test_any_other_error_comes_out_at_once_and_the_fake_can_be_used(mode: str) -> None:
+    with a_fake(mode) as fake:
+        with pytest.raises(ValueError, match="broken"):
+            wait(fake, mode, Looks(None, ValueError("broken")))
+        assert "it" == wait(fake, mode, Looks("it"))
+
+
+@MODES
+def test_a_predicate_may_be_a_coroutine_function(mode: str) -> None:
+    looks = Looks(None, LookupError("none"), "it")
+
+    async def predicate() -> Any:
+        await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
+        return looks()
+
+    with a_fake(mode) as fake:
+        assert "it" == wait(fake, mode, predicate)
+
+
+def test_a_message_that_is_found_is_no_coroutine_to_run() -> None:
+    with a_fake("sync") as fake:
+        message = fake.send_text()
+        assert message == fake.wait_until(lambda: fake.find(to=message.to))
+
+
+# -- in vain ---------------------------------------------------------------------------------------
+
+
+def in_vain(mode: str, predicate: Callable[[], Any]) -> AssertionError:
+    with a_fake(mode) as fake, pytest.raises(AssertionError) as failure:
+        wait(fake, mode, predicate, SHORT)
+    return failure.value
+
+
+@MODES
+def test_a_failure_shows_the_last_value(mode: str) -> None:
+    failure = in_vain(mode, lambda: 0)
+    line = test_a_failure_shows_the_last_value.__code__.co_firstlineno + 2
+    assert re.fullmatch(
+        rf"the lambda at test_wait_until\.py:{line} did not come true within 0\.01 s: at the last "
+        r"of \d+ looks it returned 0",
+        str(failure),
+    )
+    assert None is failure.__cause__
+
+
+@MODES
+def test_a_failure_shows_the_last_error_and_comes_from_it(mode: str) -> None:
+    error = KeyError("order-17")
+
+    def order() -> None:
+        raise error
+
+    failure = in_vain(mode, order)
+    line = order.__code__.co_firstlineno
+    assert re.fullmatch(
+        rf"order\(\) at test_wait_until\.py:{line} did not come true within 0\.01 s: at the last "
+        r"of \d+ looks it raised KeyError: 'order-17'",
+        str(failure),
+    )
+    assert error is failure.__cause__
+
+
+def test_a_function_that_only_asserts_is_told_what_it_lacks() -> None:
+    def done() -> None:
+        assert True
+
+    hint = "it returned None (a function that only asserts has to return True in the end)"
+    assert str(in_vain("sync", done)).endswith(hint)
+    assert str(in_vain("sync", lambda: None)).endswith("it returned None")
+
+
+def test_a_callable_without_a_line_is_named_by_its_class_and_a_long_value_is_cut() -> None:
+    class Empty:
+        def __bool__(self) -> bool:
+            return False
+
+        def __repr__(self) -> str:
+            return "x" * 1000
+
+    class Predicate:
+        def __call__(self) -> Any:
+            return Empty()
+
+    text = str(in_vain("sync", Predicate()))
+    assert text.startswith("Predicate() did not come true")
+    assert text.endswith("it returned " + "x" * 200)
+
+
+@MODES
+def test_what_came_true_while_the_time_ran_out_counts(mode: str) -> None:
+    """The fake settles after the last pause, and looks once more."""
+    seen: list[int] = []
+    over = threading.Event()
+
+    def predicate() -> Any:
+        seen.append(1)
+        if len(seen) == 1:
+            over.wait(0.2)  # longer than the limit: the next look is the last one
+        return len(seen) == 2
+
+    with a_fake(mode) as fake:
+        assert True is wait(fake, mode, predicate, SHORT)
+
+
+# -- time ------------------------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize("freeze", ["time_machine", "freezegun"])
+def test_real_time_passes_where_time_stands_and_the_fakes_clock_is_not_moved(
+    mode: str, freeze: str
+) -> None:
+    frozen: Any = (
+        time_machine.travel(START, tick=False)
+        if freeze == "time_machine"
+        else freezegun.freeze_time("2026-01-01T12:00:00Z")
+    )
+    with frozen, a_fake(mode) as fake:
+        before = fake.clock.now
+        assert "it" == wait(fake, mode, Looks(None, None, "it"))
+        with pytest.raises(AssertionError, match="did not come true"):
+            wait(fake, mode, lambda: None, SHORT)
+        assert before == fake.clock.now
+
+
+@MODES
+def test_what_is_due_now_is_run_and_what_is_due_later_is_not(mode: str) -> None:
+    with time_machine.travel(START, tick=False) as traveller, a_fake(mode) as fake:
+        receiver = fake.webhooks.receiver()
+        fake.webhooks.delay(10, times=None)
+        if mode == "sync":
+            fake.send_text()
+        else:
+            in_asyncio(lambda: awaited(fake.send_text()))
+
+        def predicate() -> Any:
+            looks.append(received_statuses(receiver))
+            if len(looks) == 1:
+                traveller.shift(10)  # somebody else moves time
+            return looks[-1]
+
+        looks: list[list[str]] = []
+        assert ["sent"] == wait(fake, mode, predicate)
+        assert [[], ["sent"]] == looks
+
+
+async def awaited(thing: Any) -> Any:
+    return await thing
+
+
+# -- the fake meanwhile ----------------------------------------------------------------------------
+
+
+@MODES
+def test_what_the_app_causes_over_http_is_attempted_between_two_looks(mode: str) -> None:
+    with a_fake(mode) as fake:
+        receiver = fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, str]:
+            return {"id": fake.send_text().id}
+
+        def predicate() -> Any:
+            if not looks:
+                Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+            looks.append(received_statuses(receiver))
+            return looks[-1]
+
+        looks: list[list[str]] = []
+        wait(fake, mode, predicate)
+        assert [[], ["sent"]] == looks
+
+
+@MODES
+def test_what_a_receiver_raises_meanwhile_comes_out(mode: str) -> None:
+    with a_fake(mode) as fake:
+
+        def receive(_: Any) -> None:
+            raise RuntimeError("the app's own")
+
+        fake.webhooks.connect(handler=receive)
+
+        @fake.route("/send")
+        def send(_: Any) -> dict[str, str]:
+            return {"id": fake.send_text().id}
+
+        def predicate() -> None:
+            Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+
+        with pytest.raises(RuntimeError, match="the app's own"):
+            wait(fake, mode, predicate)
+
+
+def test_verbs_of_another_thread_go_on_while_the_test_waits() -> None:
+    with a_fake("sync") as fake:
+        receiver = fake.webhooks.receiver()
+        waiting = threading.Event()
+
+        def work() -> None:
+            assert waiting.wait(SECONDS)
+            fake.send_text().deliver().read()
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+
+        def predicate() -> Any:
+            waiting.set()
+            return fake.messages[0].status == "read"
+
+        assert True is fake.wait_until(predicate, timeout=SECONDS)
+        thread.join(SECONDS)
+        fake.settle()
+        assert ["sent", "delivered", "read"] == received_statuses(receiver)
+
+
+@pytest.mark.parametrize("run", [in_asyncio, in_trio], ids=["asyncio", "trio"])
+def test_chains_of_another_task_go_on_while_the_test_waits(run: Any) -> None:
+    with a_fake("async") as fake:
+        receiver = fake.webhooks.receiver()
+
+        async def work() -> None:
+            await fake.send_text().deliver().read()
+
+        async def look() -> None:
+            await fake.wait_until(lambda: fake.messages[0].status == "read", timeout=SECONDS)
+
+        async def main() -> None:
+            if run is in_trio:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(look)
+                    nursery.start_soon(work)
+            else:
+                await asyncio.gather(look(), work())
+
+        run(main)
+        assert ["sent", "delivered", "read"] == received_statuses(receiver)
+
+
+@pytest.mark.parametrize("run", [in_asyncio, in_trio], ids=["asyncio", "trio"])
+def test_chains_that_were_laid_before_are_performed_first(run: Any) -> None:
+    async def main() -> None:
+        with a_fake("async") as fake:
+            message = fake.send_text().deliver()
+            statuses = await fake.wait_until(lambda: [one.status for one in message.events])
+            assert ["sent", "delivered"] == statuses
+
+    run(main)
+
+
+def test_a_wait_that_is_never_awaited_is_complained_about() -> None:
+    with pytest.raises(NotAwaited, match=r"1 step was never awaited: .* test_wait_until\.py:\d+"):
+        with a_fake("async") as fake:
+            fake.wait_until(lambda: True)
+
+
+def test_a_receiver_may_wait_for_a_thread_of_its_app() -> None:
+    with a_fake("sync") as fake:
+        done: list[str] = []
+
+        def receive(request: Any) -> None:
+            thread = threading.Thread(target=done.append, args=[request.event.status], daemon=True)
+            thread.start()
+            assert fake.wait_until(lambda: request.event.status in done, timeout=SECONDS)
+
+        fake.webhooks.connect(handler=receive)
+        fake.send_text().deliver()
+        assert ["sent", "delivered"] == done
+
+
+# -- what an app left on a loop --------------------------------------------------------------------
+
+
+def test_in_sync_mode_a_task_that_the_app_left_on_the_fakes_loop_goes_on() -> None:
+    with frozen_fake() as fake:
+        done: list[str] = []
+        tasks: list[asyncio.Task[None]] = []
+
+        async def receive(request: Any) -> None:
+            async def work() -> None:
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                done.append(request.event.status)
+
+            tasks.append(asyncio.create_task(work()))
+
+        fake.webhooks.connect(handler=receive)
+        fake.send_text()
+        assert [] == done
+        assert ["sent"] == fake.wait_until(lambda: done, timeout=SECONDS)
+
+
+def test_in_async_mode_the_tests_loop_goes_on() -> None:
+    async def main() -> None:
+        with a_fake("async") as fake:
+            done: list[int] = []
+
+            async def work() -> None:
+                for number in range(100):
+                    await asyncio.sleep(0)
+                    done.append(number)
+
+            task = asyncio.create_task(work())
+            await fake.wait_until(lambda: len(done) == 100, timeout=SECONDS)
+            await task
+
+    in_asyncio(main)
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+
+def test_a_cancelled_wait_ends_in_asyncio() -> None:
+    async def main() -> None:
+        with a_fake("async") as fake:
+            looked = asyncio.Event()
+            task = asyncio.create_task(awaited(fake.wait_until(looked.set, timeout=SECONDS)))
+            await looked.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await fake.send_text()
+
+    in_asyncio(main)
+    assert [] == [one for one in threading.enumerate() if one.name == "chatfake-wait"]
+
+
+def test_a_cancelled_wait_ends_in_trio() -> None:
+    async def main() -> None:
+        with a_fake("async") as fake:
+            with trio.CancelScope() as scope:
+                await fake.wait_until(scope.cancel, timeout=SECONDS)
+            assert scope.cancelled_caught
+            await fake.send_text()
+
+    in_trio(main)
+    assert [] == [one for one in threading.enumerate() if one.name == "chatfake-wait"]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((True,), TypeError, "wait_until() takes a function without arguments, as in lambda: app"),
+        ((lambda one: one,), TypeError, "takes a function without arguments"),
+        ((None,), TypeError, "not None"),
+        ((lambda: 1, 0), ValueError, "timeout must be greater than 0"),
+        ((lambda: 1, -1), ValueError, "timeout must not be negative"),
+        ((lambda: 1, float("nan")), ValueError, "timeout must be a finite length of time"),
+        ((lambda: 1, "5"), TypeError, "timeout must be a timedelta or a number of seconds"),
+        ((lambda: 1, None), TypeError, "timeout must be a timedelta or a number of seconds"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_happens(
+    mode: str, arguments: Any, error: Any, words: str
+) -> None:
+    with a_fake(mode) as fake:
+        options = {"timeout": arguments[1]} if len(arguments) > 1 else {}
+        with pytest.raises(error, match=re.escape(words)):
+            fake.wait_until(arguments[0], **options)
+
+
+def test_a_coroutine_in_place_of_its_function_is_refused_and_leaves_no_warning() -> None:
+    async def done() -> bool:
+        return True
+
+    coroutine: Any = done()
+    with a_fake("sync") as fake, pytest.raises(TypeError, match="not <coroutine object"):
+        fake.wait_until(coroutine)
+
+
+def test_a_closed_fake_and_a_price_function_can_not_wait() -> None:
+    def price(_: Any) -> str:
+        fake.wait_until(lambda: True)
+        return "1"
+
+    fake = a_fake("sync", price=price)
+    with pytest.raises(ChatFakeError, match=r"wait_until\(\) is not possible in"):
+        fake.send_text()
+    fake.close()
+    with pytest.raises(ClosedError):
+        fake.wait_until(lambda: True)

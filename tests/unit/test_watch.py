@@ -1,0 +1,273 @@
+"""The watch: it counts real seconds beside what may hang, in looks and not by a clock."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import freezegun
+import pytest
+
+from pytest_chatfake.transport.client import watch as watch_module
+from pytest_chatfake.transport.client.debuggers import debugger_is_active
+from pytest_chatfake.transport.client.watch import IDLE_LOOKS, TICK, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: How long a test waits for what must come at once, in real seconds, before it fails.
+PATIENCE = 30
+
+
+class Gate:
+    """In place of the pause between two looks: it opens when the test says so."""
+
+    def __init__(self) -> None:
+        self._open = threading.Semaphore(0)
+        self._reached = threading.Semaphore(0)
+
+    def wait(self, _: float) -> None:
+        self._reached.release()
+        assert self._open.acquire(timeout=PATIENCE)
+
+    def looks(self, count: int) -> None:
+        """Let the watch look so often."""
+        for _ in range(count):
+            assert self._reached.acquire(timeout=PATIENCE)
+            self._open.release()
+        assert self._reached.acquire(timeout=PATIENCE)
+        self._reached.release()
+
+
+class Work:
+    """Something that is watched, which takes three looks too long."""
+
+    def __init__(self, *more: float | None) -> None:
+        self.doing: object | None = "first"
+        self.limit = 3 * TICK
+        self.heard: list[object] = []
+        self._more = [*more]
+
+    def overdue(self, doing: object) -> float | None:
+        self.heard.append(doing)
+        return self._more.pop(0) if self._more else None
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def watch(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: False)
+    watch = Watch()
+    monkeypatch.setattr(watch, "_pause", gate)
+    yield watch
+    watch._watched.clear()
+    while (thread := watch._thread) is not None:
+        gate._open.release()
+        thread.join(0.001)
+
+
+def test_what_goes_on_for_longer_than_its_limit_is_told_once(watch: Watch, gate: Gate) -> None:
+    work = Work()
+    watch.add(work)
+    gate.looks(3)  # at the first it was seen to begin
+    assert [] == work.heard
+    gate.looks(1)
+    assert ["first"] == work.heard
+    gate.looks(20)
+    assert ["first"] == work.heard
+
+
+def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(watch: Watch, gate: Gate) -> None:
+    work = Work(2 * TICK, None)
+    watch.add(work)
+    gate.looks(5)
+    assert ["first"] == work.heard
+    gate.looks(1)
+    assert ["first", "first"] == work.heard
+    gate.looks(20)
+    assert 2 == len(work.heard)
+
+
+@pytest.mark.parametrize("between", [None, "second"])
+def test_the_time_begins_anew_with_each_new_thing(watch: Watch, gate: Gate, between: Any) -> None:
+    work = Work()
+    watch.add(work)
+    for doing in ("first", between, "third"):
+        work.doing = doing
+        gate.looks(3)
+    assert [] == work.heard
+    gate.looks(1)
+    assert ["third"] == work.heard
+
+
+def test_what_does_nothing_or_is_watched_no_more_takes_no_time(watch: Watch, gate: Gate) -> None:
+    idle, gone = Work(), Work()
+    idle.doing = None
+    watch.add(idle)
+    watch.add(gone)
+    gate.looks(2)
+    watch.remove(gone)
+    watch.remove(gone)
+    gate.looks(10)
+    assert [] == idle.heard + gone.heard
+
+
+def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
+    watch: Watch, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: True)
+    work = Work()
+    watch.add(work)
+    gate.looks(4)
+    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: False)
+    gate.looks(2)
+    assert [] == work.heard
+    gate.looks(1)
+    assert ["first"] == work.heard
+
+
+def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(
+    watch: Watch, gate: Gate
+) -> None:
+    assert None is watch._thread
+    first, second = Work(), Work()
+    watch.add(first)
+    thread = watch._thread
+    watch.add(second)
+    assert thread is watch._thread
+    assert thread is not None
+    assert thread.daemon
+    watch.remove(first)
+    gate.looks(2 * IDLE_LOOKS)
+    assert thread is watch._thread
+    watch.remove(second)
+    gate.looks(IDLE_LOOKS - 1)
+    assert thread is watch._thread
+    gate._reached.acquire(timeout=PATIENCE)
+    gate._open.release()
+    thread.join(PATIENCE)
+    assert None is watch._thread
+    watch.add(second)
+    assert watch._thread not in (None, thread)
+
+
+def test_real_seconds_pass_where_freezegun_stops_every_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: False)
+    told = threading.Event()
+    work: Any = SimpleNamespace(doing="it", limit=0.01, overdue=lambda _: told.set())
+    watch = Watch()
+    with freezegun.freeze_time("2026-01-01"):
+        watch.add(_Hashable(work))
+        assert told.wait(PATIENCE)
+    watch._watched.clear()
+
+
+class _Hashable:
+    def __init__(self, work: Any) -> None:
+        self.doing, self.limit, self.overdue = work.doing, work.limit, work.overdue
+
+
+# -- debuggers -------------------------------------------------------------------------------------
+
+
+def ignore(*_: Any) -> None:
+    """A trace function that traces no frame."""
+
+
+def trace(*_: Any) -> Any:
+    """A trace function that follows every frame, as a debugger's does."""
+    return trace
+
+
+@pytest.fixture
+def no_tracer() -> Iterator[None]:
+    before = sys.gettrace()
+    sys.settrace(None)
+    yield
+    sys.settrace(before)
+
+
+def in_a_thread(function: Any) -> bool:
+    """What is found while another thread is inside a function, which waits there."""
+    inside, found = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        inside.set()
+        found.wait(PATIENCE)
+
+    thread = threading.Thread(target=function, args=[wait], daemon=True)
+    thread.start()
+    assert inside.wait(PATIENCE)
+    active = debugger_is_active()
+    found.set()
+    thread.join(PATIENCE)
+    return active
+
+
+def test_nobody_debugs_unless_something_shows_it(no_tracer: None) -> None:
+    assert not in_a_thread(lambda wait: wait())
+
+
+@pytest.mark.usefixtures("no_tracer")
+def test_a_trace_function_of_this_thread_shows_it() -> None:
+    sys.settrace(ignore)
+    active = debugger_is_active()
+    sys.settrace(None)
+    assert active
+
+
+@pytest.mark.usefixtures("no_tracer")
+def test_a_frame_that_is_followed_in_another_thread_shows_it() -> None:
+    def followed(wait: Any) -> None:
+        sys.settrace(trace)
+        try:
+            wait()
+        finally:
+            sys.settrace(None)
+
+    assert in_a_thread(followed)
+
+
+@pytest.mark.usefixtures("no_tracer")
+@pytest.mark.parametrize("module", ["bdb", "pdb", "pydevd"])
+def test_a_prompt_in_another_thread_shows_it(module: str) -> None:
+    names: dict[str, Any] = {"__name__": module}
+    exec("def prompt(wait): wait()", names)
+    assert in_a_thread(names["prompt"])
+
+
+@pytest.mark.usefixtures("no_tracer")
+def test_a_tool_of_the_interpreters_monitoring_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tools: dict[int, str] = {}
+    monitoring = SimpleNamespace(DEBUGGER_ID=0, get_tool=tools.get)
+    monkeypatch.setattr(sys, "monitoring", monitoring, raising=False)
+    assert not debugger_is_active()
+    tools[1] = "coverage"
+    assert not debugger_is_active()
+    tools[0] = "pdb"
+    assert debugger_is_active()
+
+
+@pytest.mark.usefixtures("no_tracer")
+def test_coverage_is_no_debugger() -> None:
+    class Tracer:
+        def __call__(self, *_: Any) -> Any:
+            return self
+
+    Tracer.__module__ = "coverage.pytracer"
+    sys.settrace(Tracer())
+    try:
+        active = debugger_is_active()
+    finally:
+        sys.settrace(None)
+    assert not active

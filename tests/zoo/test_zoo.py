@@ -1,0 +1,95 @@
+"""Exploration finds the bug of every app of the zoo, with defaults, and passes every twin."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import time_machine
+
+from pytest_chatfake import ChatFake, explore
+
+from .apps import ZOO, Animal, buggy, correct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EVERY = pytest.mark.parametrize("animal", ZOO, ids=[one.app.__name__ for one in ZOO])
+
+
+def found_in(body: Callable[[ChatFake], None], **options: Any) -> Exception:
+    """What an exploration raises."""
+    try:
+        explored = explore(body, **options)
+    except Exception as error:
+        return error
+    pytest.fail(f"nothing was found: {explored}")
+
+
+def notes_of(error: Exception) -> str:
+    return "\n".join(error.__notes__)
+
+
+def run_frozen(test: Callable[..., None]) -> None:
+    """Run a test as pytest would: with a fake and a clock at a fixed moment."""
+    with time_machine.travel(1_767_268_800, tick=False), ChatFake(seed="pasted") as fake:
+        test(fake, fake.clock)
+
+
+@EVERY
+def test_the_body_as_written_does_not_show_the_bug(animal: Animal) -> None:
+    assert 1 == explore(animal.body(buggy(animal)), depth=0).worlds
+
+
+@EVERY
+def test_the_bug_is_found_with_defaults(animal: Animal) -> None:
+    notes = notes_of(found_in(animal.body(buggy(animal))))
+
+    assert "the body as written passes, and fails in world" in notes
+    assert "it was run, and fails alike" in notes
+
+
+@EVERY
+def test_the_twin_passes_every_world(animal: Animal) -> None:
+    exploration = explore(animal.body(correct(animal)))
+
+    assert exploration.complete, exploration
+    assert exploration.worlds > 1
+
+
+@EVERY
+def test_the_printed_test_fails_as_the_world_did_and_passes_with_the_twin(animal: Animal) -> None:
+    error = found_in(animal.body(buggy(animal)))
+    (source,) = [
+        note.partition("\n\n")[2] for note in error.__notes__ if "As a test of its own" in note
+    ]
+
+    def test_with(make: Any) -> Callable[..., None]:
+        from . import apps
+
+        space: dict[str, Any] = {**vars(apps), "make": make}
+        exec(source, space)
+        return space["test_what_the_exploration_found"]
+
+    with pytest.raises(type(error)):
+        run_frozen(test_with(buggy(animal)))
+    run_frozen(test_with(correct(animal)))
+
+
+@EVERY
+def test_the_world_is_run_alone_with_the_list_that_is_printed(animal: Animal) -> None:
+    body = animal.body(buggy(animal))
+    notes = notes_of(found_in(body))
+    (listed,) = re.findall(r"chat_explore\(only=(\[.+\])\)", notes)
+
+    error = found_in(body, only=eval(listed))
+
+    assert "the body fails in this world" in notes_of(error)
+    assert 1 == explore(animal.body(correct(animal)), only=eval(listed)).worlds
+
+
+def test_the_zoo_is_large_enough() -> None:
+    assert len({animal.app for animal in ZOO}) == len(ZOO) >= 12
