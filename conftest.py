@@ -1,8 +1,19 @@
-"""For the whole suite: pytest's own fixture for tests of plugins, and peace between its runs."""
+"""For the whole suite: the fixture for tests of plugins, and peace between and inside its runs."""
+
+import os
 
 import pytest
 
 pytest_plugins = ["pytester"]
+
+
+def pytest_configure() -> None:
+    """Let runs inside a test print the same everywhere.
+
+    Where these are set, pytest does not shorten its summary lines.
+    """
+    for name in ("CI", "BUILD_NUMBER"):
+        os.environ.pop(name, None)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.watch import Watch
+from pytest_chatfake.webhooks.busy import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -194,7 +195,7 @@ def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
     assert expected(locked) == meeting.outcome
 
 
-class NeverBusy(dict[int, list[int]]):
+class NeverBusy(Busy):
     """Lets everybody claim to be the drainer."""
 
     def setdefault(self, _: int, claim: Any = None) -> Any:  # type: ignore[override]

@@ -15,10 +15,6 @@ the drainer let go it looks at the queue once more, for what came in between.
 test's own thread waits for it. No other thread does: it may be the very one that an attempt is
 waiting for, such as a server of the app's that asks the fake something before it answers.
 
-*Interrupts.* A signal's handler may raise between any two calls: Ctrl-C, or a test's timeout. So
-the drainer holds no lock, which could stay locked. It puts a claim of its own into a dict, in one
-atomic operation, and takes exactly that one out again at the end.
-
 *Errors.* What an app in process raises is recorded, then raised in the test, after the event's
 other endpoints had it; the rest of the queue stays for the next verb. A cancellation is raised at
 once, and the endpoints that are left stay queued.
@@ -38,9 +34,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from dataclasses import replace
-from time import sleep
 from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
@@ -55,6 +49,7 @@ from ..domain.schedule import Schedule
 from ..transport.client.answers import Answer
 from ..wire.bodies import EventWriter
 from .attempts import AttemptLog, is_success
+from .busy import Busy
 from .dispatch import Dispatch
 from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
@@ -67,12 +62,6 @@ Outcome: TypeAlias = "Answer | BaseException"
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
 _MAX_DEPTH: Final = 10_000
-
-#: How often a thread that waits for another one's attempts looks again, in real seconds.
-_GLANCE: Final = 0.001
-
-#: The outboxes whose attempts the running code is part of.
-_attempting: ContextVar[tuple[Outbox, ...]] = ContextVar("pytest_chatfake_attempting", default=())
 
 
 class Outbox:
@@ -98,7 +87,7 @@ class Outbox:
         faults: Those that are set up now.
         order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
-        busy: The drainer's claim, a list of its thread, under 0; empty while nobody attempts.
+        busy: Who attempts; empty while nobody does.
     """
 
     def __init__(
@@ -128,7 +117,7 @@ class Outbox:
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
         # an app raised.
-        self.busy: dict[int, list[int]] = {}
+        self.busy = Busy()
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -224,10 +213,10 @@ class Outbox:
                 of the queue stays.
         """
         while self.queue and not self.busy:
-            claim = [threading.get_ident()]
+            claim, outer = [threading.get_ident()], None
             try:
                 if self.busy.setdefault(0, claim) is claim:
-                    self._enter()
+                    outer = self.busy.mark()
                     while (request := self._next()) is not None:
                         try:
                             outcome: Outcome = request.endpoint._target.attempt(request)
@@ -243,15 +232,16 @@ class Outbox:
                         del self.busy[0]
                 except KeyError:
                     pass
-                _attempting.set(self._others())
+                if outer is not None:
+                    self.busy.unmark(outer)
 
     async def attempt_async(self) -> None:
         """The same, awaiting each attempt in the test's own loop."""
         while self.queue and not self.busy:
-            claim = [threading.get_ident()]
+            claim, outer = [threading.get_ident()], None
             try:
                 if self.busy.setdefault(0, claim) is claim:
-                    self._enter()
+                    outer = self.busy.mark()
                     while (request := self._next()) is not None:
                         try:
                             outcome: Outcome = await request.endpoint._target.attempt_async(request)
@@ -267,7 +257,8 @@ class Outbox:
                         del self.busy[0]
                 except KeyError:
                     pass
-                _attempting.set(self._others())
+                if outer is not None:
+                    self.busy.unmark(outer)
 
     def flush(self) -> None:
         """Attempt what is queued, and let the test's thread wait for what another one attempts.
@@ -277,7 +268,7 @@ class Outbox:
         if self.queue:
             self.attempt()
         if self.busy and not self.in_attempt():
-            self._wait()
+            self.busy.wait(self._home, self._timeout)
             self.attempt()  # what the other one left, because a receiver raised
 
     def in_attempt(self) -> bool:
@@ -286,29 +277,7 @@ class Outbox:
         A task that a receiver started stays marked for good; when the attempt is over, it is part
         of none any more.
         """
-        return bool(self.busy) and self in _attempting.get()
-
-    def _wait(self) -> None:
-        """Let the test's own thread wait until another thread that is attempting has finished."""
-        here, claim = threading.get_ident(), self.busy.get(0)
-        # It can't wait for its own attempts, even where a receiver has left the context behind.
-        if claim is None or here != self._home or here == claim[0]:
-            return
-        for _ in range(int(self._timeout / _GLANCE)):
-            if self.busy.get(0) is not claim:
-                return
-            sleep(_GLANCE)
-
-    def _enter(self) -> None:
-        """Mark the running code as part of an attempt, and clear what an interrupt left."""
-        self._dispatch = self._raised = None
-        self._depth = 0
-        _attempting.set((*self._others(), self))
-
-    def _others(self) -> tuple[Outbox, ...]:
-        """Return the others of which the running code is part, without those of an interrupt."""
-        marked = _attempting.get()
-        return tuple([one for one in marked if one is not self and one.busy]) if marked else marked
+        return self.busy.is_here()
 
     def _next(self) -> WebhookRequest | None:
         """Return the next attempt to make; None if nothing is queued.
