@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from time_machine import TimeMachineFixture
 
@@ -21,39 +21,32 @@ if TYPE_CHECKING:
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
-    from .suite.run import Run
 
 _START = "2026-01-01T12:00:00Z"
 
 _TIMELINES = ("failed", "always", "never")
 
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "--chat-fake-seed": {
-        "metavar": "SEED",
-        "help": "as the ini option chat_fake_seed; with the seed that the header of a run showed, "
-        "its ids come again",
-    },
-    "--chat-fake-assumptions": {
-        "action": "store_const",
-        "const": True,
-        "help": "list which assumptions each test exercised: what the contract does not say",
-    },
-    "--chat-fake-report": {
-        "metavar": "PATH",
-        "help": "write a page of all tests, each with what happened in it, to PATH",
-    },
-    "--chat-fake-coverage": {
-        "action": "store_const",
-        "const": True,
-        "help": "show which transitions, faults and edges of the service the run never tried",
-    },
-    "--chat-fake-coverage-fail-under": {
-        "metavar": "N",
-        "help": "as --chat-fake-coverage, and fail if less than N percent were tried",
-    },
+#: What each option takes, if it is no flag, and its help.
+_OPTIONS = {
+    "--chat-fake-seed": (
+        "SEED",
+        "as the ini option chat_fake_seed; the seed in the header of a run brings its ids again",
+    ),
+    "--chat-fake-assumptions": (
+        "",
+        "list which assumptions each test exercised: what the contract does not say",
+    ),
+    "--chat-fake-report": ("PATH", "write a page of all tests, each with what happened, to PATH"),
+    "--chat-fake-coverage": (
+        "",
+        "show which transitions, faults and edges of the service the run never tried",
+    ),
+    "--chat-fake-coverage-fail-under": (
+        "N",
+        "as --chat-fake-coverage, and fail if less than N percent were tried",
+    ),
 }
 
-_run_key = pytest.StashKey["Run | None"]()
 _seed_key = pytest.StashKey[str]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
@@ -84,9 +77,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "run to run), random (new ones in every run), or a text of your own (default: fixed)",
         default="fixed",
     )
-    group = parser.getgroup("chatfake")
-    for name, details in _OPTIONS.items():
-        group.addoption(name, **details)
+    for name, (value, text) in _OPTIONS.items():
+        details = {"metavar": value} if value else {"action": "store_const", "const": True}
+        parser.getgroup("chatfake").addoption(name, help=text, **details)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -98,12 +91,10 @@ def pytest_configure(config: pytest.Config) -> None:
             or ``--chat-fake-coverage-fail-under`` is no percentage.
     """
     config.stash[_seed_key] = _chosen_seed(config)
-    config.stash[_run_key] = None
     if any(config.getoption(name) is not None for name in list(_OPTIONS)[1:]):
         from .suite.run import run_of
 
-        config.stash[_run_key] = run = run_of(config)
-        config.pluginmanager.register(run, "chatfake-run")
+        config.pluginmanager.register(run_of(config), "chatfake-run")
     if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
         raise pytest.UsageError(
             f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "
@@ -257,6 +248,7 @@ def chat_explore(
     """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
     from .domain.instants import aware
     from .exploring.explorer import Explorer
+    from .suite.telling import progress
 
     if "chat_clock" in request.fixturenames:
         pytest.fail(
@@ -267,24 +259,10 @@ def chat_explore(
     explorer = Explorer(
         _configured(request, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
-        progress=_progress(request.config),
+        progress=progress(request.config),
     )
     request.node.stash[_explorer_key] = explorer
     return explorer
-
-
-def _progress(config: pytest.Config) -> Callable[[str], None]:
-    """Return what writes a progress line, if a person is watching."""
-    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if terminal is None or capture is None or not terminal.isatty:
-        return lambda _: None
-
-    def say(text: str) -> None:
-        with capture.global_and_fixture_disabled():
-            terminal.rewrite(text, erase=True)
-
-    return say
 
 
 @pytest.fixture
@@ -350,8 +328,6 @@ def pytest_runtest_makereport(
         from .suite.telling import tell
 
         tell(report, item.config)
-    if (run := item.config.stash[_run_key]) is not None:
-        run.told(report)
     return report
 
 

@@ -35,7 +35,7 @@ CAUSES = {
 
 @cache
 def printed() -> dict[str, str]:
-    """What is printed of each failure, from its own line on; ports are put short."""
+    """What is printed of each failure, from its own line on; ports and frames are put short."""
     environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:logging", "-W", "ignore"]
     done = subprocess.run(
@@ -50,6 +50,9 @@ def printed() -> dict[str, str]:
     assert done.returncode == 1, done.stdout + done.stderr
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", done.stdout)
     text = re.sub(r"\b0x[0-9a-f]+", "0x...", text)
+    text = re.sub(r'  File ".*site-packages.*\n(?:    .*\n)+', "", text)  # the frames of Flask
+    text = re.sub(r'  File ".*/', '  File "', text)
+    text = re.sub(r"^ +[~^]+\n", "", text, flags=re.MULTILINE)  # these differ from Python to Python
     parts = re.split(r"^_+ (test_\w+) _+\n", text.partition("\n===== short")[0], flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=True))
     return {name: re.split(r"^=====", part, flags=re.MULTILINE)[0] for name, part in found.items()}

@@ -132,7 +132,7 @@ class Changes:
         people, address, changes = verb.arguments
         people.refuse_gone(address, self.account.people)
         fact = people.decide(what, address, changes, now)
-        self.note(what, line, None, now)
+        self.note(what, line, fact, now)
         people.apply(fact)
         self._follow([fact], line, now)
 

@@ -29,7 +29,7 @@ class VerbRecord(NamedTuple):
     Attributes:
         what: As the test wrote it.
         line: Where.
-        subject: The message or the event that it was about, if any.
+        subject: The message, the event, or what became of the person that it was about, if any.
         moment: When, in nanoseconds since the epoch.
     """
 

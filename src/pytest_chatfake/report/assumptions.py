@@ -58,6 +58,18 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
     "dropped-status": ("a dropped message stays sent", ""),
     "read-at-once-times": ("a message read at once is delivered when it is read", ""),
     "second-device-time": ("the event of a second device has the first delivery's time", ""),
+    "back-online": (
+        "a phone that is on again gets what was sent meanwhile, at once and in order",
+        "recipient()",
+    ),
+    "not-registered": (
+        "a message to a number that is not registered is sent first, and then fails",
+        "submit_text()",
+    ),
+    "sent-while-blocked": (
+        "what was sent while the sender was blocked, or withheld, never arrives by itself",
+        "",
+    ),
     "read-in-private": ("a message that is read without read receipts is seen to be delivered", ""),
     "failed-hold": ("what is held for a message comes back when it fails", ""),
     "failed-price": ("a failed message has the price 0", ""),

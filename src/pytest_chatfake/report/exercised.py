@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
+from ..domain.people import PersonFact, PersonRecord
+from ..engine.journal import VerbRecord
 from ..http_api.request_log import ApiRequest
 from ..webhooks.attempts import Attempt
-from .happenings import Happening
+from .happenings import LOSING, Happening
 
 
 class Item(NamedTuple):
@@ -36,12 +38,32 @@ def _is(key: str) -> Callable[[Happening], bool]:
     return lambda one: one.rule is not None and one.rule.key == key
 
 
+def _kind(kind: str) -> Callable[[Happening], bool]:
+    return lambda one: one.kind == kind
+
+
+def _verb(*beginnings: str) -> Callable[[Happening], bool]:
+    return lambda one: one.text.startswith(beginnings)
+
+
+def _person(fits: Callable[[PersonRecord], bool]) -> Callable[[Happening], bool]:
+    def seen(one: Happening) -> bool:
+        subject = one.record.subject if isinstance(one.record, VerbRecord) else None
+        return isinstance(subject, PersonFact) and fits(subject.after)
+
+    return seen
+
+
 def _inner(one: Happening) -> bool:
     return one.kind == "verb" and one.cause is not None
 
 
 def _refused(one: Attempt) -> bool:
     return one.status_code is not None and not one.ok
+
+
+def _raised(one: Attempt) -> bool:
+    return one.error is not None and one.fault not in LOSING
 
 
 def _mark(text: str) -> Callable[[Happening], bool]:
@@ -71,18 +93,26 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("transitions", "failed", _rule("failed")),
     Item("transitions", "rejected", _rule("rejected")),
     Item("transitions", "dropped", _rule("dropped")),
-    Item("money", "held", lambda one: one.kind == "hold"),
-    Item("money", "charged", lambda one: one.kind == "charge"),
+    Item("people", "phone off", _person(lambda person: not person.online)),
+    Item("people", "sender blocked", _person(lambda person: person.blocked)),
+    Item("people", "messages withheld", _person(lambda person: person.withheld)),
+    Item("people", "number not registered", _person(lambda person: not person.registered)),
+    Item("people", "chat open", _person(lambda person: person.chat_open)),
+    Item("money", "held", _kind("hold")),
+    Item("money", "charged", _kind("charge")),
     Item("money", "final price differs", _ends("-final")),
     Item("money", "into a pending conversation", _rule("joined", "given")),
     Item("money", "into an open conversation", _ends("-open")),
     Item("money", "second of two pending", _ends("-held")),
     Item("money", "delivered after the session", _ends("-late")),
     Item("money", "balance too low", _rule("too-dear")),
-    Item("money", "topped up", lambda one: one.text.startswith(("top_up()", "set_balance()"))),
+    Item("money", "topped up", _verb("top_up()", "set_balance()")),
     Item("events go wrong", "duplicate", _mark("duplicate")),
     Item("events go wrong", "lost", _mark("lost")),
     Item("events go wrong", "delayed", _mark("delayed")),
+    Item("events go wrong", "late", _mark("late")),
+    Item("events go wrong", "answer lost", _mark("answer lost")),
+    Item("events go wrong", "refused on the way", _mark("refused")),
     Item("events go wrong", "held back", _mark("held back")),
     Item("events go wrong", "tampered", _mark("tampered")),
     Item("events go wrong", "wrong signature", _mark("wrong signature")),
@@ -90,7 +120,7 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("events go wrong", "again", _mark("again")),
     Item("your app", "took an event", _attempt(lambda one: one.ok)),
     Item("your app", "refused an event", _attempt(_refused)),
-    Item("your app", "raised or gave no answer", _attempt(lambda one: one.error is not None)),
+    Item("your app", "raised or gave no answer", _attempt(_raised)),
     Item("your app", "was tried again", _mark("retry")),
     Item("your app", "signature checked", _attempt(lambda one: one.endpoint.signer is not None)),
     Item("your app", "asked for the balance", _balance(200)),
@@ -101,8 +131,8 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("the API goes wrong", "disconnect", _mark("api.disconnect")),
     Item("the API goes wrong", "truncate", _mark("api.truncate")),
     Item("the API goes wrong", "rate_limit", _mark("api.rate_limit")),
-    Item("the API goes wrong", "key rotated", lambda one: one.text == "rotate_key()"),
-    Item("time", "moved", lambda one: one.kind == "clock"),
+    Item("the API goes wrong", "key rotated", _verb("rotate_key()")),
+    Item("time", "moved", _kind("clock")),
 )
 
 

@@ -19,6 +19,7 @@ from ..base.triggers import Trigger
 from ..domain.instants import SECOND
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
+from ..domain.people import PersonFact
 from ..domain.reasons import DROPPED, RULES, Rule
 from ..engine.engine import Engine
 from ..engine.journal import ClockRecord, VerbRecord
@@ -37,6 +38,10 @@ Kind: TypeAlias = Literal[
 
 #: The entries of the ledger that are happenings of their own; the others belong to a verb.
 _POSTINGS: Final = {"hold", "charge", "release"}
+
+
+#: The faults by which an attempt ends as the test said it should.
+LOSING: Final = frozenset({"drop", "fail", "lose_answer"})
 
 
 class Happening(NamedTuple):
@@ -182,6 +187,8 @@ class _Reading:
         elif isinstance(subject, Event):
             state = self._labels.message_of(subject)
             text += f" {self._labels.event(subject)}"
+        elif isinstance(subject, PersonFact):
+            text = _described(text, subject)
         cause = None
         if (found := self._causes.get(place)) is not None:
             kind, of = found
@@ -240,9 +247,9 @@ class _Reading:
             if in_flight is not None:
                 self._add_attempt(in_flight, self._engine.time.read(), "no answer yet", False)
             return
-        lost = attempt.fault == "drop"
-        outcome = "not attempted" if lost else _outcome(attempt)
-        self._add_attempt(attempt, attempt.moment, outcome, not attempt.ok and not lost)
+        outcome = "not attempted" if attempt.fault == "drop" else _outcome(attempt)
+        failed = not attempt.ok and attempt.fault not in LOSING
+        self._add_attempt(attempt, attempt.moment, outcome, failed)
 
     def _add_attempt(
         self, attempt: Attempt | InFlight, moment: int, outcome: str, failed: bool
@@ -308,6 +315,16 @@ class _Reading:
 
     def _start(self) -> int:
         return self._engine.account.ledger.entries[0].moment
+
+
+def _described(what: str, fact: PersonFact) -> str:
+    """Say who was described, and by ``recipient()`` as what."""
+    address, own = fact.after.address, fact.after._asdict()
+    if what != "recipient()":
+        return f"{what} {address}"
+    changed = {name: new for name, new in own.items() if new != getattr(fact.before, name)}
+    given = "".join(f", {name}={new!r}" for name, new in changed.items())
+    return f"recipient({address!r}{given})"
 
 
 def _marks_of_events(engine: Engine) -> dict[int, tuple[Mark, ...]]:

@@ -9,7 +9,9 @@ from typing import Final, NamedTuple
 from ..domain.failures import CATALOGUE
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import DEFAULT_ADDRESS
+from ..domain.people import PersonFact
 from ..engine.engine import Engine
+from ..engine.journal import VerbRecord
 from ..http_api.request_log import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
@@ -92,6 +94,37 @@ def _only_failures_before(scene: Scene) -> bool:
     return False
 
 
+def _back_online(scene: Scene) -> bool:
+    reached = {
+        one.number
+        for one in scene.found
+        if isinstance(person := _subject(one), PersonFact)
+        and person.after.is_reachable
+        and not person.before.is_reachable
+    }
+    return any(one.cause in reached for one in scene.found if one.kind == "event")
+
+
+def _not_registered(scene: Scene) -> bool:
+    sent = {one.cause for one in scene.found if _is(one, "sent")}
+    return any(_is(one, "failed") and one.cause in sent for one in scene.found)
+
+
+def _taken_back(scene: Scene) -> bool:
+    people = scene.engine.account.people
+    kept = {id(one.state): one.state for one in scene.found if one.state and one.state.kept_back}
+    waiting = [people[state.recipient] for state in kept.values() if state.state == "sent"]
+    return any(not (person.blocked or person.withheld) for person in waiting)
+
+
+def _subject(one: Happening) -> object:
+    return one.record.subject if isinstance(one.record, VerbRecord) else None
+
+
+def _is(one: Happening, status: str) -> bool:
+    return isinstance(one.record, Event) and one.rule is not None and one.record.status == status
+
+
 def _at_the_instant(scene: Scene) -> bool:
     ends = {one.expires_at for one in scene.engine.account.conversations.all}
     return any(one.moment in ends for one in scene.found if one.kind in {"event", "verb"})
@@ -151,6 +184,9 @@ EXERCISED: Final[dict[str, Callable[[Scene], bool]]] = {
     "dropped-status": _rule("dropped"),
     "read-at-once-times": _rule("read-at-once"),
     "second-device-time": _rule("another-device"),
+    "back-online": _back_online,
+    "not-registered": _not_registered,
+    "sent-while-blocked": _taken_back,
     "read-in-private": _reason("read-in-private"),
     "failed-hold": _reason("failed-hold"),
     "failed-price": Scene.failed,

@@ -22,6 +22,12 @@ _BAND: Final = 40
 #: How many happenings a picture shows; of more, the first and the last.
 _MOST: Final = 60
 
+#: What people do, as it begins.
+_BY_THE_PHONE: Final = (
+    *("deliver()", "read()", "goes_offline()", "comes_online()", "blocks()", "unblocks()"),
+    *("opens_chat()", "closes_chat()"),
+)
+
 #: In light and in dark; each text has a contrast of 4.5 and more on its ground.
 STYLE: Final = """
 .cf{font:12px ui-monospace,Consolas,monospace;--ink:#1b1b1b;--line:#c4c4c4;
@@ -115,7 +121,7 @@ def _ends(one: Happening, places: dict[str, int], labels: Labels) -> tuple[int, 
     fake = places["chat_fake"]
     if one.endpoint is not None:
         return fake, places[labels.endpoint(one.endpoint)]
-    if one.kind == "verb" and one.text.startswith(("deliver()", "read()")):
+    if one.kind == "verb" and one.text.startswith(_BY_THE_PHONE):
         return places["phone"], fake
     if one.kind in {"verb", "clock", "fault"}:
         return places["test"], fake

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +55,14 @@ class Run:
         self._assumptions: dict[str, list[str]] = {}
         self._exercised: set[str] = set()
 
-    def told(self, report: pytest.TestReport) -> None:
-        """Take note of a report that was made in this process."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let the last report of a test carry what was gathered in this process."""
+        report = yield
         self._failed = report.failed or (self._failed and report.when != "setup")
         if report.when == "teardown":
             self._gathering.attach(report, failed=self._failed)
+        return report
 
     # Hooks: in the process that has the terminal
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -62,6 +63,20 @@ def interrupt(config: pytest.Config) -> None:
             terminal.ensure_newline()
             terminal.section(TITLE)
             terminal.line(text)
+
+
+def progress(config: pytest.Config) -> Callable[[str], None]:
+    """Return what writes a progress line, if a person is watching."""
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if terminal is None or capture is None or not terminal.isatty:
+        return lambda _: None
+
+    def say(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.rewrite(text, erase=True)
+
+    return say
 
 
 def _section(story: Story) -> str:
