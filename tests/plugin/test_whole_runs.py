@@ -218,8 +218,19 @@ def test_what_is_no_percentage_is_refused(pytester: pytest.Pytester, least: str)
     result.stderr.fnmatch_lines(["*takes percent, from 0 to 100, not *"])
 
 
-def test_each_item_has_a_name_of_its_own() -> None:
+def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(
+    pytestconfig: pytest.Config,
+) -> None:
+    groups: dict[str, list[str]] = {}
+    for item in ITEMS:
+        groups.setdefault(item.group, []).append(item.name)
+    page = pytestconfig.rootpath / "docs" / "reference" / "fixtures-and-options.md"
+    table = page.read_text("utf-8").partition("| Of | What is counted |\n|---|---|\n")[2]
+
     assert len(ITEMS) == len({(item.group, item.name) for item in ITEMS})
+    assert [
+        f"| {group} | {', '.join(names)} |" for group, names in groups.items()
+    ] == table.splitlines()[: len(groups)]
 
 
 def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
@@ -343,7 +354,7 @@ def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhe
     result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage", *workers)
     page = Page(pytester.path / "out" / "page.html")
 
-    result.stdout.fnmatch_lines(["written to out/page.html"])
+    result.stdout.fnmatch_lines([f"written to {pytester.path / 'out' / 'page.html'}"])
     assert [] == page.open
     assert [] == page.links
     assert not {"script", "link", "img", "iframe"} & page.kinds
@@ -391,6 +402,53 @@ def test_an_interrupted_run_has_a_page_with_what_had_arrived(pytester: pytest.Py
     names = [" ".join(one.split()[:2]) for one in Page(pytester.path / "page.html").summaries]
     assert "passed test_it.py::test_one" in names
     assert not any("three" in name for name in names)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_a_run_that_the_terminal_interrupts_has_a_page(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    pytester.makeconftest(
+        """
+        import os
+
+        def pytest_runtest_logreport(report):
+            if report.when == "teardown" and "PYTEST_XDIST_WORKER" not in os.environ:
+                raise KeyboardInterrupt
+        """
+    )
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.parametrize("number", range(50))
+        def test_it(chat_fake, number):
+            chat_fake.send_text()
+        """
+    )
+    options = [*OPTIONS, *workers, "--chat-fake-report=page.html"]
+    result = pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    assert 1 <= len(Page(pytester.path / "page.html").summaries) < 50
+
+
+def test_a_page_is_written_where_the_run_began_and_its_path_is_checked(
+    pytester: pytest.Pytester,
+) -> None:
+    body = """
+    def test_it(chat_fake, monkeypatch, tmp_path):
+        import os
+        os.chdir(tmp_path)
+    """
+    assert 0 == run(pytester, "--chat-fake-report=page.html", body=body).ret
+    assert (pytester.path / "page.html").is_file()
+    result = run(pytester, "--chat-fake-report=.", body=body)
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*--chat-fake-report takes the path of a file, not '.'"])
+    result = run(pytester, "--chat-fake-report=page.html/page.html", body=body)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["FAIL: not written: *"])
 
 
 def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -21,13 +22,13 @@ class Wanted(NamedTuple):
     Attributes:
         assumptions: Whether to list the assumptions that each test exercised.
         coverage: Whether to count what the suite exercised.
-        page: Where to write the page; empty: nowhere.
+        page: Where to write the page; None: nowhere.
         fail_under: How many percent must be exercised; None: any.
     """
 
     assumptions: bool
     coverage: bool
-    page: str
+    page: Path | None
     fail_under: float | None
 
 

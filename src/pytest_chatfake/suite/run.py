@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -13,13 +13,20 @@ from ..report.exercised import ITEMS, name_of, never, percent
 from .gathering import CARRIER, Gathering, Wanted
 from .page import Shown, page
 
+OK: Final = pytest.ExitCode.OK
+
 
 def run_of(config: pytest.Config) -> Run:
     """Return what shows what the options of a run ask for.
 
     Raises:
-        UsageError: ``--chat-fake-coverage-fail-under`` is no percentage.
+        UsageError: ``--chat-fake-coverage-fail-under`` is no percentage, or the page of
+            ``--chat-fake-report`` would be a folder.
     """
+    path: str | None = config.getoption("--chat-fake-report")
+    page_at = None if path is None else config.invocation_params.dir / path  # tests may move
+    if page_at is not None and page_at.is_dir():
+        raise pytest.UsageError(f"--chat-fake-report takes the path of a file, not {path!r}")
     given: str | None = config.getoption("--chat-fake-coverage-fail-under")
     try:
         least = None if given is None else float(given)
@@ -32,7 +39,7 @@ def run_of(config: pytest.Config) -> Run:
     wanted = Wanted(
         assumptions=bool(config.getoption("--chat-fake-assumptions")),
         coverage=bool(config.getoption("--chat-fake-coverage")) or least is not None,
-        page=config.getoption("--chat-fake-report") or "",
+        page=page_at,
         fail_under=least,
     )
     return Run(wanted, is_worker=hasattr(config, "workerinput"))
@@ -51,6 +58,7 @@ class Run:
         self._is_worker = is_worker
         self._gathering = Gathering(wanted)
         self._failed = False
+        self._written = "not written yet"
         self._tests: dict[str, Shown] = {}
         self._assumptions: dict[str, list[str]] = {}
         self._exercised: set[str] = set()
@@ -84,13 +92,12 @@ class Run:
         self._gathering.close()
         if self._is_worker:
             return
-        if self._wanted.page:
-            path = Path(self._wanted.page)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            seen = self._exercised if self._wanted.coverage else None
-            path.write_text(page(list(self._tests.values()), seen), "utf-8")
+        if self._wanted.page is not None:
+            self._written = self._write(self._wanted.page)
+            if not self._written.startswith("written") and session.exitstatus == OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
         least = self._wanted.fail_under
-        if least is not None and session.exitstatus == pytest.ExitCode.OK and self._percent < least:
+        if least is not None and session.exitstatus == OK and self._percent < least:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -103,9 +110,19 @@ class Run:
             terminalreporter.section("chat_fake coverage")
             for line in self._lines_of_coverage():
                 terminalreporter.line(line)
-        if self._wanted.page:
+        if self._wanted.page is not None:
             terminalreporter.section("chat_fake report")
-            terminalreporter.line(f"written to {self._wanted.page}")
+            terminalreporter.line(self._written)
+
+    def _write(self, path: Path) -> str:
+        """Write the page, and say how that went."""
+        seen = self._exercised if self._wanted.coverage else None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(page(list(self._tests.values()), seen), "utf-8")
+        except OSError as error:
+            return f"FAIL: not written: {error}"
+        return f"written to {path}"
 
     @property
     def _percent(self) -> float:
