@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .base.errors import ClosedError as ClosedError
     from .base.errors import IllegalTransition as IllegalTransition
     from .base.errors import NotAwaited as NotAwaited
+    from .base.errors import NotRepeatable as NotRepeatable
     from .base.errors import UndeliveredWebhooks as UndeliveredWebhooks
     from .base.errors import WebhookWarning as WebhookWarning
     from .domain.failures import PlatformError as PlatformError
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
-    from .exploring.world import NotRepeatable as NotRepeatable
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
     from .fake.fake import ChatFake as ChatFake
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .http_api.faults import ApiFault as ApiFault
     from .http_api.request_log import ApiRequest as ApiRequest
     from .webhooks.attempts import Attempt as Attempt
+    from .webhooks.chaos import Chaos as Chaos
     from .webhooks.endpoints import Endpoint as Endpoint
     from .webhooks.endpoints import WebhookRequest as WebhookRequest
     from .webhooks.events import Event as Event
@@ -55,6 +56,7 @@ else:
         "ApiRequest": "http_api.request_log",
         "Attempt": "webhooks.attempts",
         "Balance": "domain.ledger",
+        "Chaos": "webhooks.chaos",
         "ChatFake": "fake.fake",
         "ChatFakeConfig": "fake.config",
         "ChatFakeError": "base.errors",
@@ -74,7 +76,7 @@ else:
         "Message": "fake.messages",
         "Naming": "wire.naming",
         "NotAwaited": "base.errors",
-        "NotRepeatable": "exploring.world",
+        "NotRepeatable": "base.errors",
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",

@@ -6,10 +6,14 @@ It is loaded in every run of pytest, so whatever is heavy is imported inside the
 from __future__ import annotations
 
 import inspect
+import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+
+from . import options
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -22,116 +26,54 @@ if TYPE_CHECKING:
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
 
-_START = "2026-01-01T12:00:00Z"
-
-_TIMELINES = ("failed", "always", "never")
-
-#: What each option takes, if it is no flag, and its help.
-_OPTIONS = {
-    "--chat-fake-seed": (
-        "SEED",
-        "as the ini option chat_fake_seed; the seed in the header of a run brings its ids again",
-    ),
-    "--chat-fake-assumptions": (
-        "",
-        "list which assumptions each test exercised: what the contract does not say",
-    ),
-    "--chat-fake-report": ("PATH", "write a page of all tests, each with what happened, to PATH"),
-    "--chat-fake-coverage": (
-        "",
-        "show which transitions, faults and edges of the service the run never tried",
-    ),
-    "--chat-fake-coverage-fail-under": (
-        "N",
-        "as --chat-fake-coverage, and fail if less than N percent were tried",
-    ),
-}
-
 _seed_key = pytest.StashKey[str]()
+_stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
 _passed_key = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the ini options."""
-    parser.addini(
-        "chat_clock_start",
-        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
-        default=_START,
-    )
-    parser.addini(
-        "chat_fake_timeline",
-        "which tests' reports tell what happened: failed, always or never (default: failed)",
-        default="failed",
-    )
-    parser.addini(
-        "chat_fake_strict",
-        "whether a test fails where it would be given a WebhookWarning (default: false)",
-        type="bool",
-        default=False,
-    )
-    parser.addini(
-        "chat_fake_seed",
-        "what ids are derived from, beside the test's node id: fixed (nothing, so they repeat from "
-        "run to run), random (new ones in every run), or a text of your own (default: fixed)",
-        default="fixed",
-    )
-    for name, (value, text) in _OPTIONS.items():
-        details = {"metavar": value} if value else {"action": "store_const", "const": True}
-        parser.getgroup("chatfake").addoption(name, help=text, **details)
+    """Declare the options."""
+    options.declare(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse options that mean nothing.
 
     Raises:
-        UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
-            false, ``chat_fake_seed`` is empty, ``chat_fake_timeline`` is none of its three words,
-            or ``--chat-fake-coverage-fail-under`` is no percentage.
+        UsageError: An option means nothing.
     """
-    config.stash[_seed_key] = _chosen_seed(config)
-    if any(config.getoption(name) is not None for name in list(_OPTIONS)[1:]):
+    config.stash[_seed_key] = options.chosen_seed(config)
+    options.check(config)
+    if options.show_more(config):
         from .suite.run import run_of
 
         config.pluginmanager.register(run_of(config), "chatfake-run")
-    if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
-        raise pytest.UsageError(
-            f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "
-            f"not {when!r}"
-        )
-    try:
-        config.getini("chat_fake_strict")
-    except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
-        raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
-    start = config.getini("chat_clock_start")
-    if start != _START:
-        from .domain.instants import aware
-
-        try:
-            aware(start, "the ini option chat_clock_start")
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
     config.addinivalue_line(
         "markers",
         "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
         'as in @pytest.mark.chat_fake(price="0.10")',
     )
+    with suppress(OSError):  # there may be none
+        config.stash[_stderr_key] = os.dup(2)  # before tests are captured
 
 
-def _chosen_seed(config: pytest.Config) -> str:
-    """Return what ids are derived from in this run; a random seed is the same on all workers."""
-    given: dict[str, str] = getattr(config, "workerinput", {})
-    seed: str | None = given.get("chat_fake_seed", config.getoption("--chat-fake-seed"))
-    if seed is None:
-        seed = str(config.getini("chat_fake_seed"))
-    if not seed.strip():
-        raise pytest.UsageError("chat_fake_seed must be fixed, random, or a text of your own")
-    if seed == "random":
-        import os
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let go of the terminal."""
+    descriptor = config.stash.get(_stderr_key, None)
+    if descriptor is not None:
+        del config.stash[_stderr_key]
+        _speak(config)
+        os.close(descriptor)
 
-        seed = os.urandom(4).hex()  # not by way of `random`, which others seed
-    return seed
+
+def _speak(config: pytest.Config) -> None:
+    """Let a line that can't wait for a report go to the terminal, past the capture."""
+    if _is_loaded():
+        from .base.terminal import speak_through
+
+        speak_through(config.stash.get(_stderr_key, None))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -169,10 +111,11 @@ def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
 
 
 @pytest.fixture(scope="session")
-def _chat_fake_session() -> Iterator[None]:
+def _chat_fake_session(pytestconfig: pytest.Config) -> Iterator[None]:
     """Keep one listener for the whole session, whatever fakes come and go."""
     from .fake.fake import service
 
+    _speak(pytestconfig)
     service.hold()
     yield
     service.release()
@@ -321,7 +264,7 @@ def pytest_runtest_makereport(
     if report.when != "teardown":
         item.stash[_passed_key] = report.passed
     explorer = item.stash.get(_explorer_key, None)
-    if explorer is not None and report.when == "call":
+    if explorer is not None and explorer.explorations and report.when == "call":
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():
@@ -334,6 +277,7 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Let what fakes do from now on be told as this test's."""
+    _speak(item.config)  # a run inside another one may have taken it
     if _is_loaded():
         from .suite.telling import begin
 

@@ -372,6 +372,14 @@ def retries(fake: ChatFake, receiver: Receiver) -> object:
 
 
 @row
+def barriers(fake: ChatFake, receiver: Receiver) -> object:
+    fake.webhooks.lose_answer()
+    fake.send_text()
+    fake.settle()
+    return [request.number for request in receiver.requests]
+
+
+@row
 def timeout(fake: ChatFake, receiver: Receiver) -> object:
     return fake.config.timeout
 

@@ -25,6 +25,8 @@ from pytest_chatfake import (
     Conversation,
     Endpoint,
     Event,
+    Exploration,
+    Explorer,
     Fault,
     HmacSigner,
     IllegalTransition,
@@ -32,6 +34,7 @@ from pytest_chatfake import (
     Message,
     Naming,
     NotAwaited,
+    NotRepeatable,
     PlatformError,
     Receiver,
     Recipient,
@@ -43,6 +46,7 @@ from pytest_chatfake import (
     WebhookRequest,
     Webhooks,
     WebhookWarning,
+    explore,
 )
 
 
@@ -241,6 +245,7 @@ def api(chat_fake: ChatFake) -> None:
         chat_fake.api.disconnect(start=2),
         chat_fake.api.truncate(3),
         chat_fake.api.rate_limit(30),
+        chat_fake.api.answer_last(start=2),
     ):
         assert_type(fault, ApiFault)
         assert_type(fault.fired, int)
@@ -252,6 +257,40 @@ def api(chat_fake: ChatFake) -> None:
     assert_type((asked[0].method, asked[0].path, asked[0].key), tuple[str, str, str])
     assert_type((asked[0].accepted, asked[0].status), tuple[bool, int | None])
     assert_type(asked[0].at, datetime)
+
+
+def deviations(chat_fake: ChatFake) -> None:
+    for fault in (
+        chat_fake.webhooks.late(by=2, start=3),
+        chat_fake.webhooks.duplicate(after=0, status="read"),
+        chat_fake.webhooks.lose_answer(times=None),
+        chat_fake.webhooks.fail(again=False),
+    ):
+        assert_type(fault, Fault)
+    chat_fake.webhooks.late(after=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def exploring(chat_explore: Explorer) -> None:
+    @chat_explore
+    def world(chat_fake: ChatFake) -> None:
+        chat_fake.assert_idempotent(lambda: 1)
+        chat_fake.assert_order_free(lambda: {"a": 1})
+
+    assert_type(world, Exploration)
+    assert_type((world.worlds, world.complete), tuple[int, bool])
+
+    @chat_explore(deviations=["late"], limit=3, depth=1, seconds=0.5, only=["webhooks.late()"])
+    def other(chat_fake: ChatFake) -> None: ...
+
+    assert_type(other, Exploration)
+    assert_type(explore(lambda fake: None, config=ChatFakeConfig(), depth=0), Exploration)
+
+
+async def exploring_async(chat_explore: Explorer, chat_fake: ChatFake) -> None:
+    async def world(chat_fake: ChatFake) -> None:
+        await chat_fake.assert_idempotent(list)
+
+    assert_type(await chat_explore(world), Exploration)
 
 
 def handler(request: WebhookRequest) -> int | None:
@@ -366,4 +405,7 @@ def without_pytest(app: Callable[..., Any]) -> None:
 
 def errors() -> list[type[ChatFakeError]]:
     assert issubclass(WebhookWarning, UserWarning)
-    return [IllegalTransition, NotAwaited, ClockError, ClosedError, UndeliveredWebhooks]
+    return [
+        *[IllegalTransition, NotAwaited, ClockError, ClosedError],
+        *[NotRepeatable, UndeliveredWebhooks],
+    ]

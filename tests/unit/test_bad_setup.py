@@ -42,7 +42,7 @@ BAD_FIELDS = [
     ("drop_after", True, TypeError, "drop_after must be a timedelta or a number of seconds"),
     ("timeout", 0, ValueError, "timeout must be greater than 0"),
     ("timeout", float("inf"), ValueError, "timeout must be a finite length"),
-    ("timeout", None, TypeError, "timeout must be a timedelta or a number of seconds"),
+    ("timeout", "5", TypeError, "timeout must be a timedelta or a number of seconds"),
     ("event_ids", "per message", ValueError, "one of 'unique', 'per-message', not 'per message'"),
     ("balance_amount", "all", ValueError, "one of 'available', 'total', not 'all'"),
     ("on_insufficient_balance", True, ValueError, "one of 'allow', 'fail', not True"),

@@ -16,6 +16,7 @@ import trio
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited
+from pytest_chatfake.fake import waiting
 
 from .both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio
 from .fakes import START, frozen_fake, received_statuses
@@ -154,7 +155,7 @@ def test_a_callable_without_a_line_is_named_by_its_class_and_a_long_value_is_cut
 
     text = str(in_vain("sync", Predicate()))
     assert text.startswith("Predicate() did not come true")
-    assert text.endswith("it returned " + "x" * 200)
+    assert text.endswith("it returned " + "x" * 197 + "...")
 
 
 @MODES
@@ -171,6 +172,33 @@ def test_what_came_true_while_the_time_ran_out_counts(mode: str) -> None:
 
     with a_fake(mode) as fake:
         assert True is wait(fake, mode, predicate, SHORT)
+
+
+@MODES
+def test_a_look_that_does_not_end_is_cancelled_when_the_time_is_up(mode: str) -> None:
+    async def hangs() -> None:
+        await (trio.sleep_forever() if mode == "trio" else asyncio.Event().wait())
+
+    failure = in_vain(mode, hangs)
+    assert str(failure).endswith("at the last of 1 looks it raised TimeoutError: it did not end")
+
+
+@MODES
+def test_a_plain_look_that_does_not_end_is_waited_for_with_a_word_on_the_terminal(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    word = threading.Event()
+
+    def hangs() -> str:
+        assert word.wait(SECONDS)
+        return "it"
+
+    monkeypatch.setattr(waiting, "say", lambda text: said.append(text) or word.set())
+    with a_fake(mode) as fake:
+        assert "it" == wait(fake, mode, hangs, SHORT)
+    line = hangs.__code__.co_firstlineno
+    assert [f"still waiting for hangs() at test_wait_until.py:{line}"] == said
 
 
 # -- time ------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def printed() -> dict[str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-c", os.devnull, "--rootdir=.", "mistakes.py"],
         cwd=HERE,
-        env=environ | {"COLUMNS": "80", "NO_COLOR": "1"},
+        env=environ | {"COLUMNS": "80", "NO_COLOR": "1", "TZ": "UTC"},
         capture_output=True,
         text=True,
         timeout=120,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -61,6 +63,19 @@ def watch(code: CodeType | None, *, called: bool = False) -> None:
     _test, _thread, _called = code, threading.get_ident(), called
     _lines.clear()
     _known.clear()
+
+
+@contextmanager
+def watching(code: CodeType | None) -> Generator[None]:
+    """Let lines be those of a function in a block, if they are a test function's now."""
+    before, called = _test, _called
+    if before is not None and code is not None:
+        watch(code, called=True)
+    try:
+        yield
+    finally:
+        if before is not None:
+            watch(before, called=called)
 
 
 def calling_line(depth: int = 2) -> Line:

@@ -8,6 +8,7 @@ everywhere in Python. What remains are states, and they form this tree::
     ├── NotAwaited             async mode: a result is read before its steps were awaited
     ├── ClockError             time can't be moved as asked
     ├── ClosedError            the fake is used after its test
+    ├── NotRepeatable          a body that is explored does not do the same twice
     └── UndeliveredWebhooks    attempts that never come to an end; if strict, what a warning tells
 
     WebhookWarning             at the end of a test: attempts that failed, or were never made
@@ -34,6 +35,10 @@ class ClockError(ChatFakeError):
 
 class ClosedError(ChatFakeError):
     """The fake was used after it was closed, or a handle from before it was reset."""
+
+
+class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
+    """A body that is explored does not do the same twice, so its worlds can't be compared."""
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face

@@ -40,7 +40,7 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
-from ..webhooks.order import at_a_barrier, deviate
+from ..webhooks.order import at_barriers, deviate
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
@@ -194,12 +194,13 @@ class Engine:
         line = calling_line(3)
         step: Callable[[], Iterator[None]] = partial(self.agenda.moving, by, to, what, line)
         if self.outbox.order is not None:
-            step = at_a_barrier(self.outbox, step)
+            step = at_barriers(self.outbox, step, self.agenda.is_due)
         return self.step(what, step)
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        return self.step("settle()", at_a_barrier(self.outbox, self.agenda.settling))
+        step = at_barriers(self.outbox, self.agenda.settling, self.agenda.is_due)
+        return self.step("settle()", step)
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
@@ -284,7 +285,7 @@ class Engine:
         self.ensure_readable()
         self._attempt()
         if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
-            self._run(at_a_barrier(self.outbox)())
+            self._run(self.outbox.order.letting_go())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:

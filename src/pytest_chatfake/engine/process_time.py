@@ -37,6 +37,7 @@ class Journey:
     def __init__(self) -> None:
         self._travel: travel | None = None
         self._traveller: Traveller | None = None
+        self._moment: datetime | None = None
         self._depth = 0
 
     def begin(self, moment: datetime) -> None:
@@ -47,6 +48,29 @@ class Journey:
         self._traveller = None
         self._travel = time_machine.travel(moment, tick=False)
         self._traveller = self._travel.start()
+
+    def begin_on_top(self, moment: datetime) -> None:
+        """Let time stand still on top of whoever travels: at their present, else at a moment.
+
+        Raises:
+            ClockError: freezegun is active, which would hide our moves.
+        """
+        import time_machine  # noqa: PLC0415 - as in freeze()
+
+        if _is_frozen():
+            raise ClockError(
+                "freezegun is active, and an exploration goes back to the same moment again and "
+                "again: end freezegun before, or freeze time inside the body"
+            )
+        self._moment = datetime.now(_NEUTRAL) if time_machine.traveller_stack else moment
+        self._moment = self._moment.astimezone(_NEUTRAL)
+        self.begin(self._moment)
+
+    def begin_again(self) -> None:
+        """Move time back to where the travel began."""
+        assert self._traveller is not None
+        assert self._moment is not None
+        self._traveller.move_to(self._moment, tick=False)
 
     def end(self) -> None:
         """Give the process its own time back, unless that is done already.

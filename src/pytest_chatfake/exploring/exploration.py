@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Generator, Sequence
+from types import CodeType
 from typing import Any, Final, NamedTuple
 
+from ..base.calling_line import watching
+from ..base.errors import NotRepeatable
 from .moves import Move
 from .search import Search
 from .telling import Pasted, pasted, sentence
-from .world import NotRepeatable, Surroundings, World, run, run_async
+from .world import Surroundings, World, run, run_async
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0
@@ -53,14 +57,16 @@ class Exploration:
         self.worlds = 0
         self.complete = False
         self._body = body
+        self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
         self._plan = plan
         self._surroundings = surroundings
         self._progress = progress
         self._search = Search(plan.kinds, plan.depth, plan.limit)
-        self._began = time.monotonic()
+        self._began = 0.0
         self._dropped = 0
         self._text = "not run yet"
         self._awaited = False
+        self._test: Pasted | None = None  # the one that is to be printed, while it is run
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._text}>"
@@ -74,23 +80,21 @@ class Exploration:
 
     def _run(self) -> Exploration:
         """Try the worlds of a plain body."""
-        with self._surroundings.frozen():
-            worlds = self._worlds()
-            for world in worlds:
+        with self._surroundings.frozen(), watching(self._code):
+            for world in self._worlds():
                 run(self._body if self._test is None else self._test.function, world)
         return self
 
     async def _run_async(self) -> None:
         self._awaited = True
-        with self._surroundings.frozen():
+        with self._surroundings.frozen(), watching(self._code):
             for world in self._worlds():
                 await run_async(self._body if self._test is None else self._test.function, world)
-
-    _test: Pasted | None = None
 
     def _worlds(self) -> Generator[World]:
         """Give the worlds to run, and judge each when it has run."""
         plan, search = self._plan, self._search
+        self._began = time.monotonic()
         if plan.only is not None:
             yield from self._only(plan.only)
             return
@@ -102,7 +106,7 @@ class Exploration:
                 break
             if now >= said:
                 said = now + _EVERY
-                self._progress(f"chat_explore: {search.worlds} worlds, {now - self._began:.0f} s")
+                self._progress(f"chat_explore: {_worlds(search.worlds)}, {now - self._began:.0f} s")
             world = World(self._surroundings, moves)
             yield world
             if moves and world.timed_out_race():
@@ -128,11 +132,16 @@ class Exploration:
         self._text = self._summary()
 
     def _only(self, moves: tuple[Move, ...]) -> Generator[World]:
+        written = World(self._surroundings)
+        yield written
+        written.close()
+        if written.error is not None:
+            raise written.error
         world = World(self._surroundings, moves)
         yield world
         if world.error is not None:
+            self._text = f"failed in the world {[move.verb for move in moves]}"
             yield from self._found(world)
-            world.close()
             raise world.error
         world.close()
         self.worlds = 1
@@ -145,7 +154,7 @@ class Exploration:
             NotRepeatable: Something does.
         """
         seed = self._surroundings.config.seed
-        world = World(self._surroundings, (), f"{seed} again")
+        world = World(self._surroundings, seed=f"{seed} again")
         yield world
         world.close()
         remedy = (
@@ -178,14 +187,14 @@ class Exploration:
             self.worlds = self._search.worlds + 1
             head = f"chat_explore: the body as written passes, and fails in world {self.worlds}"
         notes = [f"{head}:", *(f"  {sentence(move, log)}" for move in world.moves)]
-        if not world.over and not world.settled:
+        if world.is_hasty:
             notes.append("  There was no settle() before this assertion.")
         error.add_note("\n".join(notes))
         error.add_note(f"What happened in it:\n{world.fake.timeline}")
         test = pasted(self._body, world.moves, settles=world.over)
         world.close()
         if isinstance(test, Pasted):
-            control = World(self._surroundings)
+            control = World(self._surroundings, alone=True)
             control._order.log = control._log
             self._test = test
             yield control
@@ -197,7 +206,7 @@ class Exploration:
                     f"As a test of its own (it was run, and fails alike):\n\n{test.text}\n"
                 )
             else:
-                test = "a test with these lines does not fail alike"
+                test = "on its own, with these lines, the body does not fail alike"
         if isinstance(test, str):
             error.add_note(f"There is no test to paste: {test}.")
         only = ", ".join(repr(move.verb) for move in world.moves)
@@ -205,7 +214,7 @@ class Exploration:
 
     def _summary(self) -> str:
         search, depth = self._search, self._plan.depth
-        worlds = f"{self.worlds:,} world{'' if self.worlds == 1 else 's'}"
+        worlds = _worlds(self.worlds)
         if search.cut:
             text = f"{self.worlds:,} of at least {search.at_least():,} worlds, cut by {search.cut}"
         elif not depth:
@@ -218,6 +227,10 @@ class Exploration:
                 "seems to answer one call at a time"
             )
         return text
+
+
+def _worlds(count: int) -> str:
+    return f"{count:,} world{'' if count == 1 else 's'}"
 
 
 def _told(outline: Sequence[tuple[object, ...]], place: int) -> str:

@@ -11,12 +11,13 @@ from ..base.arguments import check_int
 from ..base.errors import ChatFakeError, NotAwaited
 from ..domain.ids import derived_key
 from ..fake.config import ChatFakeConfig
+from ..fake.fake import ChatFake
 from .exploration import Exploration, Plan, Progress
 from .moves import DEFAULT, check_kinds, parsed
 from .world import Surroundings
 
 #: A body: a function of one fake.
-Body = Callable[..., Any]
+Body = Callable[[ChatFake], Any]
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

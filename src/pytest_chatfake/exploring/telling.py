@@ -100,11 +100,12 @@ def pasted(body: Callable[..., Any], moves: Sequence[Move], *, settles: bool) ->
     if not inspect.isfunction(function):
         return "the body is no plain function"
     try:
-        lines, _ = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        source = inspect.getsource(function)
+        definition = ast.parse(f"if True:\n{source}" if source[0].isspace() else source).body[0]
     except (OSError, TypeError, SyntaxError):
         return "the body's source can't be read"
-    definition = tree.body[0]
+    if isinstance(definition, ast.If):
+        definition, source = definition.body[0], f"\n{source}"
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return "the body is not written with def"
     given = (*definition.args.posonlyargs, *definition.args.args)[0].arg
@@ -115,7 +116,7 @@ def pasted(body: Callable[..., Any], moves: Sequence[Move], *, settles: bool) ->
     own += [f"chat_fake.{move.verb}" for move in moves]
     end = [f"{'await ' if is_async else ''}chat_fake.settle()"] if settles else []
     code = ""
-    for inner in _inner("".join(lines), definition):
+    for inner in _inner(source, definition):
         body_lines = [*own, *inner, *end]
         code = "\n".join([head, *(f"{_INDENT}{line}".rstrip() for line in body_lines)])
         if _is_inside(definition, code, len(own)):
@@ -141,7 +142,7 @@ def _inner(source: str, definition: ast.FunctionDef | ast.AsyncFunctionDef) -> I
     decorators: list[ast.expr] = getattr(first, "decorator_list", [])
     start = min([first.lineno, *(one.lineno for one in decorators)])
     if start > definition.lineno:
-        inside = textwrap.dedent(source).splitlines()[start - 1 : definition.end_lineno]
+        inside = source.splitlines()[start - 1 : definition.end_lineno]
         yield textwrap.dedent("\n".join(inside)).splitlines()
     yield "\n".join(map(ast.unparse, definition.body)).splitlines()
 

@@ -6,29 +6,27 @@ import random
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from ..base.errors import ChatFakeError, ClockError, NotAwaited, UndeliveredWebhooks
+from ..base.errors import NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
+from ..engine.process_time import Journey
+from ..fake.checking import Kept
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, service
 from ..report import watching
-from ..report.teardown import overlooked
+from ..webhooks.attempts import Attempt
+from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
-from ..webhooks.order import AttemptOrder, Barrier, Made
+from ..webhooks.order import AttemptOrder, Made
 from .moves import Move
 from .search import Log, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from time_machine import Traveller
-
     from ..webhooks.order import Log as MadeLog
-
-# Not UTC: an aware datetime in UTC makes time-machine set the process's TZ.
-_NEUTRAL: Final = timezone(timedelta(hours=1))
 
 
 class Surroundings:
@@ -43,45 +41,33 @@ class Surroundings:
         self.config = config
         self._start = start
         self._random = random.getstate()
+        self._kept = Kept()
         self._items: dict[tuple[bytes, int], int] = {}
-        self.traveller: Traveller | None = None
+        self._journey = Journey()
 
     @contextmanager
     def frozen(self) -> Generator[None]:
         """Let time stand still in a block, wherever worlds move it to.
 
         Raises:
-            ClockError: freezegun is active, or the body left a traveller of its own.
+            ClockError: freezegun is active, or the body has left a traveller of its own.
         """
-        import time_machine  # noqa: PLC0415 - costs more than what never freezes time
-
-        start = self._start
-        if time_machine.traveller_stack:
-            start = datetime.now(_NEUTRAL)
-        travel = time_machine.travel(start.astimezone(_NEUTRAL), tick=False)
-        self._start = start
-        try:
-            self.traveller = travel.start()
-        except RuntimeError:
-            raise ClockError(
-                "freezegun is active, and an exploration begins at the same moment again and "
-                "again: freeze time inside the body"
-            ) from None
+        self._journey.begin_on_top(self._start)
         try:
             yield
         finally:
-            mine = time_machine.traveller_stack[-1:] == [self.traveller]
-            if mine:
-                travel.stop()
             random.setstate(self._random)
-        if not mine:
-            raise ClockError("the body left time travelling: end what it began")
+            self._journey.end()
 
     def begin(self) -> None:
         """Set time and ``random`` back to where every world begins."""
-        assert self.traveller is not None
-        self.traveller.move_to(self._start.astimezone(_NEUTRAL))
+        self._journey.begin_again()
         random.setstate(self._random)
+
+    def kept(self, moves: Sequence[Move]) -> Kept:
+        """Return what the snapshots of a world are compared with: those of the first."""
+        self._kept.begin(learning=not moves)
+        return self._kept
 
     def item(self, event: Event, endpoint: int) -> int:
         """Return a number for what is attempted where, the same in every world."""
@@ -95,6 +81,7 @@ class World:
         surroundings: What it begins with.
         moves: What deviates.
         seed: What ids are derived from, if they are to differ.
+        alone: Whether it is compared with no other.
 
     Attributes:
         fake: The fake.
@@ -104,19 +91,27 @@ class World:
     """
 
     def __init__(
-        self, surroundings: Surroundings, moves: Sequence[Move] = (), seed: str | None = None
+        self,
+        surroundings: Surroundings,
+        moves: Sequence[Move] = (),
+        *,
+        seed: str | None = None,
+        alone: bool = False,
     ) -> None:
         self._surroundings = surroundings
         surroundings.begin()
         config = surroundings.config
+        self._warns = not moves and seed is None and not alone
         self.moves = tuple(moves)
         self.error: BaseException | None = None
         self.over = False
         self.fake = ChatFake(config if seed is None else config.replace(seed=seed))
+        if not alone:
+            self.fake._kept = surroundings.kept(moves) if seed is None else Kept()
         watching.dismiss(self.fake._story)  # a finding tells it
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []
-        self._order = outbox.order = AttemptOrder(outbox.faults, self._log)
+        self._order = outbox.order = AttemptOrder(outbox, self._log)
         self._order.deviates = bool(moves)
         for move in self.moves:
             move.apply(self.fake)
@@ -128,7 +123,7 @@ class World:
         What is no failure passes: a skip, an interrupt, a cancellation.
         """
         with warnings.catch_warnings():
-            if self.moves:
+            if not self._warns:
                 warnings.simplefilter("ignore")
             try:
                 yield self.fake
@@ -142,12 +137,22 @@ class World:
         self.fake._engine.outbox.endpoints.close()
 
     @property
-    def settled(self) -> bool:
-        """Whether the body has come to a barrier."""
-        return any(isinstance(one, Barrier) for one in self._log)
+    def is_hasty(self) -> bool:
+        """Whether a body's own check failed before it had come to a barrier."""
+        own = all(one.error is not self.error for one in self.fake._engine.outbox.attempts)
+        return own and not self.over and not self._order.settled
 
     def end(self) -> None:
-        """Note that the body has ended: no repeat waits for more attempts."""
+        """Note that the body has ended: no repeat waits for more attempts.
+
+        Raises:
+            NotAwaited: Steps were never awaited.
+        """
+        plan = self.fake._engine.plan
+        if plan:
+            text = plan.complaint()
+            plan.drop()
+            raise NotAwaited(text)
         self.over = True
         self._order.finish()
 
@@ -158,18 +163,29 @@ class World:
     def _check(self) -> None:
         """Raise what the body left behind; in a world that deviates, warnings count for nothing."""
         engine = self.fake._engine
-        if not self.moves:
+        if self._warns:
             self.fake._checks.run()
             return
-        if engine.plan:
-            raise NotAwaited(engine.plan.complaint())
         engine.raise_errors()
-        failed = list(overlooked(engine.outbox)) if self._surroundings.config.strict else []
+        failed = self._failed() if self._surroundings.config.strict else []
         if failed:
             lines = [
                 f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}" for one in failed
             ]
-            raise UndeliveredWebhooks("\n  ".join([f"{len(failed)} attempts failed:", *lines]))
+            raise UndeliveredWebhooks("\n  ".join(["attempts failed:", *lines]))
+
+    def _failed(self) -> list[Attempt]:
+        """Return the failed attempts that the app has had, the last at each event."""
+        attempts = self.fake._engine.outbox.attempts
+        last: dict[tuple[Event, Endpoint], Attempt] = {}
+        for place, one in enumerate(attempts):
+            reached = one.fault not in {"lose_answer", "fail", "drop"}
+            if reached and place >= attempts.seen and place not in attempts.surfaced:
+                last[one.event, one.endpoint] = one
+        # A handler's answer is the test's own.
+        return [
+            one for one in last.values() if not one.ok and (one.error or not one.endpoint._scripted)
+        ]
 
     def log(self) -> Log:
         """Return what happened, as far as the search needs it."""
@@ -227,10 +243,10 @@ class World:
 
 def is_failure(error: BaseException) -> bool:
     """Return whether an error says that something is wrong: no skip, interrupt or cancellation."""
-    kind = type(error)
-    if kind.__module__ == "_pytest.outcomes":
-        return kind.__name__ == "Failed"
-    return isinstance(error, Exception) and kind.__name__ != "SkipTest"
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if "OutcomeException" in names:  # pytest's own, which says that it is of the builtins
+        return type(error).__name__ == "Failed"
+    return isinstance(error, Exception) and "SkipTest" not in names
 
 
 def run(body: Callable[[ChatFake], Any], world: World) -> None:
@@ -247,7 +263,3 @@ async def run_async(body: Callable[[ChatFake], Any], world: World) -> None:
         await body(fake)
         world.end()
         await fake.settle()
-
-
-class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
-    """A body does not do the same twice, so nothing can be learned from its worlds."""

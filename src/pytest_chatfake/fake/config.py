@@ -54,7 +54,7 @@ class ChatFakeConfig:
         insufficient_balance_code: The error code with which it fails (assumed).
         naming: The names that hide the channel brand (§1).
         webhook_url: Where attempts go from the start; None: nowhere, until ``connect``.
-        timeout: How long an attempt over a socket may take, in real seconds (assumed).
+        timeout: How long an attempt may take, in real seconds; None: as long as it takes (assumed).
         seed: What identifiers are derived from: the same seed gives the same ones. None: new ones
             for every fake. Under pytest: the test's node id, and the ini option
             ``chat_fake_seed``.
@@ -92,7 +92,7 @@ class ChatFakeConfig:
     insufficient_balance_code: str = "BALANCE_INSUFFICIENT"
     naming: Naming = field(default_factory=Naming)
     webhook_url: str | None = None
-    timeout: timedelta | float = 5
+    timeout: timedelta | float | None = 5
     seed: str | None = None
     mode: Mode | None = None
     retry_after: Iterable[timedelta | float] = ()
@@ -114,7 +114,9 @@ class ChatFakeConfig:
         for name in ("origin_type", "conversation_type", "insufficient_balance_code", "sender"):
             check_str(getattr(self, name), name)
         for name in ("conversation_length", "drop_after", "timeout"):
-            if not planned(getattr(self, name), name):
+            length = getattr(self, name)
+            endless = name == "timeout" and length is None
+            if not endless and not planned(length, name):
                 raise ValueError(f"{name} must be greater than 0")
         for name, valid in _CHOICES.items():
             check_choice(getattr(self, name), name, valid)
@@ -184,9 +186,12 @@ class ChatFakeConfig:
             sender=self.sender,
             naming=self.naming,
             event_ids=self.event_ids,
-            timeout=duration(self.timeout, "timeout") / SECOND,
+            timeout=_seconds(self.timeout),
         )
 
+
+#: Real seconds, 23 days: sockets count in milliseconds, and in 31 bits.
+_LONGEST_TIMEOUT: Final = 2_000_000.0
 
 _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
     "event_ids": ("unique", "per-message"),
@@ -204,6 +209,13 @@ def _refuse_unknown(fields: Mapping[str, object]) -> None:
             f"there is no configuration field {', '.join(map(repr, unknown))}; "
             f"the fields are: {', '.join(valid)}"
         )
+
+
+def _seconds(timeout: timedelta | float | None) -> float:
+    """Return how long an attempt may take; without a limit, as long as a socket can wait."""
+    if timeout is None:
+        return _LONGEST_TIMEOUT
+    return min(duration(timeout, "timeout") / SECOND, _LONGEST_TIMEOUT)
 
 
 def _api_key(value: object) -> None:

@@ -7,12 +7,15 @@ assertion or move of time.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Protocol, Unpack
 
-from ..base.arguments import check_bool, check_int
+from ..base.arguments import check_bool, check_int, cited
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
+from ..domain.instants import SECOND, planned
 from ..engine.engine import Engine
+from ..webhooks.chaos import Chaos
 from ..webhooks.faults import Fault, FaultKind
 from ..webhooks.order import Deviation
 from .where import Where, checked
@@ -65,6 +68,61 @@ def fail(webhooks: Deviating, *, again: bool = True, **where: Unpack[Where]) -> 
     """
     check_bool(again, "again")
     return _deviate(webhooks, "fail", where, again=again)
+
+
+def chaos(
+    webhooks: Deviating,
+    *,
+    seed: int | str,
+    duplicate: float = 0,
+    lose: float = 0,
+    delay: timedelta | float | None = None,
+    reorder: float = 0,
+    fail: float = 0,
+) -> Chaos:
+    """Let attempts go wrong by chance, and by the same chance for the same seed (assumed).
+
+    Only first attempts are concerned, and each by one thing at most.
+
+    Args:
+        seed: A number or a text. The same seed and the same attempts go wrong in the same way.
+        duplicate: How likely an attempt is made again, after up to three others; from 0 to 1.
+        lose: How likely its answer is lost, and it is made again: see :meth:`lose_answer`.
+        delay: How much later it may be made on the fake's clock, in whole seconds; a ``timedelta``
+            or seconds. It concerns all that nothing else happens to. None: no later.
+        reorder: How likely it waits for up to three others: see :meth:`late`.
+        fail: How likely it is refused, and made again: see :meth:`fail`.
+
+    Returns:
+        The fault. It is a context manager, and :attr:`Chaos.happened` lists what went wrong.
+
+    Raises:
+        TypeError: An argument is of the wrong kind.
+        ValueError: A likelihood is not from 0 to 1, the delay is below a second, or nothing can go
+            wrong.
+    """
+    engine = webhooks._engine
+    engine.refuse_closed()
+    if isinstance(seed, bool) or not isinstance(seed, (int, str)):
+        raise TypeError(f"seed must be a whole number or a text, not {cited(seed)}")
+    given = {"fail": fail, "lose": lose, "duplicate": duplicate, "reorder": reorder}
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise TypeError(f"{name} must be a number from 0 to 1, not {cited(value)}")
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name} must be from 0 to 1, not {value}")
+    longest = 0 if delay is None else planned(delay, "delay")
+    if delay is not None and longest < SECOND:
+        raise ValueError(f"delay must be at least a second, not {cited(delay)}")
+    if not (longest or any(given.values())):
+        raise ValueError(
+            "nothing can go wrong: give one of duplicate=, lose=, delay=, reorder=, fail="
+        )
+    fault = Chaos(seed, given, longest, calling_line(2))
+    engine.journal.note(WEBHOOK_FAULT)
+    engine.deviate()
+    engine.outbox.faults.add(fault)
+    return fault
 
 
 def _deviate(

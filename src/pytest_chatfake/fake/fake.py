@@ -28,8 +28,9 @@ from ..report import watching
 from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
+from ..transport.client.watch import watch
 from ..webhooks.events import Event
-from . import expectations, recipients, sending
+from . import checking, expectations, recipients, sending
 from .clock import Clock
 from .config import ChatFakeConfig
 from .drafting import Drafting
@@ -90,6 +91,7 @@ class ChatFake:
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
         self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
+        self._kept: checking.Kept | None = None  # what an exploration keeps
         self._story = Story(engine, self.api)
         watching.register(self._story)
         strict = bool(config.strict)
@@ -216,6 +218,8 @@ class ChatFake:
     assert_requested = expectations.assert_requested
     expect_charge = expectations.expect_charge
     explain = expectations.explain
+    assert_idempotent = checking.assert_idempotent
+    assert_order_free = checking.assert_order_free
 
     # Flow
 
@@ -349,3 +353,4 @@ class ChatFake:
             stack.callback(self._engine.time.stop)
             stack.callback(self._portal.close)
             stack.callback(self._engine.outbox.endpoints.close)
+            stack.callback(watch.remove, self._engine.outbox.overdue)

@@ -23,11 +23,13 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeGuard
 
-from ..base.arguments import takes
+from ..base.arguments import cited, takes
 from ..base.calling_line import Line
+from ..base.terminal import say
 from ..domain.instants import SECOND, planned
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
+from ..transport.client.endable import Endable, Ended
 from ..transport.client.portal import Portal
 from ..transport.client.watch import watch
 from ..transport.client.worker import Worker
@@ -72,7 +74,7 @@ def wait_until(
             given.close()  # or Python warns that nobody awaited it
         raise TypeError(
             f"wait_until() takes a function without arguments, as in lambda: app.is_done(), "
-            f"not {predicate!r}"
+            f"not {cited(predicate)}"
         )
     length = planned(timeout, "timeout")
     if not length:
@@ -133,6 +135,8 @@ class _Wait:
         self._over = threading.Event()
         self._pause = _FIRST_PAUSE
         self._worker = Worker("chatfake-wait")
+        self._looking = False
+        self._awaited = Endable()
 
     def __enter__(self) -> Self:
         watch.add(self)
@@ -149,9 +153,11 @@ class _Wait:
         self._worker.close()
         self._error = None  # breaks the circle of its traceback and this
 
-    def overdue(self, doing: object) -> None:  # noqa: ARG002 - there is one thing to do
+    def overdue(self, doing: object) -> None:
         """Hear of the watch that the time is up: what is seen from now on is the last look."""
         self._over.set()
+        if self._looking and not self._awaited.end(doing, TimeoutError("it did not end")):
+            say(f"still waiting for {self._what()}")
 
     def look(self, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> bool:
         """Look whether it is so now; ``run`` runs what a coroutine function returns.
@@ -160,23 +166,33 @@ class _Wait:
             AssertionError: It is not so, and the time is up.
         """
         last = self._over.is_set()
+        self._looking = True
         try:
             found = self._predicate()
             if _is_coroutine(found):
-                found = run(found)
+                found = run(self._awaited.run(self, found))
         except (LookupError, AssertionError) as error:
             return self._saw(None, error, last=last)
+        except Ended as late:
+            return self._saw(None, late.why, last=True)
+        finally:
+            self._looking = False
         return self._saw(found, None, last=last)
 
     async def look_async(self) -> bool:
         """The same, awaiting what a coroutine function returns."""
         last = self._over.is_set()
+        self._looking = True
         try:
             found = self._predicate()
             if _is_coroutine(found):
-                found = await found
+                found = await self._awaited.run(self, found)
         except (LookupError, AssertionError) as error:
             return self._saw(None, error, last=last)
+        except Ended as late:
+            return self._saw(None, late.why, last=True)
+        finally:
+            self._looking = False
         return self._saw(found, None, last=last)
 
     def _saw(self, value: Any, error: Exception | None, *, last: bool) -> bool:
@@ -201,20 +217,25 @@ class _Wait:
         self._over.wait(self._pause)
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
 
+    def _name(self) -> str:
+        name: str = getattr(self._predicate, "__name__", type(self._predicate).__name__)
+        return "the lambda" if name == "<lambda>" else f"{name}()"
+
+    def _what(self) -> str:
+        code = getattr(self._predicate, "__code__", None)
+        if code is None:
+            return self._name()
+        return f"{self._name()} at {Line(code.co_filename, code.co_firstlineno)}"
+
     def _failure(self) -> str:
         """Say what was seen last."""
-        code = getattr(self._predicate, "__code__", None)
-        name = getattr(self._predicate, "__name__", type(self._predicate).__name__)
-        what = "the lambda" if name == "<lambda>" else f"{name}()"
-        if code is not None:
-            what += f" at {Line(code.co_filename, code.co_firstlineno)}"
         if self._error is not None:
             seen = f"raised {type(self._error).__name__}: {self._error}"
         else:
-            seen = f"returned {self.value!r:.200}"
-            if self.value is None and name != "<lambda>":
+            seen = f"returned {cited(self.value)}"
+            if self.value is None and self._name() != "the lambda":
                 seen += " (a function that only asserts has to return True in the end)"
         return (
-            f"{what} did not come true within {self.limit:g} s: at the last of "
+            f"{self._what()} did not come true within {self.limit:g} s: at the last of "
             f"{self._looks} looks it {seen}"
         )

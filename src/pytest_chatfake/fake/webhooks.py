@@ -16,6 +16,7 @@ from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
+from ..transport.client.watch import watch
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
@@ -130,6 +131,7 @@ class Webhooks:
             disconnect=self._outbox.endpoints.disconnect,
         )
         self._outbox.endpoints.connect(endpoint)
+        watch.add(self._outbox.overdue)
         return endpoint
 
     def receiver(self, *, events: Iterable[str] | None = None) -> Receiver:
@@ -256,6 +258,7 @@ class Webhooks:
     late = deviating.late
     lose_answer = deviating.lose_answer
     fail = deviating.fail
+    chaos = deviating.chaos
 
     # Events that come again, and events that should not come
 

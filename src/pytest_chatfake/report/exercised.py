@@ -66,8 +66,9 @@ def _raised(one: Attempt) -> bool:
     return one.error is not None and one.fault not in LOSING
 
 
-def _mark(text: str) -> Callable[[Happening], bool]:
-    return lambda one: one.kind != "fault" and any(m.startswith(f"[{text}") for m in one.marks)
+def _mark(*texts: str) -> Callable[[Happening], bool]:
+    beginnings = tuple(f"[{text}" for text in texts)
+    return lambda one: one.kind != "fault" and any(m.startswith(beginnings) for m in one.marks)
 
 
 def _attempt(fits: Callable[[Attempt], bool]) -> Callable[[Happening], bool]:
@@ -107,12 +108,12 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("money", "delivered after the session", _ends("-late")),
     Item("money", "balance too low", _rule("too-dear")),
     Item("money", "topped up", _verb("top_up()", "set_balance()")),
-    Item("events go wrong", "duplicate", _mark("duplicate")),
+    Item("events go wrong", "duplicate", _mark("duplicate", "chaos: duplicate")),
     Item("events go wrong", "lost", _mark("lost")),
-    Item("events go wrong", "delayed", _mark("delayed")),
-    Item("events go wrong", "late", _mark("late")),
-    Item("events go wrong", "answer lost", _mark("answer lost")),
-    Item("events go wrong", "refused on the way", _mark("refused")),
+    Item("events go wrong", "delayed", _mark("delayed", "chaos: delay")),
+    Item("events go wrong", "late", _mark("late", "chaos: late")),
+    Item("events go wrong", "answer lost", _mark("answer lost", "chaos: lose_answer")),
+    Item("events go wrong", "refused on the way", _mark("refused", "chaos: fail")),
     Item("events go wrong", "held back", _mark("held back")),
     Item("events go wrong", "tampered", _mark("tampered")),
     Item("events go wrong", "wrong signature", _mark("wrong signature")),

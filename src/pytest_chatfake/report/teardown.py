@@ -77,7 +77,7 @@ class TeardownChecks:
                 [f"{event.type}, caused at {event.line}" for event in outbox.unheard],
             )
             yield text, outbox.unheard[0].line
-        failed = list(overlooked(outbox))
+        failed = list(_overlooked(outbox))
         if failed:
             text = _listed(
                 f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
@@ -107,7 +107,7 @@ class TeardownChecks:
             yield text, lines[0]
 
 
-def overlooked(outbox: Outbox) -> Iterator[Attempt]:
+def _overlooked(outbox: Outbox) -> Iterator[Attempt]:
     """Give the failed attempts that are news: not arranged by the test, and not made good.
 
     Those that the test has seen, as an exception or in ``attempts``, are no news either.

@@ -69,7 +69,7 @@ def progress(config: pytest.Config) -> Callable[[str], None]:
     """Return what writes a progress line, if a person is watching."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if terminal is None or capture is None or not terminal.isatty:
+    if terminal is None or capture is None or not terminal.isatty():
         return lambda _: None
 
     def say(text: str) -> None:

@@ -17,7 +17,7 @@ from .endpoints import Endpoint
 from .events import Event
 
 FaultKind: TypeAlias = Literal[
-    "duplicate", "drop", "delay", "tamper", "sign", "late", "lose_answer", "fail"
+    "duplicate", "drop", "delay", "tamper", "sign", "late", "lose_answer", "fail", "chaos"
 ]
 
 

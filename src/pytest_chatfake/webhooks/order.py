@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..base.marks import Mark
@@ -35,15 +34,17 @@ class Choice(NamedTuple):
 
     Attributes:
         kind: How it deviates.
-        steps: After how many other attempts it comes, or comes again.
+        steps: After how many other attempts it comes, or comes again; of a delay: nanoseconds.
         again: Whether it is made again, if it is refused.
         mark: What is done to it, and the line that asked for it.
+        by_chance: Whether nobody misses it if it never comes again.
     """
 
     kind: FaultKind
     steps: int
     again: bool
     mark: Mark
+    by_chance: bool = False
 
 
 class Deviation(Fault):
@@ -140,30 +141,34 @@ class _Waiting(NamedTuple):
         until: How many attempts must have been made by then.
         dispatch: What is attempted then.
         first: Whether it is a first attempt, which never waits past a barrier.
+        missed: Whether it is missed if it never comes.
     """
 
     until: int
     dispatch: Dispatch
     first: bool
+    missed: bool = True
 
 
 class AttemptOrder:
     """Keeps what waits, and says which attempt comes next.
 
     Args:
-        faults: The deviations are among these.
+        outbox: What it orders; the deviations are among its faults.
         log: Where attempts and barriers are kept; None: nowhere.
 
     Attributes:
         deviates: Whether something may come in another order than the service's own.
         log: As given.
         made: How many attempts were made.
+        settled: Whether there was a barrier.
     """
 
-    def __init__(self, faults: Triggers[Fault], log: Log | None = None) -> None:
+    def __init__(self, outbox: Ordered, log: Log | None = None) -> None:
         self.deviates = log is None
         self.log = log
-        self._faults = faults
+        self.settled = False
+        self._outbox = outbox
         self.forget()
 
     def forget(self) -> None:
@@ -176,8 +181,9 @@ class AttemptOrder:
 
     @property
     def held(self) -> list[Event]:
-        """The events whose attempts wait."""
-        return [*(one.dispatch.event for one in self._waiting), *(d.event for d in self._pending)]
+        """The events whose attempts wait, and are missed."""
+        waiting = [one.dispatch for one in self._waiting if one.missed]
+        return [dispatch.event for dispatch in (*waiting, *self._pending)]
 
     # Asked by the outbox
 
@@ -188,7 +194,7 @@ class AttemptOrder:
             return "now"
         self._chances[key] = len(self._chances) + 1
         choice: Choice | None = None
-        for fault in self._faults.active:
+        for fault in self._outbox.faults.active:
             if isinstance(fault, Deviation):
                 taken = choice is not None
                 choice = fault._choice(dispatch.event, endpoint, taken=taken) or choice
@@ -198,8 +204,12 @@ class AttemptOrder:
         if choice.kind == "late":
             self._waiting.append(_Waiting(self.made + choice.steps, alone, first=True))
             return "later"
+        if choice.kind == "delay":
+            self._outbox.plan(alone, choice.steps)
+            return "later"
         if choice.kind == "duplicate":
-            self._waiting.append(_Waiting(self.made + 1 + choice.steps, alone, first=False))
+            until, missed = self.made + 1 + choice.steps, not choice.by_chance
+            self._waiting.append(_Waiting(until, alone, first=False, missed=missed))
             return "now"
         self._choices[key] = choice
         return "now" if choice.kind == "lose_answer" else "refused"
@@ -253,13 +263,14 @@ class AttemptOrder:
 
     # Barriers
 
-    def letting_go(self, outbox: Ordered) -> Iterator[None]:
+    def letting_go(self) -> Iterator[None]:
         """A step: let go of what waits, after what is queued was attempted."""
+        self.settled = True
         yield
         while released := self._let_go():
-            outbox.queue.extend(released)
+            self._outbox.queue.extend(released)
             yield
-        if self.log is not None:
+        if self.log and not isinstance(self.log[-1], Barrier):
             self.log.append(Barrier())
 
     def _let_go(self) -> list[Dispatch]:
@@ -283,19 +294,39 @@ class Ordered(Protocol):
     order: AttemptOrder | None
     queue: deque[Dispatch]
 
+    def plan(self, dispatch: Dispatch, delay: int) -> None:
+        """Attempt something later, by so much on the clock."""
+        ...
+
 
 def deviate(outbox: Ordered) -> None:
     """Let attempts come in another order than that of the queue, from now on."""
-    outbox.order = outbox.order or AttemptOrder(outbox.faults)
+    outbox.order = outbox.order or AttemptOrder(outbox)
     outbox.order.deviates = True
 
 
-def at_a_barrier(
-    outbox: Ordered, step: Callable[[], Iterator[None]] = lambda: iter(())
+def at_barriers(
+    outbox: Ordered, step: Callable[[], Iterator[None]], is_due: Callable[[], bool]
 ) -> Callable[[], Iterator[None]]:
-    """Return a step before which what waits is let go."""
+    """Return a step in which what waits is let go: before it, and before time goes on.
+
+    Args:
+        outbox: Where attempts are queued.
+        step: The step; where it yields, attempts are made.
+        is_due: Tells whether more happens at this very moment.
+    """
     order = outbox.order
-    return step if order is None else lambda: chain(order.letting_go(outbox), step())
+    if order is None:
+        return step
+
+    def run() -> Iterator[None]:
+        yield from order.letting_go()
+        for _ in step():
+            yield
+            if not is_due():
+                yield from order.letting_go()
+
+    return run
 
 
 def _marked(dispatch: Dispatch, choice: Choice) -> Dispatch:

@@ -24,8 +24,7 @@ how it ended. What it holds back comes to the front of the queue, or at a *barri
 
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
-:meth:`Outbox.attempt` and :meth:`Outbox.attempt_async` are the same few lines, and differ only in
-how they wait for an answer.
+:meth:`~Outbox.attempt` and :meth:`~Outbox.attempt_async` differ only in how they wait for answers.
 """
 
 from __future__ import annotations
@@ -55,6 +54,7 @@ from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog
 from .faults import Fault, shaped, tampered
 from .order import REFUSED, AttemptOrder
+from .overdue import Overdue
 from .signing import sign
 from .writing import Writing, Written
 
@@ -70,7 +70,7 @@ class Outbox:
     Args:
         writer: Writes their bodies.
         per_message: Whether all events of a message share one id (§2.2).
-        timeout: For how many real seconds a verb waits for another thread's attempts.
+        timeout: How many real seconds an attempt may take, and a verb wait for another thread's.
         now: Gives the present in nanoseconds.
         schedule: Where late attempts and retries are planned.
         lock: Held while events are emitted and attempts are recorded.
@@ -87,6 +87,7 @@ class Outbox:
         faults: Those that are set up now.
         order: What deviates from the order of the queue; None if nothing does.
         unheard: Events of other types that no endpoint listened for.
+        overdue: Watches for attempts that take too long.
         busy: Who attempts; empty while nobody does.
     """
 
@@ -105,7 +106,7 @@ class Outbox:
         self.writing = Writing(writer)
         self._type = writer.event_type
         self._per_message = per_message
-        self._timeout = timeout
+        self.overdue = Overdue(timeout)
         self._now = now
         self._schedule = schedule
         self._lock = lock
@@ -115,8 +116,7 @@ class Outbox:
         self.faults: Triggers[Fault] = Triggers()
         self.order: AttemptOrder | None = None
         self.paused: list[Dispatch] | None = None
-        # Of the drainer: what it attempts, at which of its endpoints next, when it began, and what
-        # an app raised.
+        # Of the drainer: what it attempts, where next, since when, and what an app raised.
         self.busy = Busy()
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
@@ -192,7 +192,7 @@ class Outbox:
                     self._note(LOSS)
                     self.attempts.add(part, endpoint, Answer(None), now)
             elif part.overrides.delay:
-                self._schedule.add(now + part.overrides.delay, "attempt", part)
+                self.plan(part, part.overrides.delay)
             else:
                 queue.append(part)
 
@@ -202,6 +202,10 @@ class Outbox:
         if self._now() - due > MILLISECOND:
             dispatch.due = due
         (self.queue if self.paused is None else self.paused).append(dispatch)
+
+    def plan(self, dispatch: Dispatch, delay: int) -> None:
+        """Attempt something later, by so much on the clock."""
+        self._schedule.add(self._now() + delay, "attempt", dispatch)
 
     # Attempting: no lock is held
 
@@ -227,7 +231,7 @@ class Outbox:
                 # No call comes before it is let go, because an interrupt comes where there is one.
                 try:
                     if self.busy[0] is claim:
-                        self._dispatch = self._raised = None
+                        self._dispatch = self._raised = self.overdue.doing = None
                         self._depth = 0
                         del self.busy[0]
                 except KeyError:
@@ -252,7 +256,7 @@ class Outbox:
                 # No call comes before it is let go, because an interrupt comes where there is one.
                 try:
                     if self.busy[0] is claim:
-                        self._dispatch = self._raised = None
+                        self._dispatch = self._raised = self.overdue.doing = None
                         self._depth = 0
                         del self.busy[0]
                 except KeyError:
@@ -268,7 +272,7 @@ class Outbox:
         if self.queue:
             self.attempt()
         if self.busy and not self.in_attempt():
-            self.busy.wait(self._home, self._timeout)
+            self.busy.wait(self._home, self.overdue.limit)
             self.attempt()  # what the other one left, because a receiver raised
 
     def in_attempt(self) -> bool:
@@ -338,6 +342,7 @@ class Outbox:
         request = WebhookRequest(
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
+        self.overdue.doing = request
         signer = overrides.signer or endpoint.signer
         try:
             if signer is not None:

@@ -15,6 +15,11 @@ class Post(Protocol):
     headers: Mapping[str, str]
 
 
+def too_late(seconds: float) -> TimeoutError:
+    """Return the error of an attempt whose time is up."""
+    return TimeoutError(f"no complete answer within {seconds:g} s")
+
+
 class Answer(NamedTuple):
     """What came back from an attempt; of a body over a connection, the first 64 KiB.
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from ...base.arguments import cited
 from .answers import Answer, Post
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
+from .endable import Endable, Ended
 from .headers import Headers, complete_headers
 from .loops import LoopEvent, new_event
 from .url import checked_path
@@ -39,6 +40,7 @@ class AsgiTarget:
         raw_path, _, query = checked_path(path).partition("?")
         self._app = app
         self._portal = portal
+        self._awaited = Endable()
         self._scope: dict[str, Any] = {
             "type": "http",
             "http_version": "1.1",
@@ -71,10 +73,17 @@ class AsgiTarget:
             scope["state"] = state.copy()
         exchange = _Exchange(request.body)
         try:
-            await self._app(scope, exchange.receive, exchange.send)
+            app = self._app(scope, exchange.receive, exchange.send)
+            await self._awaited.run(request, app)
+        except Ended as late:
+            return Answer(None, b"", late.why)
         finally:
             exchange.disconnect()
         return exchange.answer()
+
+    def end(self, request: object, why: Exception) -> bool:
+        """Cancel the request; the app's lifespan goes on."""
+        return self._awaited.end(request, why)
 
     def hang_up(self) -> None:
         """Do nothing: there is no connection."""

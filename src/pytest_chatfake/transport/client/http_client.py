@@ -15,7 +15,7 @@ from http.client import HTTPException
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from .answers import Answer
+from .answers import Answer, too_late
 from .connection import Connection, time_left
 from .headers import Headers, complete_headers
 from .url import Address, Server, parse_url
@@ -64,7 +64,7 @@ class HttpClient:
         try:
             return self._exchange(request, monotonic() + self._timeout)
         except TimeoutError as error:
-            late = TimeoutError(f"no complete answer within {self._timeout:g} s")
+            late = too_late(self._timeout)
             late.__cause__ = error
             return Answer(None, b"", late)
         except (OSError, HTTPException) as error:

@@ -8,7 +8,7 @@ that leaves an app or a function is raised, with its traceback.
 A cancellation while `attempt_async` waits goes into an ASGI app or an async function, and ends it
 there, as any task ends. A thread can't be ended: an attempt at a URL or a WSGI app that has begun
 is finished and its answer returned, and the cancellation takes effect right after (see
-`Worker.call_async`).
+`Worker.call_async`). The same holds for `end`, by which a watch ends what takes too long.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from ...base.arguments import cited, utf8
 from .answers import Answer, Post
+from .endable import Endable, Ended
 from .http_client import HttpClient
 from .loops import GRACE_SECONDS
 from .worker import Worker
@@ -50,6 +51,14 @@ class Target(Protocol):
         """Make one attempt without blocking the running loop."""
         ...
 
+    def end(self, request: object, why: Exception) -> bool:
+        """End the attempt at this request, from another thread; its answer is this error.
+
+        Returns:
+            Whether it ends now or soon. A call of plain code can't be ended.
+        """
+        ...
+
     def hang_up(self) -> None:
         """Close what is open and idle; an attempt that is being made is finished."""
         ...
@@ -77,6 +86,10 @@ class UrlTarget:
         """Post from a thread, for the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
 
+    def end(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - as the others take it
+        """Do nothing: it ends by itself."""
+        return True
+
     def hang_up(self) -> None:
         """Close the connection: now, or after the attempt that uses it."""
         self._client.close()
@@ -101,20 +114,31 @@ class HandlerTarget(Generic[PostT]):
     def __init__(self, function: Callable[[PostT], object], *, portal: Portal) -> None:
         self._function = function
         self._portal = portal
+        self._awaited = Endable()
 
     def attempt(self, request: PostT) -> Answer:
         """Call the function."""
         result = self._function(request)
         if result is not None and inspect.isawaitable(result):
-            result = self._portal.run(_wait(result))
+            return self._portal.run(self._wait(request, result))
         return answer_of(result)
 
     async def attempt_async(self, request: PostT) -> Answer:
         """Call the function, and await what can be awaited."""
         result = self._function(request)
         if inspect.isawaitable(result):
-            result = await result
+            return await self._wait(request, result)
         return answer_of(result)
+
+    async def _wait(self, request: PostT, result: Awaitable[object]) -> Answer:
+        try:
+            return answer_of(await self._awaited.run(request, result))
+        except Ended as late:
+            return Answer(None, b"", late.why)
+
+    def end(self, request: object, why: Exception) -> bool:
+        """Cancel an async function; a plain one can't be ended."""
+        return self._awaited.end(request, why)
 
     def hang_up(self) -> None:
         """Do nothing: there is no connection."""
@@ -156,7 +180,3 @@ def answer_of(result: object) -> Answer:
     if not 100 <= status <= 599:
         raise ValueError(f"a handler function returned {status}, which is not an HTTP status")
     return Answer(int(status), body)
-
-
-async def _wait(awaitable: Awaitable[object]) -> object:
-    return await awaitable

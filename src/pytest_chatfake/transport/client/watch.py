@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from math import inf
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .debuggers import debugger_is_active
 
@@ -23,14 +23,17 @@ class Watched(Protocol):
     """Something that may take too long.
 
     Attributes:
-        doing: What it does now, another object for each new thing; None: nothing.
         limit: How many real seconds one thing may take.
     """
 
-    doing: object | None
     limit: float
 
-    def overdue(self, doing: object) -> float | None:
+    @property
+    def doing(self) -> object | None:
+        """What it does now, another object for each new thing; None: nothing."""
+        ...
+
+    def overdue(self, doing: Any) -> float | None:
         """Hear, in the watch's thread, that ``doing`` takes longer than that.
 
         Returns:

@@ -63,6 +63,10 @@ class WsgiTarget:
         """Call the app in a thread, for it may block."""
         return await self._worker.call_async(self._call, request)
 
+    def end(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - as the others take it
+        """Do nothing: plain code can't be ended."""
+        return False
+
     def hang_up(self) -> None:
         """Do nothing: there is no connection."""
 

@@ -1,0 +1,115 @@
+"""The options of a run: what may stand in the ini file and on the command line.
+
+Loaded with the plugin in every run of pytest, so what is heavy is imported inside functions.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+_START = "2026-01-01T12:00:00Z"
+
+_TIMELINES = ("failed", "always", "never")
+
+
+#: Options of the command line: what each takes, if it is no flag, and its help.
+_SEED = {
+    "--chat-fake-seed": (
+        "SEED",
+        "as the ini option chat_fake_seed; the seed in the header of a run brings its ids again",
+    ),
+}
+_MORE = {
+    "--chat-fake-assumptions": (
+        "",
+        "list which assumptions each test exercised: what the contract does not say",
+    ),
+    "--chat-fake-report": ("PATH", "write a page of all tests, each with what happened, to PATH"),
+    "--chat-fake-coverage": (
+        "",
+        "show which transitions, faults and edges of the service the run never tried",
+    ),
+    "--chat-fake-coverage-fail-under": (
+        "N",
+        "as --chat-fake-coverage, and fail if less than N percent were tried",
+    ),
+}
+
+
+def declare(parser: pytest.Parser) -> None:
+    """Declare the options."""
+    parser.addini(
+        "chat_clock_start",
+        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
+        default=_START,
+    )
+    parser.addini(
+        "chat_fake_timeline",
+        "which tests' reports tell what happened: failed, always or never (default: failed)",
+        default="failed",
+    )
+    parser.addini(
+        "chat_fake_strict",
+        "whether a test fails where it would be given a WebhookWarning (default: false)",
+        type="bool",
+        default=False,
+    )
+    parser.addini(
+        "chat_fake_seed",
+        "what ids are derived from, beside the test's node id: fixed (nothing, so they repeat from "
+        "run to run), random (new ones in every run), or a text of your own (default: fixed)",
+        default="fixed",
+    )
+    for name, (value, text) in {**_SEED, **_MORE}.items():
+        details = {"metavar": value} if value else {"action": "store_const", "const": True}
+        parser.getgroup("chatfake").addoption(name, help=text, **details)
+
+
+def show_more(config: pytest.Config) -> bool:
+    """Return whether an option asks for more than the failures of the run."""
+    return any(config.getoption(name) is not None for name in _MORE)
+
+
+def check(config: pytest.Config) -> None:
+    """Refuse options that mean nothing.
+
+    Raises:
+        UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
+            false, or ``chat_fake_timeline`` is none of its three words.
+    """
+    if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
+        raise pytest.UsageError(
+            f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "
+            f"not {when!r}"
+        )
+    try:
+        config.getini("chat_fake_strict")
+    except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
+        raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
+    start = config.getini("chat_clock_start")
+    if start != _START:
+        from .domain.instants import aware
+
+        try:
+            aware(start, "the ini option chat_clock_start")
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def chosen_seed(config: pytest.Config) -> str:
+    """Return what ids are derived from in this run; a random seed is the same on all workers.
+
+    Raises:
+        UsageError: ``chat_fake_seed`` is empty.
+    """
+    given: dict[str, str] = getattr(config, "workerinput", {})
+    seed: str | None = given.get("chat_fake_seed", config.getoption("--chat-fake-seed"))
+    if seed is None:
+        seed = str(config.getini("chat_fake_seed"))
+    if not seed.strip():
+        raise pytest.UsageError("chat_fake_seed must be fixed, random, or a text of your own")
+    if seed == "random":
+        seed = os.urandom(4).hex()  # not by way of `random`, which others seed
+    return seed

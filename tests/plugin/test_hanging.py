@@ -1,0 +1,93 @@
+"""A test that hangs says for what it waits, past pytest's capture."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pytest_chatfake import plugin
+from pytest_chatfake.base import terminal
+
+TESTS = """
+    import threading
+    import pytest
+    from pytest_chatfake import ChatFake
+    from pytest_chatfake.webhooks import overdue
+
+    said, say = threading.Event(), overdue.say
+
+    def loudly(text):
+        say(text)
+        said.set()
+
+    overdue.say = loudly
+
+    def slow_app(environ, start_response):
+        assert said.wait(30)
+        said.clear()
+        start_response("204 No Content", [])
+        return []
+
+    @pytest.mark.chat_fake(timeout=0.01)
+    def test_fixture(chat_fake):
+        chat_fake.webhooks.connect(wsgi=slow_app, path="/hooks/chat")
+        chat_fake.send_text()
+
+    def test_own_fake():
+        with ChatFake(timeout=0.01) as fake:
+            fake.webhooks.connect(handler=lambda request: said.wait(30) and None)
+            fake.send_text()
+"""
+
+LINES = [
+    "chat fake: still waiting for slow_app /hooks/chat: sent of message *, caused at test_it.py:23",
+    "chat fake: still waiting for <lambda>(): sent of message *, caused at test_it.py:28",
+]
+
+
+@pytest.fixture(autouse=True)
+def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
+
+
+@pytest.mark.parametrize("options", [["-p", "no:xdist"], ["-n", "1"], ["-s"]])
+def test_a_line_gets_past_the_capture(pytester: pytest.Pytester, options: list[str]) -> None:
+    pytester.makepyfile(test_it=TESTS)
+    result = pytester.runpytest_subprocess(*options, timeout=60)
+    result.assert_outcomes(passed=2)
+    result.stderr.fnmatch_lines(LINES)
+
+
+def test_a_test_that_did_not_use_the_fixture_is_the_first_to_hang(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_it=TESTS)
+    result = pytester.runpytest_subprocess("-k", "own_fake", timeout=60)
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stderr.fnmatch_lines(LINES[1:])
+
+
+def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(
+    pytester: pytest.Pytester,
+) -> None:
+    config = pytester.parseconfigure()
+    descriptor = config.stash[plugin._stderr_key]
+    assert os.fstat(descriptor)
+    plugin._speak(config)
+    assert descriptor == terminal._descriptor
+
+    config._ensure_unconfigure()
+
+    with pytest.raises(OSError):
+        os.fstat(descriptor)
+    assert 2 == terminal._descriptor
+
+
+def test_without_a_terminal_nothing_is_said_and_nothing_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(terminal, "_descriptor", 10_000)
+    terminal.say("to nobody")

@@ -1,0 +1,405 @@
+"""Attempts in process that take too long: ended, or where they can't be, waited for with a word."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import freezegun
+import pytest
+import trio
+
+from pytest_chatfake import ChatFake, UndeliveredWebhooks
+from pytest_chatfake.transport.client import watch as watch_module
+from pytest_chatfake.transport.client.endable import Endable, Ended
+from pytest_chatfake.webhooks import overdue
+
+from .both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["hard_limit"]
+
+MODES = pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
+
+#: Real seconds of an attempt that is to take too long.
+SHORT = 0.01
+LATE = "TimeoutError: no complete answer within 0.01 s"
+
+
+def a_fake(mode: str, timeout: float = SHORT, **config: Any) -> ChatFake:
+    own = "sync" if mode == "sync" else "async"
+    return ChatFake(mode=own, seed="overdue", timeout=timeout, **config)
+
+
+def perform(mode: str, chain: Callable[[], Any]) -> Any:
+    """Perform a chain, in plain code or in a loop."""
+
+    async def main() -> Any:
+        return await chain()
+
+    if mode == "sync":
+        return chain()
+    return in_asyncio(main) if mode == "asyncio" else in_trio(main)
+
+
+async def for_ever() -> None:
+    """Wait, in either framework, until it is cancelled."""
+    try:
+        trio.lowlevel.current_task()
+    except RuntimeError:
+        await asyncio.Event().wait()
+    else:
+        await trio.sleep_forever()
+
+
+async def hangs(scope: Any, receive: Any, send: Any) -> None:
+    await for_ever()
+
+
+async def answer(send: Any) -> None:
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def works(scope: Any, receive: Any, send: Any) -> None:
+    await answer(send)
+
+
+def outcomes(fake: ChatFake) -> list[str]:
+    return [attempt.outcome for attempt in fake.webhooks.attempts]
+
+
+# -- what can be ended -----------------------------------------------------------------------------
+
+
+@MODES
+def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_raised(
+    mode: str,
+) -> None:
+    with a_fake(mode) as fake:
+        fake.webhooks.connect(asgi=hangs)
+        fake.webhooks.connect(asgi=works)
+        message = perform(mode, lambda: fake.send_text().deliver())
+
+        assert [LATE, "answered 204"] * 2 == outcomes(fake)
+        assert "delivered" == message.status
+        attempt = fake.webhooks.attempts[0]
+        assert (None, b"", False) == (attempt.status_code, attempt.body, attempt.ok)
+
+
+@MODES
+def test_an_async_handler_that_does_not_end_is_recorded_as_timed_out(mode: str) -> None:
+    async def receive(_: Any) -> None:
+        await for_ever()
+
+    with a_fake(mode) as fake:
+        fake.webhooks.connect(handler=receive)
+        perform(mode, fake.send_text)
+        assert [LATE] == outcomes(fake)
+
+
+@MODES
+def test_time_that_stands_still_ends_a_request_all_the_same(mode: str) -> None:
+    with freezegun.freeze_time("2026-01-01"), a_fake(mode) as fake:
+        fake.webhooks.connect(asgi=hangs)
+        perform(mode, fake.send_text)
+        assert [LATE] == outcomes(fake)
+
+
+@MODES
+def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode: str) -> None:
+    async def answers(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await for_ever()
+        except asyncio.CancelledError:
+            await answer(send)
+
+    async def raises(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await for_ever()
+        finally:
+            raise KeyError("in its clean-up")
+
+    with a_fake(mode) as fake:
+        fake.webhooks.connect(asgi=answers)
+        fake.webhooks.connect(asgi=raises)
+        perform(mode, fake.send_text)
+
+        assert [LATE, LATE] == outcomes(fake)
+
+
+def test_a_request_is_cancelled_and_the_apps_lifespan_is_not() -> None:
+    log: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await for_ever()
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        log.append("shut down")
+        await send({"type": "lifespan.shutdown.complete"})
+
+    with a_fake("sync") as fake:
+        with fake.webhooks.lifespan(app):
+            fake.webhooks.connect(asgi=app)
+            fake.send_text()
+            assert [LATE] == outcomes(fake)
+            assert [] == log
+    assert ["shut down"] == log
+
+
+def test_a_timeout_of_the_apps_own_comes_back_as_it_is() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise TimeoutError("the database's")
+
+    with a_fake("sync", timeout=SECONDS) as fake:
+        fake.webhooks.connect(asgi=app)
+        with pytest.raises(TimeoutError, match="the database's"):
+            fake.send_text()
+
+
+def test_a_request_that_timed_out_is_tried_again() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        tried.append(True)
+        await (for_ever() if len(tried) == 1 else answer(send))
+
+    tried: list[bool] = []
+    with a_fake("sync", retry_after=[10]) as fake:
+        fake.webhooks.connect(asgi=app)
+        fake.send_text()
+        fake.clock.advance(10)
+        assert [LATE, "answered 204"] == outcomes(fake)
+
+
+def test_a_request_that_timed_out_unseen_is_told_at_the_end() -> None:
+    with pytest.raises(UndeliveredWebhooks, match=LATE), a_fake("sync", strict=True) as fake:
+        fake.webhooks.connect(asgi=hangs)
+        fake.send_text()
+
+
+@BOTH
+def test_the_tests_own_cancellation_is_the_tests(run: Any) -> None:
+    async def main() -> None:
+        with a_fake("async", timeout=SECONDS) as fake:
+            fake.webhooks.connect(asgi=hangs)
+            if run is in_trio:
+                with trio.move_on_after(0.01) as scope:
+                    await fake.send_text()
+                assert scope.cancelled_caught
+            else:
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.01):
+                        await fake.send_text()
+            assert [False] == [attempt.ok for attempt in fake.webhooks.attempts]
+
+    run(main)
+
+
+@MODES
+def test_nothing_is_cancelled_while_somebody_debugs(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = threading.Semaphore(0)
+    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: asked.release() or True)
+    said: list[str] = []
+    monkeypatch.setattr(overdue, "say", said.append)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while asked._value < 3:
+            await (trio.sleep(0) if mode == "trio" else asyncio.sleep(0))
+        await answer(send)
+
+    with a_fake(mode) as fake:
+        fake.webhooks.connect(asgi=app)
+        perform(mode, fake.send_text)
+        assert ["answered 204"] == outcomes(fake)
+    assert [] == said
+
+
+@pytest.mark.parametrize("timeout", [None, 10**9])
+def test_without_a_timeout_it_waits(timeout: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = threading.Semaphore(0)
+    look = watch_module._look
+    monkeypatch.setattr(watch_module, "_look", lambda *seen: looks.release() or look(*seen))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while looks._value < 3:
+            await asyncio.sleep(0)
+        await answer(send)
+
+    with a_fake("sync", timeout=timeout) as fake:
+        fake.webhooks.connect(asgi=app)
+        fake.webhooks.connect(f"{fake.base_url}/nowhere")  # a socket takes no infinite time
+        fake.send_text()
+        assert ["answered 204", "answered 401"] == outcomes(fake)
+
+
+# -- what can't be ended ---------------------------------------------------------------------------
+
+
+class Words:
+    """What is said on the terminal; who hangs can wait for it."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+        self.word = threading.Event()
+
+    def __call__(self, text: str) -> None:
+        self.said.append(text)
+        self.word.set()
+
+    def wait(self) -> None:
+        assert self.word.wait(SECONDS)
+        self.word.clear()
+
+
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> Words:
+    words = Words()
+    monkeypatch.setattr(overdue, "say", words)
+    return words
+
+
+@MODES
+def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode: str, words: Words) -> None:
+    def slow_app(environ: Any, start_response: Any) -> list[bytes]:
+        words.wait()
+        start_response("204 No Content", [])
+        return []
+
+    with a_fake(mode) as fake:
+        fake.webhooks.connect(wsgi=slow_app, path="/hooks/chat")
+
+        message = perform(mode, lambda: fake.send_text().deliver())
+        assert ["answered 204"] * 2 == outcomes(fake)
+        assert [
+            f"still waiting for slow_app /hooks/chat: {event.status} of message {message.id}, "
+            f"caused at {event.line}"
+            for event in message.events
+        ] == words.said
+        assert str(message.events[0].line).startswith("test_overdue.py:")
+
+
+@MODES
+def test_a_plain_function_is_waited_for_with_a_line(mode: str, words: Words) -> None:
+    with a_fake(mode) as fake:
+        fake.webhooks.connect(handler=lambda _: words.wait(), events="*")
+        perform(mode, lambda: fake.webhooks.emit_event("chat.order.placed"))
+        assert ["answered 200"] == outcomes(fake)
+    (line,) = words.said
+    assert line.startswith("still waiting for <lambda>(): chat.order.placed, caused at test_over")
+
+
+def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(
+    words: Words, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overdue, "GRACE_SECONDS", SHORT)
+
+    async def stubborn(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await for_ever()
+        except asyncio.CancelledError:
+            while not words.word.is_set():
+                await asyncio.sleep(0)
+        await answer(send)
+
+    with a_fake("sync") as fake:
+        fake.webhooks.connect(asgi=stubborn)
+        fake.send_text()
+        assert [LATE] == outcomes(fake)
+    (line,) = words.said
+    assert line.startswith("still waiting for stubborn /: sent of message ")
+
+
+def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
+    words: Words, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overdue, "GRACE_SECONDS", SHORT)
+
+    async def blocks(scope: Any, receive: Any, send: Any) -> None:
+        words.wait()
+        await answer(send)
+
+    with a_fake("sync") as fake:
+        fake.webhooks.connect(asgi=blocks)
+        fake.send_text()
+        assert ["answered 204"] == outcomes(fake)
+    assert 1 == len(words.said)
+
+
+def test_each_hanging_attempt_is_told_once(words: Words) -> None:
+    def app(environ: Any, start_response: Any) -> list[bytes]:
+        words.wait()
+        time.sleep(4 * watch_module.TICK)  # the watch has looked since
+        start_response("204 No Content", [])
+        return []
+
+    with a_fake("sync") as fake:
+        fake.webhooks.connect(wsgi=app)
+        fake.send_text()
+    assert 1 == len(words.said)
+
+
+# -- what is awaited -------------------------------------------------------------------------------
+
+
+@BOTH
+def test_only_what_is_awaited_now_and_under_its_own_key_is_ended(run: Any) -> None:
+    endable = Endable()
+    why = TimeoutError("late")
+
+    async def ends(key: object) -> bool:
+        return endable.end(key, why)
+
+    async def main() -> list[bool]:
+        before = endable.end("a", why)
+        other = await endable.run("a", ends("b"))
+        return [before, other, endable.end("a", why)]
+
+    assert [False, False, False] == run(main)
+
+
+@BOTH
+def test_what_is_ended_in_its_last_moment_leaves_the_next_one_alone(run: Any) -> None:
+    endable = Endable()
+
+    async def first() -> str:
+        assert endable.end("first", TimeoutError("of the first"))
+        return "done"
+
+    async def second() -> str:
+        await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
+        return "done, too"
+
+    async def main() -> list[str]:
+        return [await endable.run("first", first()), await endable.run("second", second())]
+
+    assert ["done", "done, too"] == run(main)
+
+
+@BOTH
+def test_what_has_ended_says_why_and_from_what_it_came(run: Any) -> None:
+    endable = Endable()
+    why, error = TimeoutError("late"), KeyError("in its clean-up")
+
+    async def hangs() -> None:
+        assert endable.end("it", why)
+        try:
+            await for_ever()
+        finally:
+            raise error
+
+    async def main() -> None:
+        with pytest.raises(Ended, match="late") as ended:
+            await endable.run("it", hangs())
+        assert why is ended.value.why
+        assert error is ended.value.__cause__
+
+    run(main)
