@@ -341,3 +341,12 @@ def _finish(fake: ChatFake, *, passed: bool) -> None:
     finally:
         service.clear()
         fake._engine.outbox.endpoints.close()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
+    """Show pytest-html the pictures of what happened, below the text of a failure."""
+    if _is_loaded():
+        from .suite.telling import pictures
+
+        data.extend(pictures(report))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -410,11 +411,14 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(
 ) -> None:
     pytester.makeconftest(
         """
-        import os
+        def pytest_configure(config):
+            if not hasattr(config, "workerinput"):
+                config.pluginmanager.register(Terminal())
 
-        def pytest_runtest_logreport(report):
-            if report.when == "teardown" and "PYTEST_XDIST_WORKER" not in os.environ:
-                raise KeyboardInterrupt
+        class Terminal:
+            def pytest_runtest_logreport(self, report):
+                if report.when == "teardown":
+                    raise KeyboardInterrupt
         """
     )
     pytester.makepyfile(
@@ -468,19 +472,104 @@ def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> Non
     result.assert_outcomes(passed=2)
 
 
-def test_a_picture_goes_to_pytest_html_where_that_is_there(pytester: pytest.Pytester) -> None:
+# -- pytest-html -----------------------------------------------------------------------------------
+
+
+class Rows(HTMLParser):
+    """The rows of a page of pytest-html: it keeps them as JSON in an attribute."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if blob := dict(attrs).get("data-jsonblob"):
+            self.rows = json.loads(blob)["tests"]
+
+    def pictures(self) -> list[tuple[str, str, int]]:
+        """The name and the outcome of each row, and how many pictures it has."""
+        return [
+            (row["testId"], row["result"], row["log"].count("<svg "))
+            for rows in self.rows.values()
+            for row in rows
+        ]
+
+
+def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeconftest(
         """
         import pytest
+        from _pytest.runner import runtestprotocol
 
-        def pytest_configure(config):
-            config.pluginmanager.register(object(), "html")
-
-        def pytest_runtest_logreport(report):
-            for extra in getattr(report, "extras", []):
-                print("EXTRA", report.when, extra["format_type"], extra["content"][:5])
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):  # as pytest-rerunfailures does
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            for again in (True, False):
+                reports = runtestprotocol(item, nextitem=nextitem, log=False)
+                failed = any(report.failed for report in reports)
+                for report in reports:
+                    rerun = report.failed and again
+                    if rerun:
+                        report.outcome = "rerun"
+                    item.ihook.pytest_runtest_logreport(report=report)
+                    if rerun:
+                        break
+                if not failed:
+                    break
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            return True
         """
     )
-    result = run(pytester, "-s")
+    result = run(
+        pytester,
+        "--html=report.html",
+        "--self-contained-html",
+        body="""
+        def test_passes(chat_fake):
+            chat_fake.send_text()
 
-    assert 1 == result.stdout.str().count("EXTRA call html <svg ")
+        def test_fails(chat_fake):
+            chat_fake.send_text()
+            assert 0
+
+        def test_fails_once(chat_fake, tries=[]):
+            chat_fake.send_text()
+            tries.append(1)
+            assert len(tries) == 2
+
+        def test_has_no_fake():
+            assert 0
+        """,
+    )
+    page = pytester.path / "report.html"
+
+    assert 1 == result.ret
+    assert "test_it.py::test_fails" in page.read_text("utf-8")
+    assert [
+        ("test_it.py::test_fails", "Failed", 1),
+        ("test_it.py::test_fails", "Rerun", 1),
+        ("test_it.py::test_fails_once", "Passed", 0),
+        ("test_it.py::test_fails_once", "Rerun", 1),
+        ("test_it.py::test_has_no_fake", "Failed", 0),
+        ("test_it.py::test_has_no_fake", "Rerun", 0),
+        ("test_it.py::test_passes", "Passed", 0),
+    ] == sorted(Rows(page).pictures())
+
+
+def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_runtest_logreport(report):
+            if getattr(report, "chat_fake_pictures", []):
+                print("PICTURE", report.when, report.nodeid)
+        """
+    )
+    assert "PICTURE" not in run(pytester, "-s").stdout.str()
+    result = run(pytester, "-s", "-n1", "--html=report.html")
+    assert 1 == result.stdout.str().count("PICTURE call test_it.py::test_money")
+    assert 1 == sum(count for _, _, count in Rows(pytester.path / "report.html").pictures())

@@ -85,6 +85,10 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
         "events are attempted in the order in which they happened",
         "paused(), delay()",
     ),
+    "barriers": (
+        "an attempt that a test has failed is made again at the next settle(), assertion or move",
+        "late() and its like",
+    ),
     "no-money-event": ("no event tells of a top-up, an adjustment or a drop", ""),
     "receivers-answer": ("a receiver takes an event by any answer from 200 to 299", ""),
     "retries": ("an attempt that failed is not made again", "retry_after="),

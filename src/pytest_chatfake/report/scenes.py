@@ -202,6 +202,9 @@ EXERCISED: Final[dict[str, Callable[[Scene], bool]]] = {
         scene.engine.settings.event_ids == "unique" and sum(1 for _ in scene.events()) > 1
     ),
     "event-order": lambda scene: len(scene.attempts()) > 1,
+    "barriers": lambda scene: any(
+        one.number > 1 and one.number - 1 > len(one.endpoint._retries) for one in scene.attempts()
+    ),
     "no-money-event": lambda scene: any(
         one.kind == "drop" or one.text.startswith(("top_up()", "set_balance()"))
         for one in scene.found

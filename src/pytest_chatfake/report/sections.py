@@ -11,8 +11,10 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from .attention import attention
-from .happenings import Happening, happenings
+from .happenings import Happening
 from .labels import Labels
+from .places import Places
+from .reading import happenings
 from .svg import svg
 from .told import told
 
@@ -40,6 +42,7 @@ class Story:
         self.born = next(_births)
         self._begun = self._shown = 1  # after the opening balance
         self._log = engine.outbox.events
+        self._places: Places | None = None
 
     @property
     def labels(self) -> Labels:
@@ -48,7 +51,18 @@ class Story:
 
     def happenings(self) -> list[Happening]:
         """What happened so far."""
-        return happenings(self.engine, self.api, self.labels)
+        return happenings(self.engine, self.api, self.labels, self.places)
+
+    def of(self, message: MessageState) -> list[Happening]:
+        """What happened to one message; it is found without a look at all the others."""
+        return happenings(self.engine, self.api, self.labels, self.places, message=message)
+
+    @property
+    def places(self) -> Places:
+        """Where in the journal things are."""
+        if self._places is None or self._places.outdated:
+            self._places = Places(self.engine)
+        return self._places
 
     def text(self) -> str:
         """All of it, as text."""
@@ -65,7 +79,7 @@ class Story:
         engine = self.engine
         self._notice_reset()
         since, self._shown = self._shown, len(engine.journal.kinds)
-        return since > 1, happenings(engine, self.api, self.labels, since)
+        return since > 1, happenings(engine, self.api, self.labels, self.places, since)
 
     def _notice_reset(self) -> None:
         if self._log is not self.engine.outbox.events:  # all of it is new
@@ -75,7 +89,7 @@ class Story:
     def of_the_test(self) -> list[Happening]:
         """What happened in the test that runs now."""
         self._notice_reset()
-        return happenings(self.engine, self.api, self.labels, self._begun)
+        return happenings(self.engine, self.api, self.labels, self.places, self._begun)
 
     def picture(self, *, styled: bool = True) -> str:
         """Draw what happened in the test that runs now; empty if nothing did.

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from ..base.calling_line import watch
 from ..report import watching
 from ..report.sections import TITLE, Story
+
+#: Where a report carries its pictures. They are no extras: pytest-html shows these in all rows of a
+#: test, the row of a rerun that passed among them.
+PICTURES: Final = "chat_fake_pictures"
 
 _begun: pytest.Item | None = None
 
@@ -51,8 +55,14 @@ def tell(report: pytest.TestReport, config: pytest.Config) -> None:
         text = _section(story)
         if text:
             _add(report, text)
-            if report.failed and config.pluginmanager.hasplugin("html"):
-                _add_picture(report, story)
+            if report.failed and config.getoption("htmlpath", None):
+                setattr(report, PICTURES, [*pictures(report), story.picture()])
+
+
+def pictures(report: pytest.TestReport) -> list[str]:
+    """Return the pictures that a report carries for pytest-html, from a worker of xdist, too."""
+    found: list[str] = getattr(report, PICTURES, [])
+    return found
 
 
 def interrupt(config: pytest.Config) -> None:
@@ -95,13 +105,6 @@ def _add(report: pytest.TestReport, text: str) -> None:
         report.longrepr = f"{longrepr}\n{f' {TITLE} ':-^80}\n{text}"
     else:
         report.sections.append((TITLE, text))
-
-
-def _add_picture(report: Any, story: Story) -> None:
-    """Add a picture to what pytest-html shows of a failure."""
-    extra = {"name": TITLE, "format_type": "html", "content": story.picture()}
-    rest = {"mime_type": None, "extension": None}
-    report.extras = [*getattr(report, "extras", []), extra | rest]
 
 
 def _code_of(item: pytest.Item) -> Any:
