@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
+    from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
+    from .fake.edges import Edge as Edge
+    from .fake.edges import edges as edges
     from .fake.fake import ChatFake as ChatFake
     from .fake.messages import Conversation as Conversation
     from .fake.messages import Message as Message
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from .fake.webhooks import Webhooks as Webhooks
     from .http_api.faults import ApiFault as ApiFault
     from .http_api.request_log import ApiRequest as ApiRequest
+    from .people.autopilot import Autopilot as Autopilot
     from .webhooks.attempts import Attempt as Attempt
     from .webhooks.chaos import Chaos as Chaos
     from .webhooks.endpoints import Endpoint as Endpoint
@@ -52,9 +56,11 @@ else:
     # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
     # a module with __getattr__ has any name at all.
     _HOMES = {
+        "AgendaEntry": "fake.agenda",
         "ApiFault": "http_api.faults",
         "ApiRequest": "http_api.request_log",
         "Attempt": "webhooks.attempts",
+        "Autopilot": "people.autopilot",
         "Balance": "domain.ledger",
         "Chaos": "webhooks.chaos",
         "ChatFake": "fake.fake",
@@ -65,6 +71,7 @@ else:
         "ClockError": "base.errors",
         "ClosedError": "base.errors",
         "Conversation": "fake.messages",
+        "Edge": "fake.edges",
         "Endpoint": "webhooks.endpoints",
         "Event": "webhooks.events",
         "Exploration": "exploring.exploration",
@@ -88,6 +95,7 @@ else:
         "WebhookRequest": "webhooks.endpoints",
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",
+        "edges": "fake.edges",
         "explore": "exploring.explorer",
     }
     __all__ = list(_HOMES)

@@ -47,6 +47,20 @@ def test_a_warning_about_a_failed_attempt_hides_the_token() -> None:
     assert "hush" not in text
 
 
+def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url() -> None:
+    def app(environ: object, start_response: object) -> list[bytes]:
+        raise KeyError("mistake")
+
+    with frozen_fake() as fake:
+        endpoint = fake.webhooks.connect(wsgi=app, path="/hooks?token=hush-hush&page")
+        with pytest.raises(KeyError) as caught:
+            fake.send_text()
+        texts = [repr(endpoint), str(fake.timeline), str(caught.value.__notes__)]
+
+    assert [] == [text for text in texts if "hush" in text or "/hooks?token=...&page" not in text]
+    assert "hush-hush" in endpoint.name
+
+
 def test_everything_that_is_told_of_an_endpoint_hides_the_token() -> None:
     with frozen_fake() as fake:
         endpoint = fake.webhooks.connect(URL)

@@ -45,6 +45,7 @@ def test_the_environ_is_that_of_a_post_as_a_server_says_it():
         "SERVER_PORT": "80",
         "SERVER_PROTOCOL": "HTTP/1.1",
         "REMOTE_ADDR": "127.0.0.1",
+        "REMOTE_PORT": "50000",
         "CONTENT_TYPE": "application/json",
         "CONTENT_LENGTH": "5",
         "HTTP_HOST": "testserver",

@@ -38,6 +38,12 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     return _URL.sub(_hidden, text) if "://" in text else text
 
 
+def redacted_place(place: str) -> str:
+    """Return a URL, or an app's name and path, without what its query carries in secret."""
+    head, mark, query = redacted(place).partition("?")
+    return head + mark + _VALUE.sub("=...", query)
+
+
 def _hidden(match: re.Match[str]) -> str:
     scheme, userinfo, place, query = match.groups()
     query = _VALUE.sub("=...", query) if query else ""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..base.arguments import check_str, cited, takes
-from ..base.redaction import redacted
+from ..base.redaction import redacted, redacted_place
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
 from ..transport.client.portal import Portal
@@ -21,6 +21,7 @@ def target_of(
     asgi: Callable[..., Any] | None,
     handler: Callable[..., object] | None,
     path: str | None,
+    client: tuple[str, int] | None,
     *,
     portal: Portal,
     timeout: float,
@@ -29,7 +30,7 @@ def target_of(
 
     Raises:
         TypeError: Not exactly one is given, or it is of another kind than it is said to be.
-        ValueError: The URL or the path is invalid.
+        ValueError: The URL, the path or the client is invalid.
     """
     given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
     targets = [name for name, value in given.items() if value is not None]
@@ -43,18 +44,19 @@ def target_of(
     for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
         if app is not None and not callable(app):
             raise TypeError(f"{what}= must be callable, and {cited(app)} is not")
-    if path is not None and (url is not None or handler is not None):
-        raise TypeError(f"path= goes with wsgi= or asgi= only, not with {targets[0]}")
+    for what, value in (("path", path), ("client", client)):
+        if value is not None and (url is not None or handler is not None):
+            raise TypeError(f"{what}= goes with wsgi= or asgi= only, not with {targets[0]}")
     path = "/" if path is None else path
     if wsgi is not None:
         if _is_async(wsgi):
             raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
-        target: Target = WsgiTarget(wsgi, path=path)
+        target: Target = WsgiTarget(wsgi, path=path, client=client)
         return f"{_name(wsgi)} (WSGI) {path}", target
     if asgi is not None:
         if hasattr(asgi, "wsgi_app"):
             raise TypeError(f"{_name(asgi)} looks like a WSGI app: connect it as wsgi=")
-        target = AsgiTarget(asgi, path=path, portal=portal)
+        target = AsgiTarget(asgi, path=path, client=client, portal=portal)
         return f"{_name(asgi)} (ASGI) {path}", target
     if handler is not None:
         if not takes(handler, object()):
@@ -78,7 +80,7 @@ def label_of(
         return redacted(url).partition("://")[2] or redacted(url)
     thing = handler if app is None else app
     name = getattr(thing, "__qualname__", type(thing).__name__).rpartition(".")[2]
-    return f"{name}()" if app is None else f"{name} {path or '/'}"
+    return f"{name}()" if app is None else f"{name} {redacted_place(path or '/')}"
 
 
 def _is_async(app: Callable[..., Any]) -> bool:

@@ -29,6 +29,7 @@ from .connecting import event_types, headers_of, label_of, target_of
 from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
+from .replaying import replay
 from .where import Where, checked
 
 
@@ -74,6 +75,7 @@ class Webhooks:
         asgi: Callable[..., Any] | None = None,
         handler: Callable[[WebhookRequest], object] | None = None,
         path: str | None = None,
+        client: tuple[str, int] | None = None,
         headers: Mapping[str, str] | None = None,
         events: Iterable[str] | None = None,
         raise_exceptions: bool = True,
@@ -89,6 +91,8 @@ class Webhooks:
             handler: A function that takes a :class:`~pytest_chatfake.WebhookRequest` and returns
                 None (200), a status, or a response.
             path: Where the app takes webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
+            client: Who seems to call, an IP address and a port; only with ``wsgi`` or ``asgi``.
+                Default ``("127.0.0.1", 50000)`` (assumed).
             headers: Headers that every attempt carries.
             events: The event types to listen for (§4.2); by default the service's one type, and
                 ``"*"`` for all.
@@ -102,7 +106,7 @@ class Webhooks:
 
         Raises:
             TypeError: Not exactly one target is given, or an argument is of the wrong kind.
-            ValueError: The URL or the path is not one.
+            ValueError: The URL, the path or the client is not one.
             ClosedError: The fake is closed.
         """
         self._engine.refuse_closed()
@@ -113,6 +117,7 @@ class Webhooks:
             asgi,
             handler,
             path,
+            client,
             portal=self._portal,
             timeout=self._engine.settings.timeout,
         )
@@ -261,6 +266,8 @@ class Webhooks:
     chaos = deviating.chaos
 
     # Events that come again, and events that should not come
+
+    replay = replay
 
     def redeliver(self, event: Event) -> PendingPlan:
         """Attempt a past event again, byte for byte: same id, fresh signature.

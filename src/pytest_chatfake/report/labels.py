@@ -74,6 +74,6 @@ class Labels:
 
     def legend_of_endpoint(self, endpoint: Endpoint) -> str | None:
         """Say what an endpoint's label stands for; None if that would say the same twice."""
-        label, name = self.endpoint(endpoint), self.clean(endpoint.name)
+        label, name = self.endpoint(endpoint), self.clean(endpoint._shown)
         gone = "" if endpoint.connected else " (disconnected)"
         return None if label == name and not gone else f"{label} = {name}{gone}"

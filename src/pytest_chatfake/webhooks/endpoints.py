@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..base.arguments import check_list
-from ..base.redaction import redacted
+from ..base.redaction import redacted_place
 from ..domain.instants import planned
 from ..transport.client.targets import Target
 from .events import Event
@@ -55,7 +55,7 @@ class Endpoint:
         self._retries = retries
         self._scripted = scripted  # the test writes its answers, so it expects failures
         self._disconnect = disconnect
-        self._shown = redacted(name)  # what texts call it
+        self._shown = redacted_place(name)  # what texts call it
 
     def __repr__(self) -> str:
         return f"<Endpoint {self._shown}{'' if self.connected else ' (disconnected)'}>"

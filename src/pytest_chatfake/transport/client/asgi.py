@@ -18,7 +18,7 @@ from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .endable import Endable, Ended
 from .headers import Headers, complete_headers
 from .loops import LoopEvent, new_event
-from .url import checked_path
+from .url import checked_client, checked_path
 
 if TYPE_CHECKING:
     from .portal import Portal
@@ -36,7 +36,14 @@ class AsgiTarget:
 
     threaded = False
 
-    def __init__(self, app: AsgiApp, *, path: str, portal: Portal) -> None:
+    def __init__(
+        self,
+        app: AsgiApp,
+        *,
+        path: str,
+        portal: Portal,
+        client: tuple[str, int] | None = None,
+    ) -> None:
         raw_path, _, query = checked_path(path).partition("?")
         self._app = app
         self._portal = portal
@@ -50,7 +57,7 @@ class AsgiTarget:
             "raw_path": raw_path.encode("ascii"),
             "query_string": query.encode("ascii"),
             "root_path": "",
-            "client": ("127.0.0.1", 50000),
+            "client": checked_client(client),
             "server": ("testserver", 80),
         }
 

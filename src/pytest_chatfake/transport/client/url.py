@@ -1,12 +1,13 @@
-"""URLs of webhooks, and paths of apps: checked before anything is posted to them."""
+"""URLs of webhooks, paths of apps and who calls them: checked before anything is posted."""
 
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from ...base.arguments import cited
+from ...base.arguments import check_int, check_str, cited
 
 
 class Server(NamedTuple):
@@ -104,6 +105,29 @@ def checked_path(path: str) -> str:
         quoted = _quoted(f"path={cited(path)}", path, "/?:@!$&'()*+,;=%")
         raise ValueError(f"path={cited(path)} is written as in a URL: {cited(quoted)}")
     return path
+
+
+def checked_client(client: object) -> tuple[str, int]:
+    """Return who seems to call an app in process: an IP address and a port.
+
+    Raises:
+        TypeError: It is no pair of a text and a whole number.
+        ValueError: The address is no IP address, or the port is out of range.
+    """
+    if client is None:
+        return "127.0.0.1", 50000
+    if not isinstance(client, (tuple, list)) or len(client) != 2:
+        raise TypeError(
+            f'client= is an address and a port, as in ("203.0.113.9", 443), not {cited(client)}'
+        )
+    host = check_str(client[0], "the address in client=")
+    try:
+        ip_address(host)
+    except ValueError:
+        raise ValueError(
+            f'the address in client= is an IP address such as "203.0.113.9", not {cited(host)}'
+        ) from None
+    return host, check_int(client[1], "the port in client=", 1, 65535)
 
 
 def _quoted(what: str, text: str, safe: str) -> str:

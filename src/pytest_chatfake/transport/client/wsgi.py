@@ -16,7 +16,7 @@ from ...base.arguments import cited
 from .answers import Answer, Post
 from .django_bridge import connections_kept
 from .headers import Headers, complete_headers
-from .url import checked_path
+from .url import checked_client, checked_path
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -31,8 +31,11 @@ class WsgiTarget:
 
     threaded = True
 
-    def __init__(self, app: WSGIApplication, *, path: str) -> None:
+    def __init__(
+        self, app: WSGIApplication, *, path: str, client: tuple[str, int] | None = None
+    ) -> None:
         raw_path, _, query = checked_path(path).partition("?")
+        address, port = checked_client(client)
         self._app = app
         self._worker = Worker("chatfake-wsgi")
         self._environ: dict[str, Any] = {
@@ -44,7 +47,8 @@ class WsgiTarget:
             "SERVER_NAME": "testserver",
             "SERVER_PORT": "80",
             "SERVER_PROTOCOL": "HTTP/1.1",
-            "REMOTE_ADDR": "127.0.0.1",
+            "REMOTE_ADDR": address,
+            "REMOTE_PORT": str(port),
             "wsgi.version": (1, 0),
             "wsgi.url_scheme": "http",
             "wsgi.multithread": False,

@@ -1,0 +1,71 @@
+"""Recorded events, attempted again: a method of webhooks, as a function of them."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Final, Literal, Protocol
+
+from ..base.arguments import check_choice, cited
+from ..domain.facts import Verb
+from ..engine.engine import Engine
+from ..engine.performer import PendingPlan
+from ..webhooks.synthetic import OtherEvent
+from ..wire.recordings import recorded
+
+_TIMINGS: Final = ("recorded", "at once")
+
+
+class Replaying(Protocol):
+    """The webhooks that attempt them."""
+
+    _engine: Engine
+
+
+def replay(
+    webhooks: Replaying,
+    path: str | PathLike[str],
+    *,
+    timing: Literal["recorded", "at once"] = "recorded",
+) -> PendingPlan:
+    """Attempt recorded events at the endpoints, in the order of the file, byte for byte (assumed).
+
+    They are signed afresh, and belong to no message of this fake: they cost nothing.
+
+    Args:
+        path: A file of JSON or JSON lines: bodies as they were received, or objects with ``body``
+            and ``at``, the moment when it was.
+        timing: ``"recorded"``: the first now, and before each other the clock is moved by as much
+            as lay between them, by ``at``, else by the event's ``createTime``. What came before
+            the one above it comes at once. ``"at once"``: time stands.
+
+    Returns:
+        Something to ``await`` in async mode.
+
+    Raises:
+        TypeError: The path is none.
+        ValueError: ``timing`` is none of the two, or an entry is not JSON, or no event: the file
+            and the line are named, and nothing was attempted.
+        OSError: The file can't be read.
+    """
+    check_choice(timing, "timing", _TIMINGS)
+    if not isinstance(path, (str, PathLike)):
+        raise TypeError(f"replay() takes the path of a file, not {cited(path)}")
+    engine = webhooks._engine
+    engine.refuse_closed()
+    events: list[tuple[OtherEvent, int | None]] = []
+    for entry in recorded(path):
+        kind = None if entry.problem else entry.json.get("type")
+        if not (isinstance(kind, str) and kind):
+            problem = entry.problem or "has no type, so no endpoint listens for it"
+            raise ValueError(f"{entry.where} {problem}")
+        id_ = entry.json.get("id")
+        given = id_ if isinstance(id_, str) and id_ else None
+        events.append((OtherEvent(kind, given, "", "", entry.body), entry.at))
+    latest: int | None = None
+    for event, at in events:
+        if at is not None and timing == "recorded":
+            if latest is not None and at > latest:
+                engine.move_time(by=at - latest)
+            latest = max(at, latest or at)
+        engine.perform(Verb("emit_event", None, (event,)), "replay()")
+    return PendingPlan(engine.performer)

@@ -1,0 +1,129 @@
+r"""Recorded events, read from a file: JSON, or JSON lines.
+
+An entry is the body that was received, or an object with the body and the moment when it was::
+
+    {"id": "evt_1", "type": "chat.message.updated", ...}
+    {"at": "2026-03-01T09:00:00Z", "body": {"id": "evt_2", ...}}
+    {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
+
+What is a body of its own, or a text, is kept byte for byte.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn, cast
+
+from ..base.arguments import shortened, utf8
+from ..domain.instants import aware, nanoseconds
+from .exact_json import encode
+
+
+class Recorded(NamedTuple):
+    """An entry of a recording.
+
+    Attributes:
+        where: The file and the line, or the number of the entry in a list.
+        body: What was received.
+        json: The same, parsed; fractions are decimals.
+        at: When it was received, or else when it says that it was made, in nanoseconds; None: it
+            is not known.
+        problem: What is wrong with the entry, so that the rest means nothing; empty: nothing.
+    """
+
+    where: str
+    body: bytes = b""
+    json: Any = None
+    at: int | None = None
+    problem: str = ""
+
+
+def recorded(path: str | PathLike[str]) -> list[Recorded]:
+    """Read a recording.
+
+    Raises:
+        OSError: The file can't be read.
+    """
+    name = str(path)
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return [Recorded(name, problem=f"is not UTF-8 at byte {error.start}")]
+    if not text.strip():
+        return [Recorded(name, problem="holds no events")]
+    try:
+        whole = items = _parsed(text)  # two names: a check narrows a type to one partly unknown
+    except ValueError as error:
+        return list(_lines(name, text)) or [_not_json(name, error)]
+    if isinstance(whole, list):
+        return [_entry(f"{name}, number {n}", one) for n, one in enumerate(items, 1)]
+    return [_entry(f"{name}:1", whole, text.strip().encode())]
+
+
+def _lines(name: str, text: str) -> Iterator[Recorded]:
+    """Give the entries of JSON lines; nothing if no line is JSON."""
+    entries: list[Recorded] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        body = line.strip("\r\t ")
+        if not body:
+            continue
+        where = f"{name}:{number}"
+        try:
+            entries.append(_entry(where, _parsed(body), body.encode()))
+        except ValueError as error:
+            entries.append(Recorded(where, problem=f"is not JSON: {_problem(error)}"))
+    if any(not one.problem for one in entries):
+        yield from entries
+
+
+def _not_json(name: str, error: ValueError) -> Recorded:
+    line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+    return Recorded(name + line, problem=f"is not JSON: {_problem(error)}")
+
+
+def _problem(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at column {error.colno}"
+    return str(error)
+
+
+def _entry(where: str, value: Any, body: bytes | None = None) -> Recorded:
+    if not isinstance(value, dict):
+        return Recorded(where, problem=f"is {shortened(encode(value))}, and not an object")
+    event = cast("dict[str, Any]", value)
+    at: Any = None
+    if "body" in event and event.keys() <= {"at", "body"}:
+        at, inner = event.get("at"), event["body"]
+        body = None
+        if isinstance(inner, str):
+            try:
+                body, inner = utf8(inner, "it"), _parsed(inner)
+            except ValueError as error:
+                return Recorded(where, problem=f"has a body that is not JSON: {_problem(error)}")
+        if not isinstance(inner, dict):
+            return Recorded(where, problem="has a body that is not an object")
+        event = cast("dict[str, Any]", inner)
+    at = event.get("createTime") if at is None else at
+    try:
+        moment = None if at is None else nanoseconds(aware(at, "its moment"))
+    except (TypeError, ValueError) as error:
+        return Recorded(where, problem=f"can't be placed in time: {error}")
+    return Recorded(where, encode(event).encode() if body is None else body, event, moment)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+_CONSTANTS: Final = "NaN and Infinity are no numbers of JSON"
+
+
+def _refuse(_constant: str) -> NoReturn:
+    raise ValueError(_CONSTANTS)

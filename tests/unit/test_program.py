@@ -1,0 +1,145 @@
+"""``python -m pytest_chatfake``: the schema of events, and recorded bodies held against it."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeConfig, Naming
+from pytest_chatfake.__main__ import main
+from pytest_chatfake.wire.schema import event_schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMING = Naming(event_type="pigeon.message.updated")
+CONFIG = ChatFakeConfig(naming=NAMING)
+NUMBER = 7
+HERE = __name__
+
+
+def bodies(**config: Any) -> list[str]:
+    with ChatFake(**config) as fake:
+        fake.send_text("Grüße").deliver().read()
+        return [event.body.decode() for event in fake.events]
+
+
+def written(path: Path, text: str) -> str:
+    path.write_text(text, "utf-8")
+    return str(path)
+
+
+def out(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def test_schema_prints_the_schema_of_events(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["schema"])
+    assert event_schema() == json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ["NAMING", "CONFIG", "CONFIG.naming"])
+def test_schema_has_the_names_of_the_team(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["schema", "--naming", f"{HERE}:{name}"])
+    assert event_schema(NAMING) == json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("conftest", "write MODULE:OBJECT, as in tests.conftest:NAMING, not 'conftest'"),
+        ("json:", "write MODULE:OBJECT, as in tests.conftest:NAMING, not 'json:'"),
+        ("nowhere_at_all:NAMING", "can't be imported: No module named 'nowhere_at_all'"),
+        ("json:NAMING", "can't be imported: module 'json' has no attribute 'NAMING'"),
+        (f"{HERE}:NUMBER", "is 7, and neither a Naming nor has one"),
+    ],
+)
+def test_a_naming_that_is_none_is_refused(
+    text: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["schema", "--naming", text])
+
+    assert 2 == exit_.value.code
+    assert problem in capsys.readouterr().err
+
+
+def test_bodies_of_the_description_have_no_deviation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = written(tmp_path / "a.jsonl", "\n\n".join(bodies()) + "\n")
+    array = written(tmp_path / "b.json", f"[{','.join(bodies())}]")
+    one = written(tmp_path / "c.json", json.dumps(json.loads(bodies()[0]), indent=2))
+
+    assert 0 == main(["validate", lines, array, one])
+    assert ["7 events, 0 deviations"] == out(capsys)
+
+
+def test_a_deviation_is_a_sentence_with_its_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent, delivered, _ = bodies()
+    wrong = delivered.replace('"totalPrice":0.05', '"totalPrice":"0.05"')
+    path = written(tmp_path / "a.jsonl", f"{sent}\n{wrong}\n{sent.replace('v2', 'v3')}")
+
+    assert 1 == main(["validate", path])
+    assert [
+        f"{path}:2: `chatMessage.totalPrice` is '0.05', and not a number",
+        f"{path}:3: `apiVersion` is 'v3', and not 'v2'",
+        "3 events, 2 deviations",
+    ] == out(capsys)
+
+
+def test_an_entry_of_a_list_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "a.json", f'[{bodies()[0]}, {{"at": "2026-01-01T12:00:00Z"}}, 3]')
+
+    assert 1 == main(["validate", path])
+    lines = out(capsys)
+    assert f"{path}, number 2: `id` is missing" == lines[0]
+    assert f"{path}, number 3: is 3, and not an object" == lines[-2]
+    assert "2 events, 7 deviations" == lines[-1]
+
+
+def test_bodies_are_held_against_the_names_of_the_team(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = written(tmp_path / "own.jsonl", "\n".join(bodies(naming=NAMING)))
+
+    assert 0 == main(["validate", "--naming", f"{HERE}:NAMING", own])
+    assert 1 == main(["validate", own])
+    assert "3 events, 3 deviations" == out(capsys)[-1]
+
+
+def test_fields_of_an_account_are_deviations_unless_they_may_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "a.jsonl", "\n".join(bodies(extra={"region": "eu"})))
+
+    assert 1 == main(["validate", path])
+    assert f"{path}:1: `chatMessage.region` is not in the description" == out(capsys)[0]
+    assert 0 == main(["validate", "--extra-fields", path])
+
+
+def test_a_file_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["validate", "nowhere.json"])
+
+    assert 2 == exit_.value.code
+    assert "No such file or directory: 'nowhere.json'" in capsys.readouterr().err
+
+
+def test_it_is_a_program() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest_chatfake", "schema"],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+
+    assert event_schema() == json.loads(ran.stdout)

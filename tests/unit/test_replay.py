@@ -1,0 +1,299 @@
+"""Recorded events, read from files and attempted again."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ClosedError, HmacSigner, explore
+from pytest_chatfake.wire.recordings import Recorded, recorded
+
+from .fakes import fake_with_receiver, frozen_fake, warnings_at_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from pytest_chatfake import ChatFake
+
+TYPE = "chat.message.updated"
+
+
+def event(number: int, at: str | None = "2026-03-01T09:00:00.000Z", **more: Any) -> str:
+    time = {} if at is None else {"createTime": at}
+    return json.dumps({"id": f"evt_{number}", "type": TYPE, **time, **more})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "incident.jsonl"
+
+
+def written(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def test_a_line_is_kept_byte_for_byte(path: Path) -> None:
+    odd = '{ "id":"evt_1",  "type" : "t", "price": 0.10 }'
+    written(path, "", f"  {odd}\r", "", event(2))
+
+    first, second = recorded(path)
+
+    assert (
+        Recorded(f"{path}:2", odd.encode(), {"id": "evt_1", "type": "t", "price": Decimal("0.10")})
+        == first
+    )
+    assert str(first.json["price"]) == "0.10"
+    assert (f"{path}:4", event(2).encode()) == (second.where, second.body)
+
+
+def test_one_body_may_take_many_lines(path: Path) -> None:
+    text = json.dumps(json.loads(event(1)), indent=2)
+    (only,) = recorded(written(path, text, ""))
+
+    assert (f"{path}:1", text.encode()) == (only.where, only.body)
+
+
+def test_a_list_is_written_anew_with_exact_numbers(path: Path) -> None:
+    first, second = recorded(written(path, '[{"a": 0.10},', "", ' {"b": "ü"}]'))
+
+    assert (f"{path}, number 1", b'{"a":0.10}') == (first.where, first.body)
+    assert b'{"b":"\\u00fc"}' == second.body
+
+
+def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
+    inner = ' {"id": "evt_1"}'
+    one, two, three = recorded(
+        written(
+            path,
+            json.dumps({"at": "2026-03-01T09:00:00Z", "body": inner}),
+            json.dumps({"at": "2026-03-01T10:00:01+01:00", "body": json.loads(event(2))}),
+            json.dumps({"body": event(3, "2026-03-01T09:00:02.500Z")}),
+        )
+    )
+
+    assert inner.encode() == one.body
+    assert event(2).replace(" ", "").encode() == two.body
+    start = 1_772_355_600 * 10**9
+    assert [start, start + 10**9, start + 2_500_000_000] == [one.at, two.at, three.at]
+
+
+def test_a_byte_order_mark_is_no_part_of_it(path: Path) -> None:
+    path.write_bytes(b"\xef\xbb\xbf" + event(1).encode())
+
+    assert [event(1).encode()] == [one.body for one in recorded(path)]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "problem"),
+    [
+        ("", "", "holds no events"),
+        ("\n \n", "", "holds no events"),
+        ("nothing of JSON", ":1", "is not JSON: Expecting value at column 1"),
+        ('{\n "a": x\n}', ":2", "is not JSON: Expecting value at column 7"),
+        ('{"a": 1}\n{"a": \n', ":2", "is not JSON: Expecting value at column 6"),
+        ('{"a": NaN}', "", "is not JSON: NaN and Infinity are no numbers of JSON"),
+        ("[" * 100_000, "", "is not JSON: it is nested too deeply"),
+        ('{"a": 1}\n[1]', ":2", "is [1], and not an object"),
+        ('{"body": "{"}', ":1", "has a body that is not JSON: Expecting property name"),
+        ('{"body": "\\ud800"}', ":1", "has a body that is not JSON: it has half of a letter"),
+        ('{"body": [1]}', ":1", "has a body that is not an object"),
+        ('{"createTime": "soon"}', ":1", "can't be placed in time: its moment takes ISO 8601"),
+        ('{"createTime": 7}', ":1", "can't be placed in time: its moment takes an aware datetime"),
+        ('{"at": "2026-03-01T09:00:00", "body": {}}', ":1", "can't be placed in time: its moment"),
+    ],
+)
+def test_what_is_no_event_is_told_with_its_line(
+    path: Path, text: str, where: str, problem: str
+) -> None:
+    entry = recorded(written(path, text))[-1]
+
+    assert f"{path}{where}" == entry.where
+    assert entry.problem.startswith(problem), entry.problem
+
+
+def test_what_is_no_text_is_told(path: Path) -> None:
+    path.write_bytes(b'{"a": "\xff"}')
+
+    assert [Recorded(str(path), problem="is not UTF-8 at byte 7")] == recorded(path)
+
+
+# -- attempting ------------------------------------------------------------------------------------
+
+
+def test_recorded_events_come_byte_for_byte_at_their_distances(path: Path) -> None:
+    written(
+        path,
+        event(1, "2026-03-01T09:00:00.000Z"),
+        event(2, "2026-03-01T09:00:07.500Z"),
+        event(3, "2026-03-02T09:00:00.000Z"),
+    )
+    with fake_with_receiver() as (fake, receiver):
+        start = fake.clock.now
+
+        fake.webhooks.replay(path)
+
+        assert path.read_bytes().splitlines() == [one.body for one in receiver.requests]
+        assert ["evt_1", "evt_2", "evt_3"] == [one.id for one in receiver.events]
+        seconds = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
+        assert [0, 7.5, 86_400] == seconds
+        assert start + timedelta(days=1) == fake.clock.now
+
+
+def test_at_once_time_stands(path: Path) -> None:
+    written(path, event(1), event(2, "2026-03-02T09:00:00.000Z"))
+    with fake_with_receiver() as (fake, receiver):
+        start = fake.clock.now
+
+        fake.webhooks.replay(str(path), timing="at once")
+
+        assert ["evt_1", "evt_2"] == [one.id for one in receiver.events]
+        assert start == fake.clock.now
+
+
+def test_an_event_that_was_overtaken_comes_at_once_and_one_without_a_moment_too(path: Path) -> None:
+    written(
+        path,
+        event(1, None),
+        event(2, "2026-03-01T09:00:10Z"),
+        event(3, "2026-03-01T09:00:04Z"),
+        event(4, None),
+        event(5, "2026-03-01T09:00:15Z"),
+    )
+    with fake_with_receiver() as (fake, receiver):
+        start = fake.clock.now
+
+        fake.webhooks.replay(path)
+
+        assert 5 == len(receiver.events)
+        seconds = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
+        assert [0, 0, 0, 0, 5] == seconds
+
+
+def test_what_is_due_on_the_way_happens_at_its_own_moment(path: Path) -> None:
+    written(path, event(1), event(2, "2026-03-01T09:01:00Z"))
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_text().after(seconds=30).deliver()
+
+        fake.webhooks.replay(path)
+
+        assert ["sent", None, "delivered", None] == [one.status for one in receiver.events]
+
+
+def test_they_are_signed_afresh(path: Path) -> None:
+    written(path, event(1), event(2, "2026-03-01T10:00:00Z"))
+    with frozen_fake(signer=HmacSigner("secret")) as fake:
+        receiver = fake.webhooks.receiver()
+
+        fake.webhooks.replay(path)
+
+        one, two = (request.headers for request in receiver.requests)
+        name = next(name for name in one if "ignature" in name)
+        assert one[name] != two[name]
+
+
+def test_they_cost_nothing_and_belong_to_no_message(path: Path) -> None:
+    with fake_with_receiver() as (fake, receiver):
+        before = fake.balance
+        fake.webhooks.replay(written(path, event(1)))
+
+        assert before == fake.balance
+        assert [] == list(fake.messages)
+        assert [None] == [one.message_id for one in receiver.events]
+
+
+def test_an_event_without_an_id_gets_one(path: Path) -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.webhooks.replay(written(path, json.dumps({"type": TYPE, "id": 3})))
+
+        assert receiver.events[0].id.startswith("evt_")
+
+
+def test_faults_concern_them(path: Path) -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.webhooks.drop(start=2)
+        fake.webhooks.replay(written(path, event(1), event(2), event(3)))
+
+        assert ["evt_1", "evt_3"] == [one.id for one in receiver.events]
+
+
+def test_an_exploration_deviates_from_a_recording(path: Path) -> None:
+    written(path, event(1), event(2, "2026-03-01T09:00:07Z"))
+
+    def world(fake: ChatFake) -> None:
+        seen: list[str] = []
+        fake.webhooks.connect(handler=lambda request: seen.append(request.id))
+        fake.webhooks.replay(path)
+        fake.settle()
+        assert ["evt_1", "evt_2"] == seen
+
+    with pytest.raises(AssertionError) as failure:
+        explore(world, deviations=["twice"])
+
+    assert "the `chat.message.updated` event came twice" in failure.value.__notes__[0]
+
+
+def test_it_is_awaited_in_async_mode(
+    path: Path, play: Callable[[Callable[..., Awaitable[Any]]], Any]
+) -> None:
+    written(path, event(1), event(2, "2026-03-01T09:00:07Z"))
+
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> list[float]:
+        receiver = fake.webhooks.receiver()
+        start = fake.clock.now
+        await do(fake.webhooks.replay(path))
+        assert ["evt_1", "evt_2"] == [one.id for one in receiver.events]
+        return [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
+
+    assert [0, 7] == play(scenario)
+
+
+def test_where_nobody_listens_the_end_warns(path: Path) -> None:
+    written(path, event(1, type="chat.other.event"))
+
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.webhooks.replay(path)
+
+    (text,) = warnings_at_the_end(scenario)
+    assert "chat.other.event" in text
+
+
+# -- bad input -------------------------------------------------------------------------------------
+
+
+def test_nothing_is_attempted_of_a_file_with_a_broken_line(path: Path) -> None:
+    written(path, event(1), "{")
+    with fake_with_receiver() as (fake, receiver):
+        with pytest.raises(ValueError, match=r"incident\.jsonl:2 is not JSON: Expecting property"):
+            fake.webhooks.replay(path)
+
+        assert () == receiver.events
+
+
+def test_an_event_without_a_type_is_refused(path: Path) -> None:
+    written(path, event(1), '{"id": "evt_2"}')
+    with frozen_fake() as fake, pytest.raises(ValueError, match=":2 has no type, so no endpoint"):
+        fake.webhooks.replay(path)
+
+
+def test_bad_arguments_are_refused(path: Path) -> None:
+    with frozen_fake() as fake:
+        with pytest.raises(ValueError, match="timing must be one of 'recorded', 'at once', not"):
+            fake.webhooks.replay(path, timing="fast")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        with pytest.raises(TypeError, match=r"replay\(\) takes the path of a file, not 7"):
+            fake.webhooks.replay(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        with pytest.raises(FileNotFoundError):
+            fake.webhooks.replay(path)
+    with pytest.raises(ClosedError):
+        fake.webhooks.replay(written(path, event(1)))
