@@ -62,5 +62,17 @@ for (const name of ["thousand", "long"]) {
     await page.close();
   }
 }
+// What is looked at only: a picture by itself, and the page of pytest-html, which is not ours.
+for (const [name, file] of [["picture", "picture.svg"], ["rows", "rows.html"]]) {
+  for (const scheme of ["light", "dark"]) {
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1280, height: 900 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    await page.goto(`file://${folder}/${file}`, { waitUntil: "load" });
+    await page.evaluate(() => document.querySelectorAll(".logexpander").forEach((one) => one.click()));
+    await page.screenshot({ path: `${folder}/${name}-${scheme}.png`, fullPage: true });
+    await page.close();
+  }
+}
 await browser.close();
 process.exit(bad ? 1 : 0);

@@ -1,6 +1,7 @@
 """Write what is looked at by hand: ``python tests/by_hand/make_pages.py FOLDER``.
 
-A page of a thousand tests, a page with a timeline of 5,000 lines, and sequence diagrams.
+A page of a thousand tests, a page with a timeline of 5,000 lines, a sequence diagram, a picture,
+and a page of pytest-html.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def test_diagrams(chat_fake, chat_clock):
     chat_clock.advance(days=30)
     Path("diagram.mmd").write_text(chat_fake.timeline.mermaid(), "utf-8")
     Path("picture.svg").write_text(chat_fake.timeline.svg(), "utf-8")
+    assert message.status == "delivered"
 """
 
 
@@ -81,6 +83,8 @@ def main(folder: Path) -> None:
     for name, code in suites.items():
         (folder / f"test_{name}.py").write_text(code, "utf-8")
         page = ["--chat-fake-report", f"{name}.html", "--chat-fake-coverage"]
+        if name == "diagram":
+            page += ["--html", "rows.html", "--self-contained-html"]
         options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore", *page]
         command = [sys.executable, "-m", "pytest", *options, f"test_{name}.py"]
         subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)

@@ -120,7 +120,8 @@ def _ends(one: Happening, places: dict[str, int], labels: Labels) -> tuple[int, 
     """Return from which lane to which a happening goes."""
     fake = places["chat_fake"]
     if one.endpoint is not None:
-        return fake, places[labels.endpoint(one.endpoint)]
+        app = places[labels.endpoint(one.endpoint)]
+        return fake, (fake + app) // 2 if one.text.endswith("not attempted") else app
     if one.kind == "verb" and one.text.startswith(_BY_THE_PHONE):
         return places["phone"], fake
     if one.kind in {"verb", "clock", "fault"}:
