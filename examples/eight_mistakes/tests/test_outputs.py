@@ -22,9 +22,9 @@ NAMES = re.findall(
 
 #: What names the cause, in the first lines of each section or in the assertion above it.
 CAUSES = {
-    "test_a_double_charge": "[duplicate: mistakes.py:21]",
-    "test_a_status_that_goes_back": "[delayed 30 s: mistakes.py:31]",
-    "test_a_wrong_amount": "charge: 0.05 m1",
+    "test_a_double_charge": "[duplicate: mistakes.py:21], which it took before (10)",
+    "test_a_status_that_goes_back": "[delayed 30 s: mistakes.py:31], after read m1 (12)",
+    "test_a_wrong_amount": "3 event: sent m1, totalPrice 0.05, an estimate (§2.3)",
     "test_a_302_for_an_answer": "302",
     "test_an_exception_in_the_handler": "500 (did it raise? its log has the error)",
     "test_no_signature_check": "204 [wrong signature: mistakes.py:71]",
