@@ -116,10 +116,25 @@ def test_assumptions_about_people_are_listed_where_they_matter(pytester: pytest.
             phone.unblocks()
             chat_fake.recipient("+2", registered=False)
             chat_fake.send_text(to="+2")
+            phone = chat_fake.recipient("+3").goes_offline()
+            chat_fake.send_text(to="+3").after(hours=1).deliver()
+            phone.comes_online()
+            chat_fake.clock.advance(hours=1)
+            chat_fake.recipient("+4").opens_chat()
+            chat_fake.recipient("+4", withheld=True)
+            message = chat_fake.send_text(to="+4")
+            chat_fake.recipient("+4", withheld=False)
+            message.deliver()
         """,
     )
 
-    about = ("a phone that is on again", "is not registered is sent", "was sent while the sender")
+    about = (
+        "a phone that is on again",
+        "is not registered is sent",
+        "into an open chat",
+        "has a scripted delivery",
+        "was sent while the sender",
+    )
     told: dict[str, list[str]] = {}
     for line in section(result, "assumptions"):
         if "::" in line:

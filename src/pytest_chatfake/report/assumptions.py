@@ -62,6 +62,14 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
         "a phone that is on again gets what was sent meanwhile, at once and in order",
         "recipient()",
     ),
+    "open-chat": (
+        "a delivery by hand into an open chat is delivered, and read at once",
+        "recipient()",
+    ),
+    "scripted-delivery": (
+        "what has a scripted delivery waits for it, and not for the phone to come back",
+        "",
+    ),
     "not-registered": (
         "a message to a number that is not registered is sent first, and then fails",
         "submit_text()",

@@ -94,15 +94,37 @@ def _only_failures_before(scene: Scene) -> bool:
     return False
 
 
-def _back_online(scene: Scene) -> bool:
-    reached = {
-        one.number
+def _reached(scene: Scene) -> dict[int, str]:
+    """Give the verbs by which people became reachable: their numbers, and the addresses."""
+    return {
+        one.number: person.after.address
         for one in scene.found
         if isinstance(person := _subject(one), PersonFact)
         and person.after.is_reachable
         and not person.before.is_reachable
     }
+
+
+def _back_online(scene: Scene) -> bool:
+    reached = _reached(scene)
     return any(one.cause in reached for one in scene.found if one.kind == "event")
+
+
+def _scripted_delivery(scene: Scene) -> bool:
+    sent = {id(one.state): one.number for one in scene.found if _is(one, "sent")}
+    return any(
+        _is(one, "delivered")
+        and one.state is not None
+        and one.state.recipient == address
+        and sent.get(id(one.state), number) < number < (one.cause or 0)
+        for number, address in _reached(scene).items()
+        for one in scene.found
+    )
+
+
+def _open_chat(scene: Scene) -> bool:
+    by_hand = {one.number for one in scene.found if one.text.startswith("deliver()")}
+    return any(_is(one, "read") and one.cause in by_hand for one in scene.found)
 
 
 def _not_registered(scene: Scene) -> bool:
@@ -186,6 +208,8 @@ EXERCISED: Final[dict[str, Callable[[Scene], bool]]] = {
     "second-device-time": _rule("another-device"),
     "back-online": _back_online,
     "not-registered": _not_registered,
+    "open-chat": _open_chat,
+    "scripted-delivery": _scripted_delivery,
     "sent-while-blocked": _taken_back,
     "read-in-private": _reason("read-in-private"),
     "failed-hold": _reason("failed-hold"),
