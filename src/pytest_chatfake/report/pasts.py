@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final, cast
 
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
@@ -67,14 +67,24 @@ class Past:
         """Say what an event told of money; empty if it is none, or told nothing."""
         if not isinstance(one.record, Event) or _status(one) not in _PRICES:
             return ""
-        with suppress(ValueError):  # the test may have emitted anything
-            body: Any = one.record.json()
-            for resource in body.values() if isinstance(body, dict) else ():
-                price: Any = resource.get("totalPrice") if isinstance(resource, dict) else None
-                if isinstance(price, (int, Decimal)):
-                    amount = number(Decimal(price))
-                    return f", totalPrice {amount}, {_PRICES[_status(one)]} (§2.3)"
-        return ""
+        price = _total_price(one.record)
+        return "" if price is None else f", totalPrice {price}, {_PRICES[_status(one)]} (§2.3)"
+
+
+def _total_price(event: Event) -> str | None:
+    """Return the price that an event told; None if it told none: it may have been emitted so."""
+    body: object = None
+    with suppress(ValueError):
+        body = event.json()
+    for resource in _object(body).values():
+        price = _object(resource).get("totalPrice")
+        if isinstance(price, (int, Decimal)):
+            return number(Decimal(price))
+    return None
+
+
+def _object(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _status(one: Happening) -> str:
