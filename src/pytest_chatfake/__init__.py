@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
+    from .exploring.machine import ChatFakeMachine as ChatFakeMachine
+    from .exploring.playing import Script as Script
+    from .exploring.playing import play as play
+    from .exploring.strategies import bad_days as bad_days
+    from .exploring.strategies import messages as messages
+    from .exploring.strategies import recipients as recipients
+    from .exploring.strategies import scripts as scripts
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
     from .fake.fake import ChatFake as ChatFake
@@ -51,7 +58,16 @@ else:
     # Where each name lives. It is imported when it is first used, so that a run of pytest that
     # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
     # a module with __getattr__ has any name at all.
+    # These need Hypothesis, which not everybody has: a star import leaves them out.
+    _WITH_HYPOTHESIS = {
+        "ChatFakeMachine": "exploring.machine",
+        "bad_days": "exploring.strategies",
+        "messages": "exploring.strategies",
+        "recipients": "exploring.strategies",
+        "scripts": "exploring.strategies",
+    }
     _HOMES = {
+        **_WITH_HYPOTHESIS,
         "ApiFault": "http_api.faults",
         "ApiRequest": "http_api.request_log",
         "Attempt": "webhooks.attempts",
@@ -80,6 +96,7 @@ else:
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
+        "Script": "exploring.playing",
         "StandardWebhooksSigner": "webhooks.signing",
         "Submission": "fake.messages",
         "Timeline": "fake.timeline",
@@ -89,8 +106,9 @@ else:
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",
         "explore": "exploring.explorer",
+        "play": "exploring.playing",
     }
-    __all__ = list(_HOMES)
+    __all__ = [name for name in _HOMES if name not in _WITH_HYPOTHESIS]
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:

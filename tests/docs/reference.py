@@ -52,7 +52,10 @@ def sections() -> dict[str, Section]:
                 if depth <= level:
                     current, level = None, 0
                 open_member = ""
-                if name := re.fullmatch(r"`([A-Z]\w+|chat_fake\.api|explore)`", title):
+                if name := re.fullmatch(
+                    r"`([A-Z]\w+|chat_fake\.api|explore|play|recipients|messages|scripts|bad_days)`",
+                    title,
+                ):
                     current, level = Section(page.name, {}, None), depth
                     found[name[1]] = current
                 elif (member := re.fullmatch(r"`(\w+)\(\)`", title)) and current is not None:

@@ -14,10 +14,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import time_machine
+from hypothesis.stateful import RuleBasedStateMachine, rule
 from werkzeug.test import Client
 
 import pytest_chatfake
-from pytest_chatfake import ChatFake, ChatFakeConfig, Explorer, HmacSigner, Naming, PlatformError
+from pytest_chatfake import (
+    ChatFake,
+    ChatFakeConfig,
+    ChatFakeMachine,
+    Explorer,
+    HmacSigner,
+    Naming,
+    PlatformError,
+    Script,
+)
 
 from .pages import DOCS, ROOT, fences
 from .reference import sections
@@ -79,10 +89,28 @@ def things() -> Iterator[dict[str, Any]]:
             *[PlatformError("", "", "", "", ""), receiver, fake.recipient("+4915550001")],
             *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
             *[fake.webhooks, fake.timeline, fake.timeline[0], chaos],
-            *[explorer := Explorer(), explorer(lambda chat_fake: None, depth=0)],
+            *[explorer := Explorer(), explorer(lambda chat_fake: None, depth=0), Script()],
         ]
         named = {"chat_fake.api": fake.api, "explore": pytest_chatfake.explore}
+        functions = ["bad_days", "messages", "play", "recipients", "scripts"]
+        named |= {name: getattr(pytest_chatfake, name) for name in functions}
+        named["ChatFakeMachine"] = Machine(fake)
         yield {type(thing).__name__: thing for thing in things} | named
+
+
+class PlainMachine(RuleBasedStateMachine):
+    """One of Hypothesis, to see what of a machine is its own."""
+
+    @rule()
+    def rest(self) -> None:
+        """Do nothing."""
+
+
+class Machine(ChatFakeMachine):
+    """One of ours."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        """Connect nothing."""
 
 
 def kind_of(thing: Any) -> str:
@@ -97,6 +125,8 @@ def members(thing: Any) -> set[str]:
     if hasattr(type(thing), "model_fields"):
         return set(type(thing).model_fields)
     common = set(dir(tuple)) if isinstance(thing, tuple) else set[str]()
+    if isinstance(thing, RuleBasedStateMachine):
+        common = set(dir(PlainMachine()))
     return {name for name in dir(thing) if not name.startswith("_")} - common
 
 
@@ -109,13 +139,13 @@ def call_of(name: str, function: Any) -> str:
 
 
 def test_every_public_name_has_a_section_and_every_section_a_public_name() -> None:
-    assert {*pytest_chatfake.__all__, "chat_fake.api"} == set(SECTIONS)
+    assert {*pytest_chatfake._HOMES, "chat_fake.api"} == set(SECTIONS)
 
 
 def test_every_public_thing_is_looked_at(things: dict[str, Any]) -> None:
     errors = {
         name
-        for name in pytest_chatfake.__all__
+        for name in pytest_chatfake._HOMES
         if isinstance(found := getattr(pytest_chatfake, name), type)
         and issubclass(found, Exception)
     }
@@ -250,7 +280,7 @@ def test_every_public_name_has_its_docstring_on_the_site_once() -> None:
     pages = sorted((DOCS / "reference" / "python").glob("*.rst"))
     directive = re.compile(r"^\.\. auto(class|exception|function):: (\w+)$", re.MULTILINE)
     shown = [found for page in pages for found in directive.findall(page.read_text("utf-8"))]
-    kinds = {name: kind_of(getattr(pytest_chatfake, name)) for name in pytest_chatfake.__all__}
+    kinds = {name: kind_of(getattr(pytest_chatfake, name)) for name in pytest_chatfake._HOMES}
     kinds["AccountApi"] = "class"  # what chat_fake.api is
     assert sorted((kind, name) for name, kind in kinds.items()) == sorted(shown)
 
