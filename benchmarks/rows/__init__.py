@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from . import balance, bulk, clock, exploring, fastapi, fixtures, suite, webhooks
+from . import balance, bulk, clock, exploring, fastapi, fixtures, people, suite, webhooks
 
 ROWS = {
     row.name: row
-    for module in (balance, webhooks, fastapi, bulk, clock, fixtures, suite, exploring)
+    for module in (balance, webhooks, fastapi, bulk, people, clock, fixtures, suite, exploring)
     for row in module.ROWS
 }

@@ -39,10 +39,12 @@ def campaign(count: int) -> tuple[ChatFake, float]:
 def bare_loop(fake: ChatFake) -> float:
     """Write the same bodies with the same function, and give them to the same handler."""
     from pytest_chatfake.domain.facts import Fact
+    from pytest_chatfake.domain.reasons import RULES
     from pytest_chatfake.wire.bodies import EventWriter
 
     config = fake.config
     writer = EventWriter(config.naming, config.currency, config.conversation_type, config.sender)
+    rule = next(iter(RULES.values()))  # the writer does not look at it
     messages = {one.id: one for one in fake._engine.account.messages}
     writings: list[tuple[str, Fact]] = []
     for event in fake.events:
@@ -53,7 +55,15 @@ def bare_loop(fake: ChatFake) -> float:
         if event.status == "sent":
             expiry = event.moment + 24 * 3600 * 1_000_000_000
         what: Any = event.status
-        fact = Fact(what, message, event.moment, message.total_price, conversation, expiry)
+        fact = Fact(
+            what,
+            message,
+            event.moment,
+            rule,
+            message.total_price,
+            conversation,
+            expiry,
+        )
         writings.append((event.id, fact))
     assert [writer.write(*writing) for writing in writings] == [event.body for event in fake.events]
     gc.collect()

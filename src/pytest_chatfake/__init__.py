@@ -31,8 +31,11 @@ if TYPE_CHECKING:
     from .exploring.strategies import messages as messages
     from .exploring.strategies import recipients as recipients
     from .exploring.strategies import scripts as scripts
+    from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
+    from .fake.edges import Edge as Edge
+    from .fake.edges import edges as edges
     from .fake.fake import ChatFake as ChatFake
     from .fake.messages import Conversation as Conversation
     from .fake.messages import Message as Message
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from .fake.webhooks import Webhooks as Webhooks
     from .http_api.faults import ApiFault as ApiFault
     from .http_api.request_log import ApiRequest as ApiRequest
+    from .people.autopilot import Autopilot as Autopilot
     from .webhooks.attempts import Attempt as Attempt
     from .webhooks.chaos import Chaos as Chaos
     from .webhooks.endpoints import Endpoint as Endpoint
@@ -68,9 +72,11 @@ else:
     }
     _HOMES = {
         **_WITH_HYPOTHESIS,
+        "AgendaEntry": "fake.agenda",
         "ApiFault": "http_api.faults",
         "ApiRequest": "http_api.request_log",
         "Attempt": "webhooks.attempts",
+        "Autopilot": "people.autopilot",
         "Balance": "domain.ledger",
         "Chaos": "webhooks.chaos",
         "ChatFake": "fake.fake",
@@ -81,6 +87,7 @@ else:
         "ClockError": "base.errors",
         "ClosedError": "base.errors",
         "Conversation": "fake.messages",
+        "Edge": "fake.edges",
         "Endpoint": "webhooks.endpoints",
         "Event": "webhooks.events",
         "Exploration": "exploring.exploration",
@@ -105,6 +112,7 @@ else:
         "WebhookRequest": "webhooks.endpoints",
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",
+        "edges": "fake.edges",
         "explore": "exploring.explorer",
         "play": "exploring.playing",
     }

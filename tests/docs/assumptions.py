@@ -300,6 +300,22 @@ def back_online(fake: ChatFake, receiver: Receiver) -> object:
 
 
 @row
+def scripted_delivery(fake: ChatFake, receiver: Receiver) -> object:
+    person = fake.recipient("+4915550001", online=False)
+    message = fake.send_text(to=person).after(60).deliver()
+    person.comes_online()
+    return message.status
+
+
+@row
+def open_chat(fake: ChatFake, receiver: Receiver) -> object:
+    person = fake.recipient("+4915550001")
+    message = fake.send_text(to=person)
+    person.opens_chat()
+    return [event.status for event in message.deliver().events]
+
+
+@row
 def not_registered(fake: ChatFake, receiver: Receiver) -> object:
     message = fake.send_text(to=fake.recipient("+4915550001", registered=False))
     return [event.status for event in message.events]

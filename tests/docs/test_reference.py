@@ -30,7 +30,7 @@ from pytest_chatfake import (
 )
 
 from .pages import DOCS, ROOT, fences
-from .reference import sections
+from .reference import FUNCTIONS, sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,7 @@ NOT_MEMBERS = {
     "ChatFake": {
         *{"body", "to", "conversation", "origin_type", "price", "extra"},
         *{"path", "echo", "parse", "reply", "webhooks_first", "predicate", "timeout"},
+        *{"deliver_after", "read_after", "fail_share", "seed"},
         *{"devices", "read_receipts", "online", "blocked", "chat_open", "registered", "withheld"},
     },
     "Webhooks": {
@@ -84,17 +85,29 @@ def things() -> Iterator[dict[str, Any]]:
         event = pytest_chatfake.ChatMessageUpdated.model_validate(message.events[0].json())
         things = [
             *[api_fault, fake.api.requests[0], fake.webhooks.attempts[0], fake.balance, fake],
-            *[fake.config, event, fake.clock, message.conversation, receiver.endpoint],
+            *[
+                fake.config,
+                event,
+                fake.clock.agenda[0],
+                fake.clock,
+                message.conversation,
+                receiver.endpoint,
+            ],
             *[message.events[0], fault, HmacSigner("x"), fake.ledger[0], message, Naming()],
-            *[PlatformError("", "", "", "", ""), receiver, fake.recipient("+4915550001")],
+            *[
+                PlatformError("", "", "", "", ""),
+                receiver,
+                fake.recipient("+4915550001"),
+                fake.autopilot(),
+            ],
             *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
             *[fake.webhooks, fake.timeline, fake.timeline[0], chaos],
+            pytest_chatfake.edges("drop")[0],
             *[explorer := Explorer(), explorer(lambda chat_fake: None, depth=0), Script()],
         ]
-        named = {"chat_fake.api": fake.api, "explore": pytest_chatfake.explore}
-        functions = ["bad_days", "messages", "play", "recipients", "scripts"]
-        named |= {name: getattr(pytest_chatfake, name) for name in functions}
-        named["ChatFakeMachine"] = Machine(fake)
+        names = FUNCTIONS.split("|")
+        functions = {name: getattr(pytest_chatfake, name) for name in names}
+        named = {"chat_fake.api": fake.api, **functions, "ChatFakeMachine": Machine(fake)}
         yield {type(thing).__name__: thing for thing in things} | named
 
 

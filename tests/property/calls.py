@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .model_types import Conversation, Label, Message, Person, Refused
+from .model_life import WORDS
+from .model_types import Conversation, Label, Message, Refused
 from .scripts import (
     BAD_CALLS,
     FAILURES,
@@ -18,17 +19,24 @@ from .scripts import (
     REJECTIONS,
     Advance,
     Bad,
+    Cancel,
+    Describe,
+    Lay,
     Money,
     Rate,
     Send,
     Step,
     ToDeadline,
     Verb,
+    Word,
     decimal,
 )
 
 if TYPE_CHECKING:
     from .model import Model
+
+#: What the model calls otherwise.
+NAMES = {"read_receipts": "receipts"}
 
 
 @dataclass(frozen=True)
@@ -37,13 +45,14 @@ class Call:
 
     verb: str
     message: int | None = None
-    person: Person | None = None
+    address: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
     expected_error: tuple[str, Any, Any] | None = None
     conversation: Label | str | None = None
     to: int = 0
     how: int = 0
     bad: bool = False
+    script: tuple[Any, ...] = ()  # lengths, each with (verb, arguments, expected error)s
 
 
 @dataclass
@@ -70,6 +79,17 @@ class Resolver:
                 return Call("rate", arguments={"amount": step.amount})
             case Bad():
                 return self._bad(step)
+            case Word():
+                address, arguments = PEOPLE[step.to].address, {"word": step.word}
+                return Call("word", address=address, arguments=arguments, to=step.to)
+            case Describe():
+                address, arguments = PEOPLE[step.to].address, dict(step.fields)
+                return Call("describe", address=address, arguments=arguments, to=step.to)
+            case Lay():
+                return self._lay(step)
+            case Cancel():
+                target = self._target(step.which, submissions=False)
+                return None if target is None else Call("cancel", target.label.number)
 
     def _send(self, step: Send) -> Call | None:
         arguments: dict[str, Any] = {"body": step.body}
@@ -78,19 +98,18 @@ class Resolver:
         if step.origin is not None:
             arguments["origin_type"] = step.origin
         to, conversation = step.to, self._conversation(step.conversation)
-        person = PEOPLE[max(to, 0)]
         if to == FOCUS:
             if not isinstance(self.focus, Conversation):
                 return None
             known = self.focus
             to = next(i for i, p in enumerate(PEOPLE) if p.address == known.address)
-            person = PEOPLE[to]
             arguments["origin_type"] = known.origin
         if step.submit and conversation is not None:
             # Whether a submission or its acceptance is refused is nobody's business: keep it fit.
             arguments.pop("origin_type", None)
         verb = "submit" if step.submit else "send"
-        return Call(verb, person=person, arguments=arguments, conversation=conversation, to=to)
+        address = PEOPLE[to].address
+        return Call(verb, address=address, arguments=arguments, conversation=conversation, to=to)
 
     def _conversation(self, asked: str | int | None) -> Label | str | None:
         known = self.model.conversations
@@ -114,15 +133,29 @@ class Resolver:
         target = self._target(step.which, submissions=step.name in {"accept", "reject"})
         if target is None:
             return None
+        arguments, error = self._said(step)
+        return Call(step.name, target.label.number, arguments=arguments, expected_error=error)
+
+    def _said(self, step: Verb) -> tuple[dict[str, Any], tuple[str, Any, Any] | None]:
+        """What a verb is told, and the error that its event should show."""
+        if step.name in {"fail", "reject"}:
+            choices = FAILURES if step.name == "fail" else REJECTIONS
+            return choices[step.variant % len(choices)]
         arguments: dict[str, Any] = {}
-        error = None
         if step.name == "deliver":
             arguments |= {} if step.devices is None else {"devices": step.devices}
             arguments |= {} if step.price is None else {"price": step.price}
-        elif step.name in {"fail", "reject"}:
-            choices = FAILURES if step.name == "fail" else REJECTIONS
-            arguments, error = choices[step.variant % len(choices)]
-        return Call(step.name, target.label.number, arguments=arguments, expected_error=error)
+        return arguments, None
+
+    def _lay(self, step: Lay) -> Call | None:
+        target = self._target(step.which, submissions=False)
+        if target is None:
+            return None
+        script = tuple(
+            (length, tuple((verb.name, *self._said(verb)) for verb in verbs))
+            for length, verbs in step.script
+        )
+        return Call("lay", target.label.number, script=script)
 
     def _to_deadline(self, step: ToDeadline) -> Call | None:
         model = self.model
@@ -150,7 +183,7 @@ class Resolver:
             if message is None:
                 return None
             target = message.label.number
-        return Call(verb, target, person=PEOPLE[0], arguments=arguments, bad=True)
+        return Call(verb, target, arguments=arguments, bad=True)
 
 
 def model_call(model: Model, call: Call) -> str | None:
@@ -161,9 +194,8 @@ def model_call(model: Model, call: Call) -> str | None:
     try:
         match call.verb:
             case "send" | "submit":
-                assert call.person is not None
                 getattr(model, call.verb)(
-                    call.person,
+                    call.address,
                     call.arguments["body"],
                     price=asked,
                     origin=call.arguments.get("origin_type"),
@@ -187,6 +219,19 @@ def model_call(model: Model, call: Call) -> str | None:
             case "accept":
                 assert message is not None
                 model.accept(message)
+            case "word":
+                model.life.change(
+                    call.address, "IllegalTransition", **WORDS[call.arguments["word"]]
+                )
+            case "describe":
+                fields = {NAMES.get(n, n): value for n, value in call.arguments.items()}
+                model.life.change(call.address, "ValueError", **fields)
+            case "lay":
+                assert message is not None
+                model.life.lay(message, call.script)
+            case "cancel":
+                assert message is not None
+                model.life.cancel(message)
             case _:
                 raise NotImplementedError(call.verb)
     except Refused as refused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from pytest_chatfake import ChatFake, PlatformError
+from pytest_chatfake import ChatFake, IllegalTransition, PlatformError
 
 from .model_types import EPOCH
 from .scripts import PEOPLE, START, decimal
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 def moment(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
+
+
+#: Who gets messages without an address.
+NOBODY_IN_PARTICULAR = "+15550100"
 
 
 class FakeDriver:
@@ -43,6 +47,9 @@ class FakeDriver:
             for person in PEOPLE
         ]
 
+    def person(self, to: int) -> str:
+        return PEOPLE[to].address or NOBODY_IN_PARTICULAR
+
     def call(self, call: Call, number: int, conversation: Any = None) -> Any:
         """Make `call`; `number` is the model's number for a message that it would create."""
         arguments = dict(call.arguments)
@@ -64,6 +71,14 @@ class FakeDriver:
                 return made
             case "deliver" | "read" | "fail":
                 return getattr(self.handles[call.message], call.verb)(**arguments)
+            case "word":
+                return getattr(self.fake.recipient(self.person(call.to)), arguments["word"])()
+            case "describe":
+                return self.fake.recipient(self.person(call.to), **arguments)
+            case "lay":
+                return self.lay(call)
+            case "cancel":
+                return self.handles[call.message].cancel()
             case "top_up" | "set_balance":
                 return getattr(self.fake, call.verb)(arguments["amount"])
             case "rate":
@@ -76,12 +91,41 @@ class FakeDriver:
             case _:
                 raise NotImplementedError(call.verb)
 
+    def lay(self, call: Call) -> Any:
+        """Lay a script; the verbs of the handle that `after()` returns happen later."""
+        later = self.handles[call.message]
+        for length, verbs in call.script:
+            later = later.after(timedelta(microseconds=length))
+            for verb, said, _ in verbs:
+                arguments = dict(said)
+                if isinstance(arguments.get("platform_error"), dict):
+                    arguments["platform_error"] = PlatformError(**arguments["platform_error"])
+                later = getattr(later, verb)(**arguments)
+        return later
+
+    def catch_up(self) -> None:
+        """Let happen what time has jumped over; each step that is illegal is told on its own."""
+        refused: IllegalTransition | None = None
+        while True:
+            try:
+                self.fake.settle()
+                break
+            except IllegalTransition as error:
+                refused = refused or error
+        if refused is not None:
+            raise refused
+
+    def see_time(self) -> None:
+        """Begin from where time stands: a move that was refused has stopped on its way."""
+        self.now = (self.fake.clock.now - EPOCH) // timedelta(microseconds=1)
+
     def move(self, at: int, how: int) -> Any:
         """Move time to `at`: behind the fake's back, or in one of the ways its clock has."""
         distance = timedelta(microseconds=at - self.now)
         self.now = at
         if self.shift is not None:
-            return self.shift(distance)
+            self.shift(distance)
+            return self.catch_up() if self.fake.config.mode != "async" else None
         clock = self.fake.clock
         ways: list[Callable[[], Any]] = [
             lambda: clock.advance(distance),

@@ -13,7 +13,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from .model_life import Life
 from .model_types import (
+    NOT_REGISTERED,
     SOME_TEXT,
     ZERO,
     Conversation,
@@ -21,8 +23,8 @@ from .model_types import (
     Event,
     Knobs,
     Label,
+    Laid,
     Message,
-    Person,
     Refused,
     stamp,
 )
@@ -38,9 +40,11 @@ class Model:
     events: list[Event] = field(default_factory=list)
     ledger: list[Entry] = field(default_factory=list)
     paths: Counter[str] = field(default_factory=Counter)
-    _sent_order: list[Label] = field(default_factory=list)
+    jumps: bool = False  # somebody else moves time, and the fake follows
+    plans: int = 0
 
     def __post_init__(self) -> None:
+        self.life = Life(self, NOT_REGISTERED, {one.address: one for one in self.knobs.people})
         self.ledger.append(Entry("opening", self.knobs.opening, self.now))
 
     # -- money ---------------------------------------------------------------------------------
@@ -94,32 +98,55 @@ class Model:
         assert message.sent is not None
         return message.sent + self.knobs.drop_after
 
+    def planned(self) -> list[tuple[int, int, Message | Laid]]:
+        """What is due when: drops and laid steps; ties go by the order of planning."""
+        drops = [(self.due(m), m.order, m) for m in self.messages if m.state == "sent"]
+        steps = [(one.at, one.order, one) for one in self.life.laid]
+        return sorted([*drops, *steps], key=lambda due: due[:2])
+
     def next_due(self) -> int | None:
-        return min((self.due(m) for m in self.messages if m.state == "sent"), default=None)
+        return min((due[0] for due in self.planned()), default=None)
 
     def move_to(self, at: int) -> None:
-        """Drop what stayed `sent` for 30 days, each at its own time, in order (§3 rule 5)."""
+        """Let happen what is due on the way, each thing at its own time, in order.
+
+        At a step that is illegal time stands, and what else is due then happens at the next look.
+        Where somebody else moved time, it has jumped, and all the rest happens.
+        """
         assert at >= self.now
-        waiting = [m for m in self.messages if m.state == "sent" and self.due(m) <= at]
-        # Ties go by the order of sending: messages accepted later come later.
-        for message in sorted(
-            waiting, key=lambda m: (self.due(m), self._sent_order.index(m.label))
-        ):
-            message.dropped = True
-            self.paths["sent -drop-> dropped"] += 1
-            self._release(message, self.due(message))  # no event, no status name (§3 rules 5, 6)
-        if len({self.due(m) for m in waiting}) > 1:
+        start, moments, refused = self.now, set[int](), None
+        while (planned := self.planned()) and planned[0][0] <= at:
+            self.now, _, what = planned[0]
+            moments.add(self.now)
+            if isinstance(what, Message):
+                self._drop(what)
+                continue
+            try:
+                self.life.run(what)
+            except Refused as error:
+                refused = refused or error
+                if not self.jumps:
+                    at = self.now
+        if len(moments) > 1:
             self.paths["several due moments in one move"] += 1
-        for conversation in self.conversations:
-            if conversation.expires is not None and self.now < conversation.expires <= at:
-                self.paths["conversation expired"] += 1
         self.now = at
+        for conversation in self.conversations:
+            if conversation.expires is not None and start < conversation.expires <= self.now:
+                self.paths["conversation expired"] += 1
+        if refused is not None:
+            raise refused
+
+    def _drop(self, message: Message) -> None:
+        """What stayed `sent` for 30 days is dropped: no event, no status name (§3 rules 5, 6)."""
+        message.dropped = True
+        self.paths["sent -drop-> dropped"] += 1
+        self._release(message, self.now)
 
     # -- sending -------------------------------------------------------------------------------
 
     def submit(
         self,
-        person: Person,
+        address: str | None,
         body: str,
         *,
         price: Decimal | None = None,
@@ -128,7 +155,7 @@ class Model:
     ) -> Message:
         message = Message(
             Label("m", len(self.messages)),
-            person,
+            address,
             body,
             self.now,
             price,
@@ -139,8 +166,8 @@ class Model:
         self.messages.append(message)
         return message
 
-    def send(self, person: Person, body: str, **asked: Any) -> Message:
-        message = self.submit(person, body, **asked)
+    def send(self, address: str | None, body: str, **asked: Any) -> Message:
+        message = self.submit(address, body, **asked)
         message.apart = False
         try:
             self.accept(message)
@@ -166,13 +193,14 @@ class Model:
         self._count_joining(found, running)
         message.status, message.sent, message.conversation = "sent", self.now, found
         message.own_price, message.total, message.sent_into_running = price, estimate, running
-        self._sent_order.append(message.label)
-        found.used = len(self._sent_order)
+        self.plans += 1
+        message.order = found.used = self.plans
         self.paths["submitted -accept-> sent"] += 1
         if estimate > 0:
             message.held = estimate
             self._post("hold", estimate, self.now, message)
         self._emit(message)
+        self.life.sent(message)
 
     def reject(self, message: Message, code: str, text: Any, platform_error: Any) -> None:
         self._legal(message, "reject", "submitted")
@@ -203,7 +231,7 @@ class Model:
         matching = [
             c
             for c in self.conversations
-            if (c.address, c.origin) == (message.person.address, origin) and not c.over(self.now)
+            if (c.address, c.origin) == (message.address, origin) and not c.over(self.now)
         ]
         if len(matching) > 1:
             self.paths["grouping: several to choose from"] += 1
@@ -213,7 +241,7 @@ class Model:
         origin = message.asked_origin or self.knobs.origin
         known = [c for c in self.conversations if isinstance(c.label, Label)]
         label = message.asked_conversation or Label("c", len(known))
-        conversation = Conversation(label, message.person.address, origin)
+        conversation = Conversation(label, message.address, origin)
         if any((c.address, c.origin) == (conversation.address, origin) for c in self.conversations):
             self.paths["grouping: a new conversation after an expired one"] += 1
         self.conversations.append(conversation)
@@ -231,14 +259,34 @@ class Model:
             self.paths["grouping: into a pending one whose messages are all gone"] += 1
         else:
             self.paths["grouping: into a pending conversation"] += 1
-        if earlier and earlier[-1].person.address != earlier[0].person.address:
+        if earlier and earlier[-1].address != earlier[0].address:
             self.paths["grouping: one conversation, two recipients"] += 1
 
     # -- what happens on the handset -----------------------------------------------------------
 
-    def deliver(self, message: Message, devices: int | None, price: Decimal | None) -> None:
+    def do(self, message: Message, verb: str, arguments: dict[str, Any], error: Any) -> None:
+        """What a test scripts: deliver, read, fail."""
+        if verb == "deliver":
+            price = arguments.get("price")
+            asked = None if price is None else Decimal(str(price))
+            self.deliver(message, arguments.get("devices"), asked)
+        elif verb == "read":
+            self.read_by_user(message)
+        else:
+            self.fail(message, *error)
+
+    def deliver(
+        self,
+        message: Message,
+        devices: int | None,
+        price: Decimal | None,
+        *,
+        by_itself: bool = False,
+    ) -> None:
         self._legal(message, "deliver", "sent", "delivered")
-        count = devices or max(1, message.person.devices - message.devices)
+        if not by_itself:
+            self.life.check(message, "deliver")
+        count = devices or max(1, self.life.of(message).devices - message.devices)
         if message.status == "sent":
             message.status, message.delivered = "delivered", self.now
             self._arrive(message, price)
@@ -250,13 +298,16 @@ class Model:
         message.devices += count
         for _ in range(count):
             self._emit(message)
+        self.life.delivered(message)
 
-    def read_by_user(self, message: Message) -> None:
+    def read_by_user(self, message: Message, *, by_itself: bool = False) -> None:
         self._legal(message, "read", "sent", "delivered")
-        if not message.person.receipts:  # §3 rule 3
+        if not by_itself:
+            self.life.check(message, "read")
+        if not self.life.of(message).receipts:  # §3 rule 3
             if message.status == "sent":
                 self.paths["sent -read-> delivered (no receipts)"] += 1
-                self.deliver(message, 1, None)
+                self.deliver(message, 1, None, by_itself=True)
             else:
                 self.paths["delivered -read-> delivered (no receipts)"] += 1
             return

@@ -39,6 +39,20 @@ class SomeText:
 SOME_TEXT: Any = SomeText()
 
 
+#: How a message to a number that is not registered fails (§7.2; assumed: after it was sent).
+NOT_REGISTERED: Any = (
+    "131026",
+    SOME_TEXT,
+    {
+        "message": SOME_TEXT,
+        "type": SOME_TEXT,
+        "code": SOME_TEXT,
+        "trace_id": SOME_TEXT,
+        "error_data": {"messaging_product": "chat", "details": SOME_TEXT},
+    },
+)
+
+
 @dataclass(frozen=True)
 class Label:
     """The model's name for an id; the n-th message, conversation, event, channel id."""
@@ -57,6 +71,20 @@ def stamp(at: int) -> str:
 
 
 @dataclass(frozen=True)
+class Person:
+    """Who gets a message, and how things stand with their phone (§3)."""
+
+    address: str | None = None
+    devices: int = 1
+    receipts: bool = True
+    online: bool = True
+    blocked: bool = False
+    chat_open: bool = False
+    registered: bool = True
+    withheld: bool = False
+
+
+@dataclass(frozen=True)
 class Knobs:
     """The part of the configuration that the rules depend on."""
 
@@ -71,15 +99,7 @@ class Knobs:
     report_total: bool = False
     event_id_per_message: bool = False
     low_balance_code: str = "BALANCE_INSUFFICIENT"
-
-
-@dataclass(frozen=True)
-class Person:
-    """Who gets a message: how many devices, and whether read receipts are on (§3)."""
-
-    address: str | None = None
-    devices: int = 1
-    receipts: bool = True
+    people: tuple[Person, ...] = (Person(),)
 
 
 @dataclass
@@ -99,7 +119,7 @@ class Conversation:
 @dataclass
 class Message:
     label: Label
-    person: Person
+    address: str | None
     body: str
     created: int
     asked_price: Decimal | None
@@ -118,11 +138,25 @@ class Message:
     held: Decimal = ZERO
     charged: Decimal = ZERO
     devices: int = 0
+    kept_back: bool = False  # sent while blocked or withheld
+    order: int = 0  # when its drop was planned, among all that is planned
     error: tuple[str, str, Any] | None = None
 
     @property
     def state(self) -> str:
         return "dropped" if self.dropped else self.status
+
+
+@dataclass(eq=False)
+class Laid:
+    """A verb that is laid on the clock."""
+
+    at: int
+    order: int
+    message: Message
+    verb: str
+    arguments: dict[str, Any]
+    error: tuple[str, Any, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,37 @@ REQUIRED_PATHS = {
     "several due moments in one move",
     *(f"moved to drop {micros:+d} us" for micros in (-1000, -1, 0, 1, 1000)),
     *(f"moved to expiry {micros:+d} us" for micros in (-1000, -1, 0, 1, 1000)),
+    # people: what they do by themselves, what is left alone, and what contradicts them
+    *(
+        f"by itself: {what}"
+        for what in (
+            "sent to nobody -> failed",
+            "sent into an open chat -> read",
+            "delivered into an open chat -> read",
+            "delivered, and the chat is opened -> read",
+            "the phone comes back -> delivered",
+            "the phone comes back -> read",
+        )
+    ),
+    "left alone: sent while blocked or withheld",
+    "left alone: a scripted delivery, as the phone comes back",
+    "left alone: scripted reading, as the chat is opened",
+    *(
+        f"refused: {verb} to a person who is {why}"
+        for verb in ("deliver", "read")
+        for why in ("offline", "blocked", "not registered", "withheld")
+    ),
+    *(
+        f"refused: an open chat where there can't be one ({error})"
+        for error in ("IllegalTransition", "ValueError")
+    ),
+    # scripts in time
+    *(f"script: {verb}" for verb in ("deliver", "read", "fail")),
+    "script: a second one for a message",
+    "script: an illegal step",
+    "script: an illegal step drops the rest",
+    "script: cancelled",
+    "script: none to cancel",
 }  # fmt: skip
 
 

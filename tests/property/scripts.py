@@ -13,6 +13,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from .model import Model
+from .model_life import WORDS
 from .model_types import DAY, SOME_TEXT, Knobs, Person
 
 START = 1_767_268_800  # 2026-01-01T12:00:00Z, in seconds
@@ -138,7 +140,34 @@ class Bad:
     which: int
 
 
-Step = Send | Verb | Advance | ToDeadline | Money | Rate | Bad
+@dataclass(frozen=True)
+class Word:
+    """Something that happens to a person: `comes_online`, for example."""
+
+    to: int
+    word: str
+
+
+@dataclass(frozen=True)
+class Describe:
+    to: int
+    fields: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Lay:
+    """A script in time: lengths, each with the verbs behind it; a verb is what `Verb` has."""
+
+    which: int
+    script: tuple[tuple[int, tuple[Verb, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Cancel:
+    which: int
+
+
+Step = Send | Verb | Advance | ToDeadline | Money | Rate | Bad | Word | Describe | Lay | Cancel
 
 
 @dataclass(frozen=True)
@@ -162,6 +191,7 @@ class Config:
             fail_when_low=self.fail_when_low,
             report_total=self.report_total,
             event_id_per_message=self.per_message,
+            people=tuple(PEOPLE),
         )
 
     def fields(self, rate: list[Decimal]) -> dict[str, Any]:
@@ -189,6 +219,9 @@ class Script:
     # Time moved by the fake's own clock, or by the user's traveller behind its back.
     by_traveller: bool = False
     chunks: tuple[int, ...] = ()  # async mode: how many calls go into one `await`
+
+    def model(self) -> Model:
+        return Model(self.config.knobs(), START * 1_000_000, jumps=self.by_traveller)
 
 
 def decimal(value: Any) -> Decimal:
@@ -294,12 +327,94 @@ def one(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Step, ...]]
     return strategy.map(lambda step: (step,))
 
 
+# People, and phones that come and go.
+somebody = st.integers(0, 4)
+words = st.builds(Word, somebody, st.sampled_from(sorted(WORDS)))
+FLAGS = ["read_receipts", "online", "blocked", "chat_open", "registered", "withheld"]
+flags = st.tuples(st.sampled_from(FLAGS), st.booleans())
+descriptions = st.one_of(
+    st.builds(Describe, somebody, st.tuples(flags)),
+    st.builds(Describe, somebody, st.tuples(st.tuples(st.just("devices"), st.integers(1, 3)))),
+    st.builds(Describe, somebody, st.tuples(flags, flags)),
+)
+NOTHING_WRONG = tuple((flag, flag in {"read_receipts", "online", "registered"}) for flag in FLAGS)
+# A phone is away in some way, while messages come.
+away = st.builds(
+    lambda to, verb, earlier, state, back: (
+        *(Send(to), Describe(to, (state,)), Send(to, origin="utility"), verb, Verb(earlier, 1)),
+        *back(to),
+    ),
+    somebody,
+    st.builds(Verb, st.sampled_from(["deliver", "read", "fail"]), st.just(0)),
+    st.sampled_from(["deliver", "read"]),
+    st.sampled_from(
+        [("online", False), ("blocked", True), ("registered", False), ("withheld", True)]
+    ),
+    st.sampled_from(
+        [
+            lambda to: (Describe(to, NOTHING_WRONG),),
+            lambda to: (Word(to, "comes_online"), Describe(to, NOTHING_WRONG)),
+            lambda to: (Word(to, "unblocks"), Describe(to, NOTHING_WRONG), Verb("deliver", 0)),
+            lambda to: (Word(to, "blocks"), Word(to, "comes_online"), Word(to, "opens_chat"),
+                        Word(to, "unblocks"), Describe(to, NOTHING_WRONG)),
+            lambda to: (),
+        ]
+    ),
+)  # fmt: skip
+# The chat is opened, before or after, and messages come and arrive in it.
+chats = st.builds(
+    lambda to, verb: (
+        *(Send(to), verb, Word(to, "opens_chat"), Send(to), Verb("deliver", 1)),
+        *(Word(to, "closes_chat"), Send(to), verb, Word(to, "goes_offline")),
+        *(Word(to, "opens_chat"), Describe(to, NOTHING_WRONG)),
+    ),
+    somebody,
+    st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
+)
+# Scripts in time, alone and beside each other; some of them go wrong on the way.
+laid_verbs = st.lists(
+    st.one_of(
+        st.builds(Verb, st.sampled_from(["deliver", "deliver", "read"]), st.just(0)),
+        st.builds(Verb, st.just("deliver"), st.just(0), devices=devices, price=prices),
+        st.builds(Verb, st.just("fail"), st.just(0), variant=st.integers(0, 4)),
+    ),
+    min_size=1, max_size=2,
+).map(tuple)  # fmt: skip
+laid_lengths = st.sampled_from([1, 999, MINUTE, MINUTE, DAY, 30 * DAY])
+laying = st.builds(
+    Lay,
+    st.integers(0, 2),
+    st.lists(st.tuples(laid_lengths, laid_verbs), min_size=1, max_size=3).map(tuple),
+)
+plain = ((MINUTE, (Verb("deliver", 0),)), (DAY, (Verb("read", 0),)))
+scripted = st.builds(
+    lambda send, lay, between, move: (send, lay, *between, move),
+    sends,
+    st.one_of(laying, st.just(Lay(0, plain))),
+    st.one_of(
+        st.just(()),
+        st.tuples(sends, laying),
+        st.tuples(st.builds(Cancel, st.integers(0, 1))),
+        st.builds(
+            lambda to: (
+                *(Word(to, "goes_offline"), Send(to), Lay(0, plain), Word(to, "comes_online")),
+                *(Advance(MINUTE), Word(to, "opens_chat")),
+            ),
+            somebody,
+        ),
+        st.builds(lambda word: (word,), words),
+    ),
+    moves,
+)
+
+
 # Whatever is named twice comes twice as often.
 blocks = st.one_of(
     st.just(()),  # the simplest block is none at all, so that a long script shrinks to a short one
     one(sends), one(verbs), exchange, side_by_side, one_after_the_other, parallel, burst,
     decided_twice, decided_twice, at_the_drop, at_the_drop, at_the_drop,
     at_the_expiry, at_the_expiry, at_the_expiry, one(moves), one(money), one(rates), one(bad),
+    one(words), one(descriptions), away, away, chats, one(laying), scripted, scripted, scripted,
 )  # fmt: skip
 configs = st.one_of(
     st.just(Config()),

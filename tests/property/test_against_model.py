@@ -1,4 +1,4 @@
-"""Random scripts of sends, verbs, time and money: the fake and the model never disagree."""
+"""Random scripts of sends, verbs, people, time and money: the fake and the model never disagree."""
 
 # Asserts read `expected == actual`.
 

@@ -12,9 +12,11 @@ from wsgiref.types import WSGIApplication
 from werkzeug import Request, Response
 
 from pytest_chatfake import (
+    AgendaEntry,
     ApiFault,
     ApiRequest,
     Attempt,
+    Autopilot,
     Balance,
     ChatFake,
     ChatFakeConfig,
@@ -24,6 +26,7 @@ from pytest_chatfake import (
     ClockError,
     ClosedError,
     Conversation,
+    Edge,
     Endpoint,
     Event,
     Exploration,
@@ -47,6 +50,7 @@ from pytest_chatfake import (
     WebhookRequest,
     Webhooks,
     WebhookWarning,
+    edges,
     explore,
 )
 
@@ -115,6 +119,12 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
         ),
         Message,
     )
+    pilot = chat_fake.autopilot(
+        to="+1", deliver_after=(60, timedelta(hours=1)), read_after=lambda r: r.uniform(1, 2)
+    )
+    assert_type(pilot, Autopilot)
+    with chat_fake.autopilot(fail_share=0.1, seed=1) as pilot:
+        pilot.end()
     person = chat_fake.recipient("+1", devices=2, read_receipts=False)
     assert_type(person, Recipient)
     assert_type((person.address, person.devices, person.read_receipts), tuple[str, int, bool])
@@ -166,6 +176,16 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
     chat_clock.advance(90)
     chat_clock.advance(timedelta(days=1))
     chat_clock.advance(hours=1.5, microseconds=1)
+    chat_clock.advance_to_next()
+    assert_type(edges("session", "drop"), list[Edge])
+    edge = edges("drop")[0]
+    chat_clock.advance_to(edge, message)
+    assert_type((edge.kind, edge.over), tuple[Literal["session", "drop"], bool])
+    edges("midnight")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    chat_clock.run_until(lambda: message.status == "read", limit=timedelta(days=1))
+    assert_type(chat_clock.agenda, Sequence[AgendaEntry])
+    entry = chat_clock.agenda[0]
+    assert_type((entry.at, entry.message, str(entry)), tuple[datetime, Message | None, str])
     chat_clock.move_to("2026-01-01T00:00:00Z")
     chat_clock.move_to(chat_clock.now)
     assert_type(chat_clock.now, datetime)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .api_clients import call_with_werkzeug
-from .fakes import frozen_fake
+from .fakes import frozen_fake, played
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from pytest_chatfake import ChatFake
 
     from .api_clients import CallApi
+    from .fakes import Scenario
 
 
 @pytest.fixture
@@ -31,15 +32,6 @@ def call_api() -> CallApi:
 
 
 @pytest.fixture(params=["sync", "async"])
-def play(request: pytest.FixtureRequest) -> Callable[[Callable[..., Awaitable[Any]]], Any]:
-    """Plays a scenario in a mode; ``do`` awaits what a verb returned, where that is the way."""
-    mode = request.param
-
-    async def do(returned: Any) -> Any:
-        return await returned if mode == "async" else returned
-
-    def play(scenario: Callable[..., Awaitable[Any]]) -> Any:
-        with frozen_fake(mode=mode) as fake:
-            return asyncio.run(scenario(fake, do))  # type: ignore[arg-type]
-
-    return play
+def play(request: pytest.FixtureRequest) -> Callable[[Scenario], Any]:
+    """Plays a scenario in a mode."""
+    return partial(played, request.param)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import warnings
 from contextlib import contextmanager
@@ -12,7 +13,11 @@ import time_machine
 from pytest_chatfake import ChatFake, WebhookWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
+    from typing import TypeAlias
+
+    #: Takes a fake, and a function that awaits what a verb returned, where that is the way.
+    Scenario: TypeAlias = Callable[[ChatFake, Callable[[Any], Awaitable[Any]]], Any]
 
     from pytest_chatfake import Receiver
 
@@ -24,6 +29,16 @@ def frozen_fake(**config: Any) -> Iterator[ChatFake]:
     """A fake whose time stands at START."""
     with time_machine.travel(START, tick=False), ChatFake(**{"seed": "unit"} | config) as fake:
         yield fake
+
+
+def played(mode: str, scenario: Scenario) -> Any:
+    """Play a scenario in a mode, and return what it returns."""
+
+    async def do(returned: Any) -> Any:
+        return await returned if mode == "async" else returned
+
+    with frozen_fake(mode=mode) as fake:
+        return asyncio.run(scenario(fake, do))
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def test_the_function_may_look_but_not_act() -> None:
     with frozen_fake(extra=extra) as fake:
         fake.send_text()
     (text,) = caught
-    assert text.startswith("top_up() is not possible in the function of extra=: its message is in")
+    assert text.startswith("top_up() is not possible in the function of extra=: it is asked in the")
     assert text.endswith("It may look at the message and at the fake, and return a mapping.")
 
 

@@ -254,6 +254,23 @@ def test_what_a_receiver_comes_upon_is_raised_by_the_verb_that_it_is_part_of() -
         assert 2 == len(fake.messages)
 
 
+def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illegal(
+    play: Any,
+) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        def look(_: object) -> None:
+            _ = fake.balance
+
+        fake.webhooks.connect(handler=look)
+        await do(fake.send_text().after(minutes=5).deliver().fail())
+        with pytest.raises(IllegalTransition, match=r"fail\(\) was laid for 2026-01-01T12:05"):
+            await do(fake.clock.advance(hours=2))
+
+        assert "2026-01-01T12:05:00+00:00" == fake.clock.now.isoformat()
+
+    play(scenario)
+
+
 def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step() -> None:
     def fields(message: Message, status: str) -> dict[str, str]:
         if status == "delivered":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Flask
 from werkzeug.exceptions import HTTPException
 
-from . import alerts, campaigns, db, webhooks
+from . import alerts, campaigns, db, reminders, webhooks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,7 @@ def create_app(config: Mapping[str, Any] | None = None) -> Flask:
     app.register_blueprint(webhooks.blueprint)
     app.register_blueprint(campaigns.blueprint)
     app.register_blueprint(alerts.blueprint)
+    app.register_blueprint(reminders.blueprint)
     app.register_error_handler(HTTPException, _error_as_json)
     return app
 

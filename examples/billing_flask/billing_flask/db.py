@@ -42,7 +42,8 @@ CREATE INDEX IF NOT EXISTS messages_by_conversation ON messages (conversation_id
 CREATE TABLE IF NOT EXISTS conversations (
     id TEXT PRIMARY KEY,
     expires_at TEXT NOT NULL,
-    started INTEGER NOT NULL                        -- 0: expires_at is only the estimate of `sent`
+    started INTEGER NOT NULL,                       -- 0: expires_at is only the estimate of `sent`
+    reminded_at TEXT                                -- when its reminder was sent
 );
 CREATE TABLE IF NOT EXISTS webhooks (
     event_id TEXT NOT NULL,

@@ -50,6 +50,12 @@ class Billing:
         result = self._commands.invoke(args=["check-balance"])
         return result.exit_code, result.output
 
+    def remind(self) -> int:
+        """Run ``flask remind``; return how many were reminded."""
+        result = self._commands.invoke(args=["remind"])
+        assert result.exit_code == 0, result.output
+        return int(result.output.removeprefix("reminded: "))
+
     def _get(self, path: str) -> dict[str, Any]:
         response = self._http.get(path)
         assert response.status_code == 200, response.text

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
+import pytest
 from billing_flask.testing import Billing, Campaign
 
-from pytest_chatfake import ChatFake, Clock
+from pytest_chatfake import ChatFake, Clock, Edge, edges
 
 ALMOST_30_DAYS = timedelta(days=30) - timedelta(milliseconds=1)
 
@@ -55,6 +56,48 @@ def test_each_message_has_30_days_of_its_own(
         chat_clock.move_to(chat_clock.next_due)
         assert campaign.reserved == left
         chat_fake.assert_held(left)
+
+
+@pytest.mark.parametrize("edge", edges("drop"))
+def test_the_app_and_the_service_agree_when_the_money_comes_back(
+    chat_fake: ChatFake, chat_clock: Clock, campaign: Campaign, edge: Edge
+) -> None:
+    chat_fake.recipient("+4915550001", online=False)
+    message = campaign.send("Are you there?", to="+4915550001")
+
+    chat_clock.advance_to(edge, message)
+
+    reserved = "0" if edge.over else "0.05"
+    assert campaign.reserved == reserved
+    chat_fake.assert_held(reserved)
+
+
+def test_the_money_of_a_number_that_is_not_registered_comes_back_at_once(
+    chat_fake: ChatFake, campaign: Campaign
+) -> None:
+    chat_fake.recipient("+4915550009", registered=False)
+
+    campaign.send("Are you there?", to="+4915550009")
+
+    assert campaign.reserved == "0"
+    assert campaign.spend()["messages"]["failed"] == 1
+    chat_fake.assert_held("0")
+
+
+def test_what_waits_for_a_phone_is_charged_once_when_it_is_on_again(
+    chat_fake: ChatFake, chat_clock: Clock, campaign: Campaign
+) -> None:
+    anna = chat_fake.recipient("+4915550001", online=False)
+    for _ in range(3):
+        campaign.send("Are you there?", to=anna.address)
+        chat_clock.advance(days=1)
+    assert campaign.reserved == "0.15"
+
+    anna.comes_online()
+
+    assert (campaign.reserved, campaign.charged) == ("0", "0.05")
+    chat_fake.assert_charged("0.05")
+    chat_fake.assert_held("0")
 
 
 def test_the_balance_recovers_without_an_event_so_the_command_looks(

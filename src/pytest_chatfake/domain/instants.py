@@ -15,6 +15,7 @@ SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
 #: How far ahead something can be planned: the clock is moved to year 9900 at most, and what is
@@ -116,8 +117,8 @@ def stamp(moment: int) -> str:
 @lru_cache(maxsize=1024)  # the events of a millisecond show the same few stamps again and again
 def millisecond_stamp(milliseconds: int) -> str:
     """Write a moment that is given in milliseconds since the epoch, as :func:`stamp` does."""
-    at = _EPOCH + timedelta(milliseconds=milliseconds)
-    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    at = _NAIVE_EPOCH + timedelta(milliseconds=milliseconds)  # it has no offset to take off
+    return at.isoformat("T", "milliseconds") + "Z"
 
 
 def aware(moment: object, what: str) -> datetime:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from ..base.calling_line import Line
@@ -80,12 +81,11 @@ class Agenda:
         yield
         yield from self._running(self._limit())
 
-    def moving(self, by: int | None, to: int | None, what: str, line: Line) -> Iterator[None]:
+    def moving(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
         """Settle; then move time from one due moment to the next, and to its end.
 
         Args:
-            by: A length in nanoseconds, or
-            to: a moment.
+            target_of: Gives the moment to move to, when it is given the present.
             what: What the test wrote.
             line: Where.
 
@@ -96,8 +96,7 @@ class Agenda:
         limit = self._limit()
         yield from self._running(limit)
         now = self._time.read()
-        target = now + by if by is not None else to
-        assert target is not None
+        target = target_of(now)
         if target > LAST:
             raise ClockError(
                 f"time can't be moved past {stamp(LAST)}, because the calendar ends soon after"
@@ -110,6 +109,45 @@ class Agenda:
         self._journal.note(CLOCK)
         yield from self._running(limit, target)
         self._time.forward(target)
+
+    def next_after(self, now: int) -> int:
+        """Return when something is due next.
+
+        Raises:
+            ClockError: Nothing is.
+        """
+        due = self.next_due()
+        if due is None:
+            raise ClockError(f"nothing is due, so time stays at {stamp(now)}: use advance()")
+        return due
+
+    def waiting(
+        self, reached: Callable[[], bool], length: int, what: str, line: Line
+    ) -> Iterator[None]:
+        """Settle; then move time from one due moment to the next, until something is so.
+
+        Args:
+            reached: Tells whether it is; asked at first, after each due moment, and at the end.
+            length: How far to go, in nanoseconds.
+            what: What the test wrote.
+            line: Where.
+
+        Raises:
+            ClockError: It is not, or time can't be moved.
+        """
+        yield
+        yield from self._running(self._limit())
+        end = self._time.read() + length
+        while not reached():
+            now = self._time.read()
+            if now >= end:
+                raise ClockError(
+                    f"{what} went as far as its limit, {stamp(now)}, and the predicate is still "
+                    f"false"
+                )
+            due = self.next_due()
+            target = end if due is None else min(due, end)
+            yield from self.moving(partial(max, target), what, line)
 
     def _limit(self) -> int:
         return self._ran + len(self._schedule.work) + _MAX_DUE

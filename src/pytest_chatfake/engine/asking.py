@@ -67,7 +67,7 @@ class Asking:
         if asked is not None:
             function, returns = asked
             raise ChatFakeError(
-                f"{what} is not possible in {function}: its message is in the middle of a verb. "
+                f"{what} is not possible in {function}: it is asked in the middle of a verb. "
                 f"It may look at the message and at the fake, and return {returns}."
             )
 

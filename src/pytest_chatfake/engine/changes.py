@@ -102,11 +102,13 @@ class Changes:
             self._follow(facts, line, now)
 
     def _follow(self, facts: Sequence[Fact | PersonFact], line: Line, now: int) -> None:
-        for fact in facts:
-            for verb in self.account.people.follow_ups(fact):
-                self.make(verb, None, line, now)
-        for fact in facts:
-            for watcher in self.watchers:
+        people = self.account.people
+        if people:
+            for fact in facts:
+                for verb in people.follow_ups(fact):
+                    self.make(verb, None, line, now)
+        for watcher in self.watchers:
+            for fact in facts:
                 watcher(fact)
 
     def _ask_for_fields(
@@ -132,7 +134,7 @@ class Changes:
         people, address, changes = verb.arguments
         people.refuse_gone(address, self.account.people)
         fact = people.decide(what, address, changes, now)
-        self.note(what, line, None, now)
+        self.note(f"{what} {address}", line, None, now)
         people.apply(fact)
         self._follow([fact], line, now)
 
@@ -153,6 +155,8 @@ class Changes:
                 self._journal.note(fact.rule.code + ENTRY * len(fact.entries))
                 self._journal.drops.append(subject)
                 self.account.apply(fact)
+                for watcher in self.watchers:
+                    watcher(fact)
         else:
             self.runs[kind](at, subject)
 

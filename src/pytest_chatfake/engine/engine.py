@@ -188,11 +188,30 @@ class Engine:
 
     # Steps: state changes up to each yield, and attempts are made at it
 
-    def move_time(self, *, by: int | None = None, to: int | None = None) -> PendingPlan:
-        """Move time, or plan to: ``by`` a length or ``to`` a moment, in nanoseconds."""
-        what = "advance()" if to is None else "move_to()"
+    def move_time(self, target_of: Callable[[int], int], what: str) -> PendingPlan:
+        """Move time, or plan to.
+
+        Args:
+            target_of: Gives the moment to move to, when it is given the present; in nanoseconds.
+            what: What the test wrote.
+        """
+        return self._move(partial(self.agenda.moving, target_of, what, calling_line(3)), what)
+
+    def wait_until(self, predicate: Callable[[], object], length: int, what: str) -> PendingPlan:
+        """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
+
+        It may look, and no more: nothing else can be done in the middle of a step.
+        """
+
+        def reached() -> bool:
+            with self.lock:
+                asked = f"the predicate of {what}"
+                return bool(self.asking.ask(asked, "True or False", predicate))
+
         line = calling_line(3)
-        step: Callable[[], Iterator[None]] = partial(self.agenda.moving, by, to, what, line)
+        return self._move(partial(self.agenda.waiting, reached, length, what, line), what)
+
+    def _move(self, step: Callable[[], Iterator[None]], what: str) -> PendingPlan:
         if self.outbox.order is not None:
             step = at_barriers(self.outbox, step, self.agenda.is_due)
         return self.step(what, step)
@@ -234,6 +253,8 @@ class Engine:
         for _ in step:
             if outbox.queue or outbox.busy:
                 self._attempt()
+            if self.errors:  # found inside an attempt: time stands there
+                self.raise_errors()
         if self.errors:
             self.raise_errors()
 

@@ -102,6 +102,7 @@ class Performer:
             for _ in step.run():
                 if outbox.queue:
                     await outbox.attempt_async()
+                    self._raise_errors()  # found inside an attempt: time stands there
                 if outbox.endpoints.threaded:
                     await checkpoint()  # a call in a thread has held cancellations back
         except Exception as error:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
+from operator import add
 from typing import Any
 
 from ..base.arguments import cited
 from ..base.errors import ClockError
-from ..domain.instants import aware, duration, instant, length_of, nanoseconds
+from ..domain.instants import aware, duration, instant, length_of, nanoseconds, planned
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
+from .agenda import AgendaEntry, agenda
+from .edges import Edge, moment_of
+from .messages import Message, state_of
 
 
 class Clock:
@@ -65,7 +72,8 @@ class Clock:
         seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
         if isinstance(seconds, (int, float)) and seconds < 0:
             raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
-        return self._engine.move_time(by=duration(length, "the length to advance by"))
+        by = duration(length, "the length to advance by")
+        return self._engine.move_time(partial(add, by), "advance()")
 
     def move_to(self, moment: datetime | str) -> PendingPlan:
         """Move time forward to a moment.
@@ -81,4 +89,80 @@ class Clock:
             ValueError: It has no time zone, or the text is not ISO 8601.
             ClockError: The moment has passed, or time can't be moved.
         """
-        return self._engine.move_time(to=nanoseconds(aware(moment, "move_to()")))
+        to = nanoseconds(aware(moment, "move_to()"))
+        return self._engine.move_time(lambda _: to, "move_to()")
+
+    # What is due
+
+    @property
+    def agenda(self) -> Sequence[AgendaEntry]:
+        """What is due when, and why, in due order.
+
+        The end of a session that has started is listed, too, though nothing happens then:
+        :attr:`next_due` and :meth:`advance_to_next` pass over it.
+
+        Raises:
+            NotAwaited: Async mode: steps are pending.
+        """
+        self._engine.ensure_readable()
+        return agenda(self._engine)
+
+    def advance_to_next(self) -> PendingPlan:
+        """Move time forward to the next moment at which something is due, and let it happen.
+
+        Returns:
+            Something to ``await`` in async mode; nothing of interest in sync mode.
+
+        Raises:
+            ClockError: Nothing is due, or time can't be moved.
+        """
+        return self._engine.move_time(self._engine.agenda.next_after, "advance_to_next()")
+
+    def advance_to(self, edge: Edge, message: Message) -> PendingPlan:
+        """Move time forward to an edge of a message's session or drop.
+
+        Args:
+            edge: One of :func:`~pytest_chatfake.edges`.
+            message: The message whose session ends (§8), or that is dropped (§3 rule 5).
+
+        Returns:
+            Something to ``await`` in async mode; nothing of interest in sync mode.
+
+        Raises:
+            TypeError: It is no edge, or no message.
+            ValueError: The message belongs to another fake.
+            ClosedError: The message was sent before the fake was reset.
+            ClockError: The session has not started, the message is not waiting to be dropped, the
+                moment has passed, or time can't be moved.
+        """
+        if not isinstance(edge, Edge):
+            raise TypeError(f"advance_to() takes one of edges(), not {cited(edge)}")
+        state = state_of(message, self._engine)
+
+        def target_of(_: int) -> int:
+            rules = self._engine.settings.rules
+            return moment_of(edge, state, rules.drop_after)
+
+        return self._engine.move_time(target_of, "advance_to()")
+
+    def run_until(
+        self, predicate: Callable[[], object], *, limit: timedelta | float
+    ) -> PendingPlan:
+        """Move time forward, from one due moment to the next, until something is so.
+
+        Args:
+            predicate: A function without arguments. It is asked before time moves, after each due
+                moment and at the limit. It may look at everything, and change nothing.
+            limit: How far to go at most: a ``timedelta`` or seconds.
+
+        Returns:
+            Something to ``await`` in async mode; nothing of interest in sync mode.
+
+        Raises:
+            TypeError: The predicate is no plain function, or the limit no length of time.
+            ValueError: The limit is negative or not finite.
+            ClockError: It is still not so at the limit, or time can't be moved.
+        """
+        if inspect.iscoroutinefunction(predicate) or not callable(predicate):
+            raise TypeError(f"run_until() takes a plain function, not {predicate!r}")
+        return self._engine.wait_until(predicate, planned(limit, "limit"), "run_until()")

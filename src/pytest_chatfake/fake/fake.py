@@ -23,6 +23,7 @@ from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
+from ..people.autopilot import Autopilots
 from ..people.scripts import Scripts
 from ..report import watching
 from ..report.sections import Story
@@ -86,7 +87,8 @@ class ChatFake:
         self._portal = Portal()
         self._drafting = Drafting(engine, config)
         self._recipients: dict[str, recipients.Recipient] = {}
-        self._scripts = Scripts(engine)
+        self._autopilots = Autopilots(engine)
+        self._scripts = Scripts(engine, self._autopilots)
         self.clock = Clock(engine)
         self.webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
@@ -112,6 +114,7 @@ class ChatFake:
     # Sending
 
     recipient = recipients.recipient
+    autopilot = recipients.autopilot
     send_text = sending.send_text
     submit_text = sending.submit_text
     send = sending.send
@@ -236,6 +239,7 @@ class ChatFake:
         self.webhooks._forget()
         self._recipients.clear()
         self._scripts.forget()
+        self._autopilots.forget()
 
     # The HTTP API (§4, §5)
 

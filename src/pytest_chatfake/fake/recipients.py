@@ -6,10 +6,12 @@ from collections.abc import Generator
 from typing import Any, Protocol, Self
 
 from ..base.arguments import check_int, check_str
+from ..base.calling_line import calling_line
 from ..domain.facts import Verb
 from ..domain.messages import MAX_DEVICES
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine
+from ..people.autopilot import Autopilot, Autopilots, Span
 
 
 class Recipient:
@@ -133,6 +135,7 @@ class Described(Protocol):
 
     _engine: Engine
     _recipients: dict[str, Recipient]
+    _autopilots: Autopilots
 
 
 def recipient(
@@ -210,3 +213,47 @@ def address_of(to: object, engine: Engine) -> str:
         raise ValueError(f"{to!r} belongs to another fake")
     to._people.refuse_gone(to.address, engine.account.people)
     return to.address
+
+
+def autopilot(
+    fake: Described,
+    *,
+    to: str | Recipient | None = None,
+    deliver_after: Span | None = None,
+    read_after: Span | None = None,
+    fail_share: float = 0,
+    seed: int | str | None = None,
+) -> Autopilot:
+    """Let people take delivery, read or fail by themselves, each message at a time of its own.
+
+    It concerns messages that are sent from now on. One for an address beats one for all, and of
+    several the latest counts. It leaves messages alone that have a script (``after()``), waits for
+    a phone that is off, and never fails a test.
+
+    Args:
+        to: Whom it is for: an address or a recipient; None: everybody.
+        deliver_after: How long after it was sent a message is delivered: a ``timedelta`` or
+            seconds, a pair of them for a uniform range, or a function of a ``random.Random`` that
+            returns one. None: it delivers nothing.
+        read_after: How long after its delivery a message is read, in the same forms. None: it
+            reads nothing.
+        fail_share: Which share of the messages fails in place of a delivery, from 0 to 1; at once,
+            if nothing is delivered. They fail with 131026 (§7.2).
+        seed: What chance is drawn from, with the number of the message; None: the fake's own seed.
+
+    Returns:
+        What ends it: ``end()``, or the end of a ``with`` block.
+
+    Raises:
+        TypeError: An argument is of the wrong kind.
+        ValueError: A length is negative or a range reversed, the share is not from 0 to 1, or the
+            recipient belongs to another fake.
+    """
+    engine = fake._engine
+    engine.refuse_closed()
+    address = None if to is None else address_of(to, engine)
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, str))):
+        raise TypeError(f"seed must be a whole number or text, not {seed!r}")
+    chance = engine.settings.seed if seed is None else str(seed)
+    line = calling_line()
+    return fake._autopilots.add(address, deliver_after, read_after, fail_share, chance, line)

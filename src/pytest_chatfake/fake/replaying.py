@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from operator import add
 from os import PathLike
 from typing import Final, Literal, Protocol
 
@@ -65,7 +67,7 @@ def replay(
     for event, at in events:
         if at is not None and timing == "recorded":
             if latest is not None and at > latest:
-                engine.move_time(by=at - latest)
+                engine.move_time(partial(add, at - latest), "replay()")
             latest = max(at, latest or at)
         engine.perform(Verb("emit_event", None, (event,)), "replay()")
     return PendingPlan(engine.performer)

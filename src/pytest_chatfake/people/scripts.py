@@ -18,6 +18,7 @@ from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..engine.agenda import LAST
 from ..engine.engine import Engine
+from .autopilot import Autopilots
 
 
 @dataclass(slots=True, eq=False)
@@ -28,6 +29,15 @@ class Step:
     what: str  # as the test wrote it
     line: Line  # where the test wrote it
     key: int = 0  # what cancels it in the schedule
+
+    @property
+    def message(self) -> MessageState:
+        """The message that it is about."""
+        return cast("MessageState", self.verb.message)
+
+    def reason(self, _: int) -> str:
+        """Why something is due, as a sentence that ends with the line."""
+        return f"{self.what} of message {self.message.id} happens, laid"
 
 
 class Later:
@@ -67,10 +77,12 @@ class Scripts:
 
     Args:
         engine: The fake's engine; it is told how to lay steps, and how to perform them.
+        autopilots: Leave messages alone that have a script.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, autopilots: Autopilots) -> None:
         self._engine = engine
+        self._autopilots = autopilots
         self._idle: dict[Later, None] = {}  # a set that keeps its order
         engine.changes.apart |= {"after": self._count, "lay": self._lay, "cancel": self._cancel}
         engine.changes.runs["step"] = self._run
@@ -113,10 +125,14 @@ class Scripts:
                 f"again, on the message that was sent; it counts from now."
             )
         self._idle.pop(later, None)
-        step = Step(laid, what, line)
-        step.key = self._engine.schedule.add(moment, "step", step)
+        self._autopilots.leave(message)
+        self._plan(Step(laid, what, line), moment)
+
+    def _plan(self, step: Step, at: int) -> None:
+        step.key = self._engine.schedule.add(at, "step", step)
+        message = step.message
         message.script = message.script or {}
-        message.script[step.key] = laid.name
+        message.script[step.key] = step.verb.name
 
     def _cancel(self, verb: Verb, _what: str, _line: Line, _now: int) -> None:
         message = cast("MessageState", verb.message)
@@ -133,7 +149,7 @@ class Scripts:
     # When time gets there: the lock is held
 
     def _run(self, at: int, step: Step) -> None:
-        message = cast("MessageState", step.verb.message)
+        message = step.message
         if message.script is not None:
             message.script.pop(step.key, None)
         try:
@@ -142,6 +158,9 @@ class Scripts:
             left = len(message.script or ())
             self._drop(message)
             raise _named(error, step, at, left) from None
+        except BaseException:  # an interrupt: it was taken out, and is due
+            self._plan(step, at)
+            raise
 
 
 def _named(error: Exception, step: Step, at: int, left: int) -> Exception:

@@ -107,7 +107,7 @@ def checked_path(path: str) -> str:
     return path
 
 
-def checked_client(client: object) -> tuple[str, int]:
+def checked_client(client: tuple[str, int] | None) -> tuple[str, int]:
     """Return who seems to call an app in process: an IP address and a port.
 
     Raises:
@@ -116,18 +116,20 @@ def checked_client(client: object) -> tuple[str, int]:
     """
     if client is None:
         return "127.0.0.1", 50000
-    if not isinstance(client, (tuple, list)) or len(client) != 2:
+    try:
+        address, port = client
+    except (TypeError, ValueError):
         raise TypeError(
             f'client= is an address and a port, as in ("203.0.113.9", 443), not {cited(client)}'
-        )
-    host = check_str(client[0], "the address in client=")
+        ) from None
+    host = check_str(address, "the address in client=")
     try:
         ip_address(host)
     except ValueError:
         raise ValueError(
             f'the address in client= is an IP address such as "203.0.113.9", not {cited(host)}'
         ) from None
-    return host, check_int(client[1], "the port in client=", 1, 65535)
+    return host, check_int(port, "the port in client=", 1, 65535)
 
 
 def _quoted(what: str, text: str, safe: str) -> str:

@@ -1,0 +1,91 @@
+"""The agenda: what is due when, and why, as data and as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from ..base.calling_line import Line
+from ..domain.conversations import ConversationRecord
+from ..domain.instants import instant, stamp
+from ..domain.messages import MessageState
+from ..engine.engine import Engine
+from .messages import Message
+
+#: Why something is due: a step of a script or of an autopilot, an attempt that is made again or
+#: late, the drop of a message, the end of a session.
+AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop", "expiry"]
+
+
+class AgendaEntry(NamedTuple):
+    """Something that is due. As text it is a sentence.
+
+    Attributes:
+        at: When: aware, UTC.
+        kind: Why.
+        message: The message that it is about; None if it is an event that belongs to none.
+        line: The line of the test that it comes from.
+        text: The sentence.
+    """
+
+    at: datetime
+    kind: AgendaKind
+    message: Message | None
+    line: Line
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}: {self.text}>"
+
+
+def agenda(engine: Engine) -> list[AgendaEntry]:
+    """Return what is due, in order; the ends of sessions that have started are among it."""
+    with engine.lock:
+        found = [(due[0], _entry(engine, *due)) for due in engine.schedule.planned()]
+        found += [(at, entry) for at, entry in _expiries(engine)]
+    return [entry for _, entry in sorted(found, key=lambda one: one[0])]
+
+
+def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
+    if kind == "attempt":
+        event = subject.event
+        what = f"attempt {subject.number} at {event._subject} is made"
+        state = None if event.message_id is None else engine.account.find(event.message_id)
+        why = "retry" if subject.number > 1 else "attempt"
+        return _made(engine, at, why, state, event.line, f"{what}, caused")
+    if kind == "drop":
+        line = engine.outbox.events_of(subject.number)[0].line
+        what = f"message {subject.id} is dropped if it is still sent then, sent"
+        return _made(engine, at, "drop", subject, line, what)
+    return _made(engine, at, kind, subject.message, subject.line, subject.reason(at))
+
+
+def _expiries(engine: Engine) -> Iterator[tuple[int, AgendaEntry]]:
+    now = engine.time.read()
+    starters: dict[ConversationRecord, MessageState] = {}
+    for message in engine.account.messages:
+        conversation = message.conversation
+        if conversation is not None and message.delivered_at == conversation.started_at is not None:
+            starters.setdefault(conversation, message)
+    for conversation, message in starters.items():
+        assert conversation.expires_at is not None
+        if conversation.expires_at > now:
+            line = next(
+                event.line
+                for event in engine.outbox.events_of(message.number)
+                if event.status in {"delivered", "read"} and not event.synthetic
+            )
+            what = f"the session of conversation {conversation.id} ends, started"
+            at = conversation.expires_at
+            yield at, _made(engine, at, "expiry", message, line, what)
+
+
+def _made(
+    engine: Engine, at: int, kind: Any, state: MessageState | None, line: Line, what: str
+) -> AgendaEntry:
+    message = None if state is None else Message(engine, state)
+    return AgendaEntry(instant(at), kind, message, line, f"{stamp(at)}: {what} at {line}")

@@ -1,0 +1,90 @@
+"""Edges: the moments around the end of a session, and around the drop, for parametrised tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Literal, TypeAlias, get_args
+
+from ..base.arguments import check_str
+from ..base.errors import ClockError
+from ..domain.instants import MILLISECOND
+from ..domain.messages import MessageState
+
+EdgeKind: TypeAlias = Literal["session", "drop"]
+
+_KINDS: Final[tuple[str, ...]] = get_args(EdgeKind)
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+_SIDES: Final = {-_MILLISECOND: "1ms-before", timedelta(0): "at", _MILLISECOND: "1ms-after"}
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A moment one millisecond before, at or after the end of a session, or the drop.
+
+    What it is the edge of is known where it is used: ``clock.advance_to(edge, message)``.
+
+    Attributes:
+        kind: ``"session"``: the end of the message's conversation (§8); ``"drop"``: the moment at
+            which an undelivered message is dropped (§3 rule 5).
+        offset: How far from that moment: minus one, no, or plus one millisecond.
+    """
+
+    kind: EdgeKind
+    offset: timedelta
+
+    @property
+    def __name__(self) -> str:
+        # pytest makes the id of a test of it.
+        return f"{self.kind}-{_SIDES[self.offset]}"
+
+    def __str__(self) -> str:
+        return self.__name__
+
+    @property
+    def over(self) -> bool:
+        """Whether the session is over there, or the message dropped: at the moment it is."""
+        return self.offset >= timedelta(0)
+
+
+def edges(*kinds: EdgeKind) -> list[Edge]:
+    """Return the edges of these kinds, three for each, for ``pytest.mark.parametrize``.
+
+    Args:
+        *kinds: ``"session"``, ``"drop"``, or both.
+
+    Raises:
+        TypeError: No kind is given, or one is no text.
+        ValueError: There is no such kind.
+    """
+    if not kinds:
+        raise TypeError("edges() takes what to find the edges of: 'session', 'drop', or both")
+    for kind in kinds:
+        if check_str(kind, "an edge") not in _KINDS:
+            raise ValueError(f"edges are {' and '.join(map(repr, _KINDS))}, and {kind!r} is none")
+    return [Edge(kind, offset) for kind in kinds for offset in _SIDES]
+
+
+def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:
+    """Return when an edge is for a message, in nanoseconds.
+
+    Raises:
+        ClockError: Its session has not started, or it is not waiting to be dropped.
+    """
+    offset = edge.offset // _MILLISECOND * MILLISECOND
+    if edge.kind == "drop":
+        if message.state != "sent" or message.sent_at is None:
+            raise ClockError(
+                f"{edge} can't be reached: message {message.id} is {message.state}, and only what "
+                f"is still sent will be dropped"
+            )
+        return message.sent_at + drop_after + offset
+    conversation = message.conversation
+    if conversation is None or conversation.expires_at is None:
+        raise ClockError(
+            f"{edge} can't be reached: the session of message {message.id} has not started. It "
+            f"starts when the first message of its conversation is delivered."
+        )
+    return conversation.expires_at + offset

@@ -1,0 +1,153 @@
+"""People and scripts in time: the part of the model that makes things happen by themselves.
+
+From the description, as the rest of the model: §3 and its rules 2 and 3, §7.2; "assumed" marks
+what it leaves open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .model_types import Laid, Message, Person, Refused
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from .model import Model
+
+ARRIVALS = {"deliver", "read"}
+
+#: Which words change what.
+WORDS: dict[str, dict[str, bool]] = {
+    "goes_offline": {"online": False, "chat_open": False},
+    "comes_online": {"online": True},
+    "blocks": {"blocked": True},
+    "unblocks": {"blocked": False},
+    "opens_chat": {"chat_open": True},
+    "closes_chat": {"chat_open": False},
+}
+
+
+def reachable(person: Person) -> bool:
+    return person.online and person.registered and not person.blocked
+
+
+@dataclass
+class Life:
+    """What people do, and what is laid on the clock; `model` does the rest."""
+
+    model: Model
+    not_registered: tuple[str, Any, Any]
+    people: dict[str | None, Person] = field(default_factory=dict)
+    laid: list[Laid] = field(default_factory=list)
+
+    @property
+    def paths(self) -> Counter[str]:
+        return self.model.paths
+
+    def of(self, message: Message) -> Person:
+        return self.people[message.address]
+
+    # -- what contradicts the person (§3 rule 2) -----------------------------------------------
+
+    def check(self, message: Message, verb: str) -> None:
+        person = self.of(message)
+        arrives = verb == "deliver" or message.status == "sent"
+        for why, so in {
+            "not registered": not person.registered,
+            "offline": not person.online,
+            "blocked": person.blocked and arrives,
+            "withheld": person.withheld and arrives,
+        }.items():
+            if so:
+                self.paths[f"refused: {verb} to a person who is {why}"] += 1
+                raise Refused("IllegalTransition", f"{verb}: {why}")
+
+    # -- what people do by themselves ----------------------------------------------------------
+
+    def sent(self, message: Message) -> None:
+        person = self.of(message)
+        message.kept_back = person.blocked or person.withheld
+        if not person.registered:
+            self.paths["by itself: sent to nobody -> failed"] += 1
+            self.model.fail(message, *self.not_registered)
+        elif person.chat_open and not message.kept_back:
+            self.paths["by itself: sent into an open chat -> read"] += 1
+            self.model.read_by_user(message, by_itself=True)
+
+    def delivered(self, message: Message) -> None:
+        if self.of(message).chat_open and not self.scripted(message):
+            self.paths["by itself: delivered into an open chat -> read"] += 1
+            self.model.read_by_user(message, by_itself=True)
+
+    def scripted(self, message: Message) -> bool:
+        """Whether a script delivers or reads it later: then people leave it alone (assumed)."""
+        return any(one.message is message and one.verb in ARRIVALS for one in self.laid)
+
+    def change(self, address: str | None, error: str, **fields: Any) -> None:
+        before = self.people[address]
+        after = replace(before, **fields)
+        if after.chat_open and not (after.online and after.registered):
+            self.paths[f"refused: an open chat where there can't be one ({error})"] += 1
+            raise Refused(error, "the chat can't be open there")
+        self.people[address] = after
+        if reachable(after) and not reachable(before):
+            self.back(address, after)
+        if after.chat_open and not before.chat_open:
+            for message in self.to(address, "delivered"):
+                if self.scripted(message):
+                    self.paths["left alone: scripted reading, as the chat is opened"] += 1
+                else:
+                    self.paths["by itself: delivered, and the chat is opened -> read"] += 1
+                    self.model.read_by_user(message, by_itself=True)
+
+    def back(self, address: str | None, person: Person) -> None:
+        """Deliver what waited, in the order of sending."""
+        for message in self.to(address, "sent"):
+            if message.kept_back:  # assumed
+                self.paths["left alone: sent while blocked or withheld"] += 1
+            elif self.scripted(message):
+                self.paths["left alone: a scripted delivery, as the phone comes back"] += 1
+            elif person.chat_open:
+                self.paths["by itself: the phone comes back -> read"] += 1
+                self.model.read_by_user(message, by_itself=True)
+            else:
+                self.paths["by itself: the phone comes back -> delivered"] += 1
+                self.model.deliver(message, None, None, by_itself=True)
+
+    def to(self, address: str | None, state: str) -> list[Message]:
+        own = [m for m in self.model.messages if m.address == address and m.state == state]
+        return sorted(own, key=lambda message: message.order)
+
+    # -- scripts in time -----------------------------------------------------------------------
+
+    def lay(self, message: Message, script: tuple[tuple[int, tuple[Any, ...]], ...]) -> None:
+        """Each length counts from the one before; verbs behind one share its moment."""
+        if any(one.message is message for one in self.laid):
+            self.paths["script: a second one for a message"] += 1
+        at = self.model.now
+        for length, verbs in script:
+            at += length
+            for verb, arguments, error in verbs:
+                self.model.plans += 1
+                self.laid.append(Laid(at, self.model.plans, message, verb, arguments, error))
+
+    def cancel(self, message: Message) -> None:
+        kept = [one for one in self.laid if one.message is not message]
+        self.paths[
+            "script: cancelled" if len(kept) < len(self.laid) else "script: none to cancel"
+        ] += 1
+        self.laid = kept
+
+    def run(self, step: Laid) -> None:
+        """An illegal step drops the rest of its message's script."""
+        self.laid.remove(step)
+        try:
+            self.model.do(step.message, step.verb, step.arguments, step.error)
+        except Refused:
+            rest = [one for one in self.laid if one.message is step.message]
+            self.paths["script: an illegal step" + (" drops the rest" if rest else "")] += 1
+            self.laid = [one for one in self.laid if one.message is not step.message]
+            raise
+        self.paths[f"script: {step.verb}"] += 1

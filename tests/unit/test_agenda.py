@@ -1,0 +1,243 @@
+"""What is due when, and why: `clock.agenda`, `advance_to_next()`, `run_until()`."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeError, ClockError, NotAwaited
+
+from .fakes import START, frozen_fake, visible_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_chatfake import AgendaEntry
+
+
+def due(entry: AgendaEntry) -> tuple[str, float]:
+    """An entry's kind and its moment, in minutes since the start."""
+    return entry.kind, (entry.at.timestamp() - START) / 60
+
+
+def refuse(_: object) -> int:
+    return 500
+
+
+def test_the_agenda_lists_every_kind_in_due_order() -> None:
+    with frozen_fake(retry_after=[600]) as fake:
+        fake.webhooks.connect(handler=refuse)
+        retried = fake.send_text(to="+1").deliver()  # a retry of each of its two attempts
+        with fake.webhooks.delay(60):
+            fake.send_text(to="+2")
+        fake.send_text(to="+3").after(minutes=5).deliver()
+
+        assert [
+            ("attempt", 1),
+            ("step", 5),
+            *[("retry", 10)] * 3,
+            ("expiry", 24 * 60),
+            *[("drop", 30 * 24 * 60)] * 2,
+        ] == [due(entry) for entry in fake.clock.agenda]
+        assert retried == fake.clock.agenda[2].message
+        fake.clock.advance(days=40)
+        assert [] == fake.clock.agenda
+        _ = fake.webhooks.attempts
+
+
+def test_an_entry_reads_as_a_sentence_and_names_its_line() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text().after(minutes=5).deliver()
+        step, drop = fake.clock.agenda
+
+        assert datetime(2026, 1, 1, 12, 5, tzinfo=UTC) == step.at
+        assert (message, "step") == (step.message, step.kind)
+        assert (
+            f"2026-01-01T12:05:00.000Z: deliver() of message {message.id} happens, laid at "
+            f"test_agenda.py:{step.line.number}"
+        ) == str(step)
+        assert (
+            f"2026-01-31T12:00:00.000Z: message {message.id} is dropped if it is still sent then, "
+            f"sent at test_agenda.py:{drop.line.number}"
+        ) == str(drop)
+        assert f"<step: {step}>" == repr(step)
+
+
+def test_sentences_of_attempts_and_expiries() -> None:
+    with frozen_fake(retry_after=[600]) as fake:
+        fake.webhooks.connect(handler=refuse)
+        message = fake.send_text().read()
+        fake.webhooks.delay(60, type="other")
+        fake.webhooks.connect(handler=refuse, events=["other"])
+        fake.webhooks.emit_event("other")
+        texts = [str(entry).partition(": ")[2].partition(" at test_")[0] for entry in agenda(fake)]
+        assert [
+            "attempt 1 at other is made, caused",
+            f"attempt 2 at sent of message {message.id} is made, caused",
+            f"attempt 2 at read of message {message.id} is made, caused",
+            f"the session of conversation {message.conversation.id} ends, started",  # type: ignore[union-attr]
+        ] == texts
+        assert agenda(fake)[0].message is None
+        assert message == agenda(fake)[3].message
+        _ = fake.webhooks.attempts
+
+
+def agenda(fake: ChatFake) -> Any:
+    return fake.clock.agenda
+
+
+def test_to_look_at_the_agenda_changes_nothing() -> None:
+    with frozen_fake() as fake:
+        fake.send_text().deliver()
+        before = visible_state(fake)
+        _ = fake.clock.agenda
+
+        assert before == visible_state(fake)
+
+
+def test_a_session_is_listed_once_it_has_started_and_until_it_is_over(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        message = await do(fake.send_text())
+        assert ["drop"] == [entry.kind for entry in fake.clock.agenda]
+        await do(message.deliver())
+        await do(fake.send_text().deliver())
+        assert [("expiry", 24 * 60)] == [due(entry) for entry in fake.clock.agenda]
+        assert fake.clock.next_due is None
+
+        await do(fake.clock.advance(days=1))
+        assert [] == fake.clock.agenda
+
+    play(scenario)
+
+
+def test_advance_to_next_goes_from_one_due_moment_to_the_next(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        message = await do(fake.send_text().after(60).deliver().deliver().after(60).read())
+        seen = []
+        for _ in range(2):
+            await do(fake.clock.advance_to_next())
+            seen.append((fake.clock.now.timestamp() - START, message.status, len(message.events)))
+
+        assert [(60, "delivered", 3), (120, "read", 4)] == seen
+
+    play(scenario)
+
+
+def test_advance_to_next_passes_over_the_end_of_a_session(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        await do(fake.send_text(to="+1").deliver())
+        dropped = await do(fake.send_text(to="+2"))
+        await do(fake.clock.advance_to_next())
+        assert dropped.dropped
+
+        with pytest.raises(ClockError, match="nothing is due, so time stays at 2026-01-31"):
+            await do(fake.clock.advance_to_next())
+
+    play(scenario)
+
+
+def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        message = await do(fake.send_text().after(60).deliver().after(60).read().after(60).cancel())
+        message = await do(fake.send_text(to="+2").after(90).deliver().after(60).read())
+        await do(fake.clock.run_until(lambda: message.status == "delivered", limit=3600))
+        assert START + 90 == fake.clock.now.timestamp()
+
+        await do(fake.clock.run_until(lambda: True, limit=0))
+        assert START + 90 == fake.clock.now.timestamp()
+        await do(
+            fake.clock.run_until(
+                lambda: fake.clock.now >= datetime.fromtimestamp(START + 7200, UTC),
+                limit=timedelta(seconds=7110),
+            )
+        )
+        assert "read" == message.status
+
+    play(scenario)
+
+
+def test_run_until_looks_first_and_once_for_each_moment() -> None:
+    looks = []
+    with frozen_fake() as fake:
+        fake.send_text().after(60).deliver().deliver().after(60).read()
+
+        def look() -> bool:
+            looks.append(fake.clock.now.timestamp() - START)
+            return False
+
+        with pytest.raises(ClockError) as failed:
+            fake.clock.run_until(look, limit=180)
+
+        assert [0, 60, 120, 180] == looks
+        assert (
+            "run_until() went as far as its limit, 2026-01-01T12:03:00.000Z, and the predicate is "
+            "still false"
+        ) == str(failed.value)
+
+
+def test_the_predicate_sees_what_the_receiver_was_told(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        receiver = fake.webhooks.receiver()
+        await do(fake.send_text().after(60).deliver())
+        await do(fake.clock.run_until(lambda: len(receiver.events) == 2, limit=3600))
+
+        assert START + 60 == fake.clock.now.timestamp()
+
+    play(scenario)
+
+
+def test_the_predicate_may_look_and_do_nothing(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        with pytest.raises(ChatFakeError, match=r"send_text\(\) is not possible in the predicate"):
+            await do(fake.clock.run_until(fake.send_text, limit=60))
+
+        assert [] == list(fake.messages)
+
+    play(scenario)
+
+
+def test_what_the_predicate_raises_comes_back() -> None:
+    with frozen_fake() as fake, pytest.raises(ZeroDivisionError):
+        fake.clock.run_until(lambda: 1 / 0, limit=60)
+
+
+@pytest.mark.parametrize(
+    ("run", "error", "text"),
+    [
+        (lambda c: c.run_until(True, limit=1), TypeError, "takes a plain function, not True"),
+        (lambda c: c.run_until(waits, limit=1), TypeError, "takes a plain function, not <function"),
+        (lambda c: c.run_until(lambda: True, limit=-1), ValueError, "limit must not be negative"),
+        (lambda c: c.run_until(lambda: True, limit="1"), TypeError, "limit must be a timedelta"),
+    ],
+)
+def test_bad_arguments_of_run_until_are_refused(
+    run: Callable[..., object], error: type[Exception], text: str
+) -> None:
+    with frozen_fake() as fake, pytest.raises(error, match=text):
+        run(fake.clock)
+
+
+async def waits() -> bool:
+    return True
+
+
+def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_steps() -> None:
+    import asyncio
+
+    async def scenario() -> None:
+        with frozen_fake(mode="async") as fake:
+            message = fake.send_text().after(60).deliver()
+            with pytest.raises(NotAwaited):
+                _ = fake.clock.agenda
+            until = fake.clock.run_until(lambda: message.status == "delivered", limit=3600)
+            last = fake.send_text(to="+2")
+            await until
+
+            assert ["delivered", "sent"] == [message.status, last.status]
+            assert START + 60 == fake.clock.now.timestamp()
+
+    asyncio.run(scenario())

@@ -1,0 +1,360 @@
+"""The autopilot: people who take delivery, read or fail by themselves."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake
+
+from .fakes import START, frozen_fake, played, visible_state
+
+if TYPE_CHECKING:
+    from pytest_chatfake import Message
+
+ANNA = "+4915100001"
+BEN = "+4915100002"
+
+HOUR = 3600
+
+
+def hours(message: Message) -> list[float]:
+    """When the events of a message were, in hours since the start."""
+    return [(event.create_time.timestamp() - START) / HOUR for event in message.events]
+
+
+def statuses(message: Message) -> list[str | None]:
+    return [event.status for event in message.events]
+
+
+def test_messages_are_delivered_and_read_and_reading_counts_from_the_delivery(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.autopilot(deliver_after=HOUR, read_after=timedelta(hours=2))
+        message = await do(fake.send_text())
+        assert "sent" == message.status
+        await do(fake.clock.advance(days=1))
+
+        assert ["sent", "delivered", "read"] == statuses(message)
+        assert [0, 1, 3] == hours(message)
+
+    play(scenario)
+
+
+def test_what_is_not_given_does_not_happen() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(to=ANNA, deliver_after=HOUR)
+        fake.autopilot(to=BEN, read_after=HOUR)
+        fake.autopilot(to="+3")
+        messages = [fake.send_text(to=to) for to in (ANNA, BEN, "+3")]
+        fake.clock.advance(days=1)
+
+        assert ["delivered", "sent", "sent"] == [message.status for message in messages]
+
+
+def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(
+            deliver_after=(timedelta(hours=1), 2 * HOUR),
+            read_after=lambda random: HOUR * random.choice([1, 5]),
+        )
+        messages = [fake.send_text(to=f"+{n}") for n in range(50)]
+        fake.clock.advance(days=1)
+
+        delivered = {hours(message)[1] for message in messages}
+        assert all(1 <= one <= 2 for one in delivered)
+        assert len(delivered) == len(messages)
+        reading = Counter(round(hours(one)[2] - hours(one)[1], 6) for one in messages)
+        assert {1, 5} == set(reading)
+
+
+@pytest.mark.parametrize(("share", "failed"), [(0, 0), (1, 40)])
+def test_a_share_of_none_and_a_share_of_all_fail(share: float, failed: int) -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=HOUR, fail_share=share)
+        messages = [fake.send_text(to=f"+{n}") for n in range(40)]
+        fake.clock.advance(days=1)
+
+        assert failed == sum(message.status == "failed" for message in messages)
+
+
+def test_a_share_fails_with_131026_in_place_of_the_delivery(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.autopilot(deliver_after=HOUR, read_after=HOUR, fail_share=0.3, seed=7)
+        messages = [await do(fake.send_text(to=f"+{n}")) for n in range(100)]
+        await do(fake.clock.advance(days=1))
+        failed = [message for message in messages if message.status == "failed"]
+
+        assert 15 < len(failed) < 45
+        assert {1.0} == {hours(message)[-1] for message in failed}
+        assert "131026" == failed[0].events[-1].json()["chatMessage"]["errorCode"]
+        assert {"read"} == {message.status for message in messages} - {"failed"}
+
+    play(scenario)
+
+
+def test_without_a_delivery_a_share_fails_at_once() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(fail_share=1)
+
+        assert "failed" == fake.send_text().status
+
+
+def test_draws_depend_on_the_seed_and_the_number_of_the_message_only() -> None:
+    def plan(seed: int | str | None, *, others: bool = False) -> list[float]:
+        with frozen_fake() as fake:
+            fake.autopilot(deliver_after=(0, 10 * HOUR), read_after=(0, HOUR), seed=seed)
+            if others:
+                fake.autopilot(to=ANNA, deliver_after=lambda random: random.random())
+            messages = [fake.send_text(to=ANNA if others and n % 2 else f"+{n}") for n in range(10)]
+            fake.clock.advance(days=1)
+            return [hours(message)[1] for message in messages[::2]]
+
+    assert plan(1) == plan(1)
+    assert plan(1) == plan("1", others=True)
+    assert plan(1) != plan(2)
+    assert plan(None) == plan("unit")  # the fake's own seed
+
+
+def test_one_for_an_address_beats_one_for_all_and_then_the_latest() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(to=ANNA, deliver_after=HOUR)
+        fake.autopilot(to=fake.recipient(ANNA), deliver_after=2 * HOUR)
+        fake.autopilot(deliver_after=3 * HOUR)
+        fake.autopilot(deliver_after=4 * HOUR)
+        messages = [fake.send_text(to=to) for to in (ANNA, BEN)]
+        fake.clock.advance(days=1)
+
+        assert [[0, 2], [0, 4]] == [hours(message) for message in messages]
+
+
+def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_before() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=HOUR)
+        with fake.autopilot(deliver_after=2 * HOUR, read_after=HOUR) as autopilot:
+            landed = fake.send_text(to="+1")
+            fake.clock.advance(hours=2)
+            planned = fake.send_text(to="+2")
+        later = fake.send_text(to="+3")
+        autopilot.end()
+        fake.clock.advance(days=1)
+
+        assert ["delivered", "sent", "delivered"] == [
+            message.status for message in (landed, planned, later)
+        ]
+        assert ["drop", "expiry"] == sorted(
+            {entry.kind for entry in fake.clock.agenda} | {"expiry"}
+        )
+
+
+def test_messages_with_a_script_are_left_to_it(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+        message = await do(fake.send_text().after(hours=5).deliver())
+        assert ["step", "drop"] == [entry.kind for entry in fake.clock.agenda]
+        await do(fake.clock.advance(days=1))
+
+        assert [0, 5] == hours(message)
+
+    play(scenario)
+
+
+def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_there(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.autopilot(deliver_after=5 * HOUR, read_after=HOUR)
+        delivered = await do(fake.send_text(to="+1").deliver())
+        read = await do(fake.send_text(to="+2").read())
+        failed = await do(fake.send_text(to="+3").fail())
+        await do(fake.clock.advance(days=1))
+
+        assert [[0, 0, 1], [0, 0], [0, 0]] == [hours(one) for one in (delivered, read, failed)]
+
+    play(scenario)
+
+
+def test_what_was_sent_before_is_not_its_business() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        fake.autopilot(deliver_after=HOUR)
+        fake.clock.advance(days=1)
+
+        assert "sent" == message.status
+
+
+# Phones
+
+
+def test_it_waits_for_a_phone_that_is_off(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
+        anna = fake.recipient(ANNA, online=False)
+        message = await do(fake.send_text(to=anna))
+        await do(fake.clock.advance(hours=10))
+        assert "sent" == message.status
+        await do(anna.comes_online())
+        assert "delivered" == message.status
+        await do(anna.goes_offline())
+        await do(fake.clock.advance(hours=10))
+        assert "delivered" == message.status
+        await do(anna.comes_online())
+
+        assert [0, 10, 20] == hours(message)
+        assert "read" == message.status
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("obstacle", ["blocked", "withheld"])
+def test_what_is_kept_back_stays_sent_until_the_drop(obstacle: str) -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=HOUR)
+        fake.recipient(ANNA, **{obstacle: True})
+        message = fake.send_text(to=ANNA)
+        fake.recipient(ANNA, blocked=False, withheld=False)
+        fake.clock.advance(days=30)
+
+        assert message.dropped
+
+
+def test_a_withheld_person_who_is_let_through_again_gets_what_was_sent_before() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=HOUR)
+        message = fake.send_text(to=ANNA)
+        fake.recipient(ANNA, withheld=True)
+        fake.clock.advance(hours=2)
+        assert "sent" == message.status
+        fake.recipient(ANNA, withheld=False)
+
+        assert [0, 2] == hours(message)
+
+
+def test_the_person_comes_before_the_autopilot() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+        open_chat = fake.send_text(to=fake.recipient(ANNA, chat_open=True))
+        nobody = fake.send_text(to=fake.recipient(BEN, registered=False))
+        fake.clock.advance(days=1)
+
+        assert [["sent", "read"], ["sent", "failed"]] == [statuses(open_chat), statuses(nobody)]
+
+
+# As a whole
+
+
+def test_a_campaign_of_many_people_plays_in_order_in_one_move() -> None:
+    seen: list[float] = []
+    with frozen_fake() as fake:
+        fake.webhooks.connect(
+            handler=lambda request: seen.append(fake.clock.now.timestamp() - START)
+        )
+        fake.autopilot(deliver_after=(60, 48 * HOUR), read_after=(60, 20 * HOUR), fail_share=0.1)
+        messages = [fake.send_text(to=f"+1555{n:07}") for n in range(300)]
+        fake.clock.advance(days=3)
+
+        assert sorted(seen) == seen
+        assert {"read", "failed"} == {message.status for message in messages}
+        assert len(fake.events) == len(seen)
+
+
+def test_both_modes_give_the_same_bytes() -> None:
+    async def scenario(fake: ChatFake, do: Any) -> list[bytes]:
+        fake.autopilot(deliver_after=(60, 4 * HOUR), read_after=(60, HOUR), fail_share=0.2, seed=3)
+        anna = fake.recipient(ANNA)
+        for n in range(20):
+            await do(fake.send_text(to=ANNA if n % 4 == 0 else f"+{n}"))
+        await do(anna.goes_offline())
+        await do(fake.clock.advance(hours=3))
+        await do(anna.comes_online())
+        await do(fake.clock.advance(days=1))
+        return [event.body for event in fake.events]
+
+    bodies = played("sync", scenario)
+    assert 40 < len(bodies)
+    assert bodies == played("async", scenario)
+
+
+def test_the_agenda_names_the_line_of_the_autopilot() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+        message = fake.send_text()
+        delivery, reading, drop = fake.clock.agenda
+
+        assert ["autopilot", "autopilot", "drop"] == [e.kind for e in (delivery, reading, drop)]
+        assert (
+            f"2026-01-01T13:00:00.000Z: deliver() of message {message.id} happens by the "
+            f"autopilot, set up at test_autopilot.py:{drop.line.number - 1}"
+        ) == str(delivery)
+
+
+def test_a_function_that_returns_no_length_is_told_at_the_next_use() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=lambda random: "soon")  # type: ignore[arg-type, return-value]
+        fake.send_text()
+        with pytest.raises(TypeError, match="the length that deliver_after returned must be"):
+            fake.settle()
+
+
+def test_a_reset_ends_autopilots() -> None:
+    with frozen_fake() as fake:
+        autopilot = fake.autopilot(deliver_after=HOUR)
+        fake.send_text()
+        fake.reset()
+        message = fake.send_text()
+        autopilot.end()
+        fake.clock.advance(days=1)
+
+        assert "sent" == message.status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"deliver_after": -1}, ValueError, "deliver_after must not be negative"),
+        ({"deliver_after": (-1, 5)}, ValueError, "deliver_after must not be negative"),
+        ({"read_after": (5, 1)}, ValueError, "read_after must begin with the shorter length"),
+        ({"read_after": (5,)}, TypeError, "read_after must be a pair for a range"),
+        ({"read_after": "soon"}, TypeError, "read_after must be a timedelta or a number"),
+        ({"deliver_after": True}, TypeError, "deliver_after must be a timedelta or a number"),
+        ({"fail_share": 1.01}, ValueError, "fail_share must be from 0 to 1"),
+        ({"fail_share": -0.1}, ValueError, "fail_share must be from 0 to 1"),
+        ({"fail_share": float("nan")}, ValueError, "fail_share must be from 0 to 1"),
+        ({"fail_share": True}, TypeError, "fail_share must be a number from 0 to 1"),
+        ({"fail_share": "0.1"}, TypeError, "fail_share must be a number from 0 to 1"),
+        ({"seed": 1.5}, TypeError, "seed must be a whole number or text"),
+        ({"seed": True}, TypeError, "seed must be a whole number or text"),
+        ({"to": 5}, TypeError, "to must be text"),
+        ({"to": ""}, ValueError, "to must not be empty"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused_and_change_nothing(
+    arguments: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with frozen_fake() as fake:
+        before = visible_state(fake)
+        with pytest.raises(error, match=text):
+            fake.autopilot(**{"deliver_after": HOUR} | arguments)
+        message = fake.send_text()
+        fake.clock.advance(days=1)
+
+        assert "sent" == message.status
+        assert before[:1] != visible_state(fake)[:1]
+
+
+def test_a_function_is_given_a_random_of_its_own() -> None:
+    given: list[Any] = []
+
+    def draw(random: Random) -> float:
+        given.append(random)
+        return random.uniform(0, 10)
+
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=draw)
+        fake.send_text()
+
+        assert [Random] == [type(one) for one in given]

@@ -1,0 +1,156 @@
+"""Edges: a millisecond before, at and after the end of a session, and the drop."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ClockError, ClosedError, Edge, IllegalTransition, edges
+
+from .fakes import frozen_fake, visible_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_chatfake import ChatFake
+
+
+@pytest.mark.parametrize("edge", edges("session", "drop"))
+def test_each_edge_stands_where_it_says(edge: Edge, play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        await do(fake.clock.advance(hours=5))
+        message = await do(fake.send_text())
+        await do(fake.clock.advance(hours=1))
+        end = fake.clock.now - timedelta(hours=1) + timedelta(days=30)
+        if edge.kind == "session":
+            await do(message.deliver())
+            end = fake.clock.now + timedelta(hours=24)
+        await do(fake.clock.advance_to(edge, message))
+
+        assert end + edge.offset == fake.clock.now
+        over = message.dropped
+        if edge.kind == "session":
+            over = message.conversation.state == "expired"
+        assert edge.over == over
+
+    play(scenario)
+
+
+def test_there_are_three_for_each_kind_in_the_order_of_time() -> None:
+    assert [
+        *[("session", -1), ("session", 0), ("session", 1)],
+        *[("drop", -1), ("drop", 0), ("drop", 1)],
+    ] == [(edge.kind, edge.offset / timedelta(milliseconds=1)) for edge in edges("session", "drop")]
+    assert edges("drop") == edges("session", "drop")[3:]
+
+
+def test_the_knobs_of_the_configuration_move_the_edges() -> None:
+    with frozen_fake(conversation_length=60, drop_after=600) as fake:
+        before = edges("session", "drop")
+        message = fake.send_text(to="+1").deliver()
+        fake.clock.advance_to(before[0], message)
+        assert message.conversation is not None
+        assert "open" == message.conversation.state
+        waiting = fake.send_text(to="+2")
+        fake.clock.advance_to(before[4], waiting)
+        assert waiting.dropped
+
+
+def test_the_ids_of_tests_are_readable(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    pytester.makepyfile(
+        """
+        import pytest
+        from pytest_chatfake import edges
+
+        @pytest.mark.parametrize("edge", edges("session", "drop"))
+        def test_billing(edge):
+            pass
+
+        @pytest.mark.parametrize(("edge", "n"), [(edge, 1) for edge in edges("drop")])
+        def test_two(edge, n):
+            pass
+        """
+    )
+    result = pytester.runpytest("--collect-only", "-q", "-p", "no:inline_snapshot")
+    result.stdout.fnmatch_lines(
+        [
+            *[f"*::test_billing[[]session-{side}]" for side in ("1ms-before", "at", "1ms-after")],
+            *[f"*::test_billing[[]drop-{side}]" for side in ("1ms-before", "at", "1ms-after")],
+            "*::test_two[[]drop-1ms-before-1]",
+        ]
+    )
+
+
+def test_an_edge_is_shown_by_its_name_and_equal_to_its_like() -> None:
+    edge = edges("session")[0]
+    assert "session-1ms-before" == str(edge)
+    assert edge == edges("session")[0]
+    assert edge != edges("session")[1]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "number", "text"),
+    [
+        (lambda fake: fake.send_text(), 1, "the session of message .* has not started"),
+        (lambda fake: fake.submit_text().reject(), 1, "the session of message .* has not started"),
+        (lambda fake: fake.send_text().deliver(), 4, "is delivered, and only what is still sent"),
+        (lambda fake: fake.send_text().read(), 4, "is read, and only what is still sent"),
+        (lambda fake: fake.send_text().fail(), 4, "is failed, and only what is still sent"),
+    ],
+)
+def test_an_edge_that_is_not_there_is_refused_and_time_stays(
+    prepare: Callable[[ChatFake], Any], number: int, text: str, play: Any
+) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        message = await do(prepare(fake))
+        before = visible_state(fake)
+        with pytest.raises(ClockError, match=text):
+            await do(fake.clock.advance_to(edges("session", "drop")[number], message))
+
+        assert before == visible_state(fake)
+
+    play(scenario)
+
+
+def test_an_edge_that_has_passed_is_refused() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text().deliver()
+        before, at, after = edges("session")
+        fake.clock.advance_to(at, message)
+        with pytest.raises(ClockError, match="time only goes forward"):
+            fake.clock.advance_to(before, message)
+        fake.clock.advance_to(after, message)
+        with pytest.raises(IllegalTransition):
+            fake.send_text(conversation=message.conversation)
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "text"),
+    [
+        (lambda f, m: edges(), TypeError, r"edges\(\) takes what to find the edges of"),
+        (lambda f, m: edges("midnight"), ValueError, "edges are 'session' and 'drop'"),  # type: ignore[arg-type]
+        (lambda f, m: edges(1), TypeError, "an edge must be text"),  # type: ignore[arg-type]
+        (lambda f, m: f.clock.advance_to("session", m), TypeError, r"takes one of edges\(\)"),
+        (lambda f, m: f.clock.advance_to(edges("drop")[0], m.id), TypeError, "a Message is needed"),
+    ],
+)
+def test_bad_arguments_are_refused(
+    use: Callable[[Any, Any], object], error: type[Exception], text: str
+) -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        with pytest.raises(error, match=text):
+            use(fake, message)
+
+
+def test_a_message_of_before_a_reset_is_refused() -> None:
+    with frozen_fake() as fake:
+        message = fake.send_text()
+        fake.reset()
+        with pytest.raises(ClosedError):
+            fake.clock.advance_to(edges("drop")[0], message)
