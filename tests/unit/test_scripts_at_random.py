@@ -134,6 +134,20 @@ def test_a_bad_day_is_found_that_breaks_an_app() -> None:
     assert agrees_after(script)
 
 
+def test_hypothesis_prints_a_script_as_the_lines_of_a_test() -> None:
+    @settings(QUICK, phases=[Phase.generate, Phase.shrink])
+    @given(day=bad_days(), script=scripts(most=2))
+    def fails(day: Script, script: Script) -> None:
+        assert ".send_text(" not in str(script)
+
+    with pytest.raises(AssertionError) as failure:
+        fails()
+    printed = "\n".join(failure.value.__notes__)
+    assert "    day=<Script of nothing>" in printed
+    line = "        m1 = chat_fake.send_text(body='Hello', to='+4915550001')"
+    assert f"    script=<Script\n{line}\n    >" in printed
+
+
 def test_no_script_breaks_it_on_a_good_day() -> None:
     with pytest.raises(NoSuchExample):
         find(scripts(), lambda script: not agrees_after(script), settings=QUICK)

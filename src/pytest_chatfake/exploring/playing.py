@@ -72,6 +72,18 @@ class Script:
         lines = "".join(f"    {step}\n" for step in self.steps)
         return f"<Script\n{lines}>" if lines else "<Script of nothing>"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - Hypothesis asks so
+        """Print it for Hypothesis, which would show the fields otherwise."""
+        if not self.steps:
+            printer.text(repr(self))
+            return
+        with printer.group(4, "<Script"):
+            for step in self.steps:
+                printer.break_()
+                printer.text(str(step))
+        printer.break_()
+        printer.text(">")
+
     def __len__(self) -> int:
         return len(self.steps)
 

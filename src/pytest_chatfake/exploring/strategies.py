@@ -115,7 +115,12 @@ def bad_days(*, most: int = 3, attempts: int = 12) -> st.SearchStrategy[Script]:
     """
     check_int(attempts, "attempts", 1)
     days = st.lists(deviations(attempts), max_size=check_int(most, "most", 1), unique=True)
-    return days.map(lambda steps: Script(tuple(steps)))
+
+    @st.composite  # what comes of map() would be printed as a call
+    def day(draw: st.DrawFn) -> Script:
+        return Script(tuple(draw(days)))
+
+    return day()
 
 
 def deviations(attempts: int) -> st.SearchStrategy[Step]:
