@@ -63,7 +63,7 @@ else:
     # Where each name lives. It is imported when it is first used, so that a run of pytest that
     # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
     # a module with __getattr__ has any name at all.
-    # These need Hypothesis, which not everybody has: a star import leaves them out.
+    # These need Hypothesis, which not everybody has: a star import and dir() leave them out.
     _WITH_HYPOTHESIS = {
         "ChatFakeMachine": "exploring.machine",
         "bad_days": "exploring.strategies",
@@ -133,4 +133,4 @@ else:
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+        return sorted({*globals(), *__all__})

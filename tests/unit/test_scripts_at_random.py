@@ -272,9 +272,10 @@ def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
         importlib.import_module("pytest_chatfake.exploring.kit")
 
 
-def test_a_star_import_needs_no_hypothesis() -> None:
+def test_a_star_import_and_a_look_at_all_names_need_no_hypothesis() -> None:
     code = (
-        "import sys; sys.modules['hypothesis'] = None\n"
+        "import inspect, sys; sys.modules['hypothesis'] = None\n"
+        "import pytest_chatfake; inspect.getmembers(pytest_chatfake)\n"
         "from pytest_chatfake import *\n"
         "print(play.__name__, 'ChatFakeMachine' in dir())"
     )
