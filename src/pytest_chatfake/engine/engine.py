@@ -67,16 +67,16 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.mode = settings.mode
-        self.lock = threading.RLock()
-        self.time = ProcessTime()
-        self.schedule = Schedule()
-        self.journal = Journal()
+        self.lock: threading.RLock = threading.RLock()
+        self.time: ProcessTime = ProcessTime()
+        self.schedule: Schedule = Schedule()
+        self.journal: Journal = Journal()
         self.closed = False
         self.errors: list[BaseException] = []
-        self.asking = Asking(self.lock)
-        self.answering = Answering()
+        self.asking: Asking = Asking(self.lock)
+        self.answering: Answering = Answering()
         self._test_loop: LoopBridge | None = None
-        self.outbox = Outbox(
+        self.outbox: Outbox = Outbox(
             EventWriter(
                 settings.naming, settings.currency, settings.conversation_type, settings.sender
             ),
@@ -88,15 +88,15 @@ class Engine:
             errors=self.errors,
             note=self.journal.note,
         )
-        self.changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
-        self.agenda = Agenda(
+        self.changes: Changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
+        self.agenda: Agenda = Agenda(
             *(self.schedule, self.time, self.lock),
             *(self.changes.run, self.journal, self.errors),
         )
-        self.deviate = partial(deviate, self.outbox)
-        self.plan = Plan()
+        self.deviate: partial[None] = partial(deviate, self.outbox)
+        self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
-        self.performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
+        self.performer: Performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
         self._begin()
 
     def _begin(self) -> None:
@@ -104,12 +104,13 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
-        self.blocked = False
+        self.blocked: bool = False
         self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
-        self.account = self.changes.account = Account(
+        self.account: Account = Account(
             settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
         )
+        self.changes.account = self.account
         self.journal.note(POSTING)  # the opening balance
         self.outbox.begin(ids)
 

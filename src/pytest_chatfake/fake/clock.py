@@ -11,6 +11,7 @@ from typing import Any
 
 from ..base.arguments import cited
 from ..base.errors import ClockError
+from ..base.misspelt import spelt
 from ..domain.instants import aware, duration, instant, length_of, nanoseconds, planned
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
@@ -19,6 +20,7 @@ from .edges import Edge, moment_of
 from .messages import Message, state_of
 
 
+@spelt
 class Clock:
     """The clock of a test: the same time that the code under test sees.
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 from ..base.arguments import cited
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
+from ..base.misspelt import spelt
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..webhooks.dispatch import Dispatch
@@ -19,6 +20,7 @@ from ..webhooks.events import Event
 _ORDERS = ("emitted", "reversed", "shuffled")
 
 
+@spelt
 class Paused:
     """The queue of a ``with fake.webhooks.paused() as queue:`` block.
 

@@ -19,6 +19,7 @@ from typing import Final, Self, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
+from ..base.misspelt import spelt
 from ..domain.facts import Fact, Verb
 from ..domain.failures import failure
 from ..domain.instants import planned
@@ -42,6 +43,7 @@ _READ: Final[tuple[str, tuple[object, ...]]] = ("read", ())
 _FAIL: Final[tuple[str, tuple[object, ...]]] = ("fail", (failure("131026"),))
 
 
+@spelt
 class Autopilot:
     """What ``chat_fake.autopilot()`` returned: it ends it. A context manager does so, too."""
 

@@ -60,9 +60,9 @@ class Later:
         self, engine: Engine, message: MessageState, earlier: Later | None, length: int
     ) -> None:
         self._engine = engine
-        self.message = message
-        self.earlier = earlier
-        self.length = length
+        self.message: MessageState = message
+        self.earlier: Later | None = earlier
+        self.length: int = length
         self.moment: int | None = None
         self.line: Line | None = None
         engine.perform(Verb("after", message, (self,)), "after()")
