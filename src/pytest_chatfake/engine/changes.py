@@ -147,7 +147,7 @@ class Changes:
             facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
         fact = people.decide(what, address, changes, now)
         events = self._outbox.writing.of_facts(facts, fields)
-        self.note(f"{what} {address}", line, None, now)
+        self.note(what, line, fact, now)
         people.apply(fact)
         for one, event in zip(facts, events, strict=True):
             self.account.apply(one)
