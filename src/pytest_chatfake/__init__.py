@@ -6,6 +6,7 @@ type annotations, for configuration, and for use without pytest.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -102,10 +103,16 @@ else:
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            text = f"module {__name__!r} has no attribute {name!r}"
+            if name[:1].isupper():  # and not a module that is about to be imported
+                text += import_module(".base.misspelt", __name__).hint(name, _HOMES)
+            raise AttributeError(text, name=name, obj=None)
+        # freezegun gets whatever dir() lists, in every module, whenever it freezes time. That would
+        # import everything, and pydantic can't build its models while datetime is replaced.
+        if sys._getframe(1).f_globals.get("__name__") == "freezegun.api":
+            raise AttributeError(f"{name!r} is not loaded yet")
         value = globals()[name] = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         return value
 
-
-# No __dir__: freezegun gets every name that dir() lists, in every module, whenever it freezes time.
-# It would import everything, and pydantic can't build its models while datetime is replaced.
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_HOMES})

@@ -257,9 +257,11 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show what the fake saw in the report of a test that failed, and not how it works."""
     if call.excinfo is not None and _is_loaded():
+        from .base.misspelt import suggest
         from .base.tracebacks import hide_our_frames
 
         hide_our_frames()
+        suggest(call.excinfo.value)
     report = yield
     if report.when != "teardown":
         item.stash[_passed_key] = report.passed

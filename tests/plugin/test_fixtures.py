@@ -200,7 +200,8 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(
     result.stdout.fnmatch_lines_random(
         [
             (
-                "@pytest.mark.chat_fake: there is no configuration field 'prize'; the fields are: "
+                "@pytest.mark.chat_fake: there is no configuration field 'prize' "
+                "(did you mean 'price'?); the fields are: "
                 "api_key, opening_balance, *, signer, extra, sender, strict"
             ),
             (

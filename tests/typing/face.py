@@ -238,6 +238,17 @@ def what_happened(chat_fake: ChatFake) -> None:
         assert_type(happening.cause, int | None)
 
 
+def misspellings(chat_fake: ChatFake, config: ChatFakeConfig) -> None:
+    """A checker sees each of them: mypy takes an ignore that ignores nothing for an error."""
+    chat_fake.send_txt()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    chat_fake.send_text().delivr()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    chat_fake.send_text(pric="1")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    chat_fake.webhooks.connect(app=print)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    chat_fake.events[0].jsn()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    _ = chat_fake.balance.availble  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    _ = config.pric  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+
+
 def api(chat_fake: ChatFake) -> None:
     assert_type(chat_fake.base_url, str)
     assert_type(chat_fake.api_key, str)

@@ -72,8 +72,8 @@ def test_an_unknown_field_is_named_and_the_valid_ones_are_listed() -> None:
             make(prize="1", colour="red")
 
         assert (
-            f"there is no configuration field 'prize', 'colour'; the fields are: {FIELDS}"
-            == str(caught.value)
+            "there is no configuration field 'prize' (did you mean 'price'?), 'colour'; "
+            f"the fields are: {FIELDS}" == str(caught.value)
         )
 
 

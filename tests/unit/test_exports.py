@@ -61,6 +61,37 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         _ = pytest_chatfake.Chat
 
 
+def test_a_misspelt_name_suggests_the_near_one() -> None:
+    with pytest.raises(AttributeError, match="Did you mean: 'ChatFake'") as caught:
+        _ = pytest_chatfake.ChatFke
+
+    assert "ChatFke" == caught.value.name
+
+
+def test_the_names_are_listed_before_anything_is_imported() -> None:
+    listed = subprocess.run(
+        [sys.executable, "-c", "import pytest_chatfake; print(*dir(pytest_chatfake))"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout.split()
+
+    assert set(pytest_chatfake.__all__) <= set(listed)
+    assert sorted(listed) == listed
+
+
+def test_freezegun_is_refused_what_is_not_loaded_and_no_other_caller_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(vars(pytest_chatfake), "Chaos", raising=False)
+    freezegun = {"__name__": "freezegun.api", "package": pytest_chatfake}
+
+    with pytest.raises(AttributeError, match="'Chaos' is not loaded yet"):
+        eval("package.Chaos", freezegun)
+    assert pytest_chatfake.Chaos is eval("package.Chaos", {"package": pytest_chatfake})
+
+
 def test_freezegun_can_look_at_every_name_and_imports_nothing_by_it() -> None:
     loaded = modules_after(
         "import pytest_chatfake; from freezegun import freeze_time\n"

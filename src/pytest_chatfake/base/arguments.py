@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from .misspelt import nearest
 from .redaction import redacted
 
 _T = TypeVar("_T", bound=str | None)
@@ -125,6 +125,6 @@ def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None
     """Raise a TypeError for a name that a call does not take; it suggests the nearest one."""
     for name in given:
         if name not in valid:
-            near = get_close_matches(name, valid, 1)
-            hint = f": did you mean {near[0]!r}?" if near else f"; it takes {', '.join(valid)}"
+            near = nearest(name, valid)
+            hint = f": did you mean {near!r}?" if near else f"; it takes {', '.join(valid)}"
             raise TypeError(f"{call} got an unexpected argument {cited(name)}{hint}")

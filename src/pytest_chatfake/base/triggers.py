@@ -7,9 +7,11 @@ from typing import Any, Generic, Self, TypeVar
 
 from .arguments import check_int
 from .calling_line import Line
+from .misspelt import spelt
 from .views import counted
 
 
+@spelt
 class Trigger(ABC):
     """Something that goes wrong ``times`` times (None: always), from the ``start``-th chance on.
 
@@ -53,6 +55,10 @@ class Trigger(ABC):
         """Count a chance, and return whether it is one to fire on."""
         self._chances += 1
         return self._chances >= self._start and (self._times is None or self.fired < self._times)
+
+    def _fire(self) -> None:
+        """Count that it fired."""
+        self.fired += 1
 
 
 _T = TypeVar("_T", bound=Trigger)

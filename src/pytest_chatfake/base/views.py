@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 _T = TypeVar("_T")
 
@@ -64,4 +64,4 @@ class View(Sequence[_T], Generic[_T]):
             return list(self) == list(other)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # it goes on growing
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it goes on growing

@@ -63,11 +63,11 @@ class Account:
         self, rules: Rules, ids: Ids, schedule: Schedule, opening_balance: Decimal, now: int
     ) -> None:
         self.messages: list[MessageState] = []
-        self.conversations = Conversations(ids)
-        self.ledger = Ledger()
-        self.people = People(self.messages)
+        self.conversations: Conversations = Conversations(ids)
+        self.ledger: Ledger = Ledger()
+        self.people: People = People(self.messages)
         self._lookup = Lookup(self.messages)
-        self.members = Members(self.messages)
+        self.members: Members[MessageState] = Members(self.messages)
         self._rules = rules
         self._ids = ids
         self._schedule = schedule

@@ -28,10 +28,10 @@ class ConversationRecord:
     __slots__ = ("begun", "expires_at", "id", "origin_type", "recipient", "started_at")
 
     def __init__(self, id: str, recipient: str, origin_type: str) -> None:  # noqa: A002 - as §2.4
-        self.id = id
-        self.recipient = recipient
-        self.origin_type = origin_type
-        self.begun = False
+        self.id: str = id
+        self.recipient: str = recipient
+        self.origin_type: str = origin_type
+        self.begun: bool = False
         self.started_at: int | None = None
         self.expires_at: int | None = None
 

@@ -98,24 +98,24 @@ class MessageState:
     )
 
     def __init__(self, body: str, recipient: str, extra: str) -> None:
-        self.number = 0
-        self.id = ""
+        self.number: int = 0
+        self.id: str = ""
         self._original = ""
-        self.type = "text"
-        self.body = body
+        self.type: str = "text"
+        self.body: str = body
         self.content: str | None = None
         self.sender: str | None = None
-        self.recipient = recipient
-        self.kept_back = False
+        self.recipient: str = recipient
+        self.kept_back: bool = False
         self.script: dict[int, str] | None = None
-        self.extra = extra
+        self.extra: str = extra
         self.conversation: ConversationRecord | None = None
         self.price: Decimal | None = None
         self.state: State = "submitted"
         self.total_price: Decimal = ZERO
         self.held: Decimal = ZERO
         self.charged: Decimal = ZERO
-        self.delivered_devices = 0
+        self.delivered_devices: int = 0
         self.created_at: int | None = None
         self.sent_at: int | None = None
         self.delivered_at: int | None = None

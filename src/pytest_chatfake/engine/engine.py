@@ -67,16 +67,16 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.mode = settings.mode
-        self.lock = threading.RLock()
-        self.time = ProcessTime()
-        self.schedule = Schedule()
-        self.journal = Journal()
+        self.lock: threading.RLock = threading.RLock()
+        self.time: ProcessTime = ProcessTime()
+        self.schedule: Schedule = Schedule()
+        self.journal: Journal = Journal()
         self.closed = False
         self.errors: list[BaseException] = []
-        self.asking = Asking(self.lock)
-        self.answering = Answering()
+        self.asking: Asking = Asking(self.lock)
+        self.answering: Answering = Answering()
         self._test_loop: LoopBridge | None = None
-        self.outbox = Outbox(
+        self.outbox: Outbox = Outbox(
             EventWriter(
                 settings.naming, settings.currency, settings.conversation_type, settings.sender
             ),
@@ -88,15 +88,15 @@ class Engine:
             errors=self.errors,
             note=self.journal.note,
         )
-        self.changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
-        self.agenda = Agenda(
+        self.changes: Changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
+        self.agenda: Agenda = Agenda(
             *(self.schedule, self.time, self.lock),
             *(self.changes.run, self.journal, self.errors),
         )
-        self.deviate = partial(deviate, self.outbox)
-        self.plan = Plan()
+        self.deviate: partial[None] = partial(deviate, self.outbox)
+        self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
-        self.performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
+        self.performer: Performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
         self._begin()
 
     def _begin(self) -> None:
@@ -104,12 +104,13 @@ class Engine:
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
-        self.blocked = False
+        self.blocked: bool = False
         self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
-        self.account = self.changes.account = Account(
+        self.account: Account = Account(
             settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
         )
+        self.changes.account = self.account
         self.journal.note(POSTING)  # the opening balance
         self.outbox.begin(ids)
 
@@ -197,7 +198,7 @@ class Engine:
         """
         return self._move(partial(self.agenda.moving, target_of, what, calling_line(3)), what)
 
-    def wait_until(self, predicate: Callable[[], object], length: int, what: str) -> PendingPlan:
+    def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> PendingPlan:
         """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
 
         It may look, and no more: nothing else can be done in the middle of a step.
@@ -205,8 +206,7 @@ class Engine:
 
         def reached() -> bool:
             with self.lock:
-                asked = f"the predicate of {what}"
-                return bool(self.asking.ask(asked, "True or False", predicate))
+                return self.asking.ask(f"the predicate of {what}", "True or False", predicate)
 
         line = calling_line(3)
         return self._move(partial(self.agenda.waiting, reached, length, what, line), what)

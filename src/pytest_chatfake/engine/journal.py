@@ -17,7 +17,7 @@ receiver does, a request before what its route does. So causes stand before effe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -74,14 +74,14 @@ class Journal:
     __slots__ = ("_moves", "_verbs", "causes", "drops", "kinds", "moved", "note", "verb")
 
     def __init__(self) -> None:
-        self.kinds = bytearray()
+        self.kinds: bytearray = bytearray()
         self._verbs: list[Any] = []
         self._moves: list[Any] = []
         self.drops: list[MessageState] = []
         self.causes: dict[int, tuple[int, int]] = {}
-        self.note = self.kinds.append
-        self.verb = self._verbs.extend
-        self.moved = self._moves.extend
+        self.note: Callable[[int], None] = self.kinds.append
+        self.verb: Callable[[Iterable[Any]], None] = self._verbs.extend
+        self.moved: Callable[[Iterable[Any]], None] = self._moves.extend
 
     def clear(self) -> None:
         """Begin as new. Whoever holds :attr:`note` goes on with it."""

@@ -23,12 +23,21 @@ so.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, Final
 
 from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
 from ..webhooks.outbox import Outbox
 from .plan import Plan, Step
+
+#: What an ``await`` in sync mode is told.
+NOTHING_TO_AWAIT: Final = (
+    "there is nothing to await: this fake is in sync mode, where each verb is performed at once. "
+    "Leave `await` out, or make the test `async def`. Where a plain function runs an async test, "
+    "override the fixture chat_fake_mode to return 'async', or mark the test with "
+    "@pytest.mark.chat_fake(mode='async'); a ChatFake of your own is async with "
+    "ChatFake(mode='async')."
+)
 
 
 class Performer:
@@ -72,11 +81,7 @@ class Performer:
         """
         plan = self._plan
         if plan is None:
-            raise TypeError(
-                "there is nothing to await: this fake is in sync mode, where each verb is "
-                "performed at once. Leave `await` out, or make the test `async def`; a ChatFake of "
-                "your own is async with ChatFake(mode='async')."
-            )
+            raise TypeError(NOTHING_TO_AWAIT)
         if self._is_inside():  # a receiver's own verbs were performed at once
             return
         while self._performing:

@@ -113,7 +113,7 @@ class ProcessTime:
         self._top: Traveller | None = None  # the one that was moved last
         self._own = Journey()
         self._seen = time.time_ns()
-        self.stands = False
+        self.stands: bool = False
 
     def read(self) -> int:
         """Return the present in nanoseconds since the epoch."""

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import watching
 from ..base.errors import NotRepeatable
+from ..base.misspelt import spelt
 from .moves import Move
 from .search import Search
 from .telling import Pasted, pasted, sentence
@@ -41,6 +42,7 @@ class Plan(NamedTuple):
     only: tuple[Move, ...] | None
 
 
+@spelt
 class Exploration:
     """What an exploration did.
 
@@ -54,8 +56,8 @@ class Exploration:
     def __init__(
         self, body: Callable[..., Any], plan: Plan, surroundings: Surroundings, progress: Progress
     ) -> None:
-        self.worlds = 0
-        self.complete = False
+        self.worlds: int = 0
+        self.complete: bool = False
         self._body = body
         self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
         self._plan = plan

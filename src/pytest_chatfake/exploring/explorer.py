@@ -9,6 +9,7 @@ from typing import Any, Final, overload
 
 from ..base.arguments import check_int
 from ..base.errors import ChatFakeError, NotAwaited
+from ..base.misspelt import spelt
 from ..domain.ids import derived_key
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
@@ -22,6 +23,7 @@ Body = Callable[[ChatFake], Any]
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
+@spelt
 class Explorer:
     """Runs a test body as written, and in worlds that deviate from it.
 

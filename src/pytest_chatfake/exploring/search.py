@@ -189,8 +189,8 @@ class Search:
         self._base: Steps | None = None
         self._log: Log | None = None
         self._rest: Iterator[tuple[Move, ...]] = iter(())
-        self.worlds = 0
-        self.cut = ""
+        self.worlds: int = 0
+        self.cut: str = ""
         self.races = True
 
     def worlds_to_try(self) -> Iterator[tuple[Move, ...]]:

@@ -102,10 +102,10 @@ class World:
         surroundings.begin()
         config = surroundings.config
         self._warns = not moves and seed is None and not alone
-        self.moves = tuple(moves)
+        self.moves: tuple[Move, ...] = tuple(moves)
         self.error: BaseException | None = None
-        self.over = False
-        self.fake = ChatFake(config if seed is None else config.replace(seed=seed))
+        self.over: bool = False
+        self.fake: ChatFake = ChatFake(config if seed is None else config.replace(seed=seed))
         if not alone:
             self.fake._kept = surroundings.kept(moves) if seed is None else Kept()
         watching.dismiss(self.fake._story)  # a finding tells it

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
+from ..base.misspelt import spelt
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import instant, stamp
 from ..domain.messages import MessageState
@@ -18,6 +19,7 @@ from .messages import Message
 AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop", "expiry"]
 
 
+@spelt
 class AgendaEntry(NamedTuple):
     """Something that is due. As text it is a sentence.
 

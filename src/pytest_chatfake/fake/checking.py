@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError
 from ..engine.engine import Engine
-from ..engine.performer import PendingPlan
+from ..engine.performer import NOTHING_TO_AWAIT, PendingPlan
 from ..webhooks.events import Event
 from .webhooks import Webhooks
 
@@ -24,7 +24,7 @@ class Kept:
     def __init__(self) -> None:
         self._values: list[Any] = []
         self._place = 0
-        self.learning = True
+        self.learning: bool = True
 
     def begin(self, *, learning: bool) -> None:
         """Begin a world; the first one is learned from."""
@@ -70,7 +70,7 @@ class PendingCheck:
 
     def __await__(self) -> Generator[Any, Any, None]:
         if self._check is None:
-            raise TypeError("there is nothing to await: this fake is in sync mode")
+            raise TypeError(NOTHING_TO_AWAIT)
         yield from self._check()
 
 

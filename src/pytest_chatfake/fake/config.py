@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
 from ..base.arguments import check_bool, check_choice, check_str, cited
+from ..base.misspelt import nearest, spelt
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
@@ -29,6 +30,7 @@ Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 Price = Money | Callable[["Message"], Money]
 
 
+@spelt
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFakeConfig:
     """How the fake behaves where the service's description leaves room.
@@ -206,9 +208,15 @@ def _refuse_unknown(fields: Mapping[str, object]) -> None:
     unknown = [name for name in fields if name not in valid]
     if unknown:
         raise TypeError(
-            f"there is no configuration field {', '.join(map(repr, unknown))}; "
+            f"there is no configuration field {', '.join(_suggesting(unknown, valid))}; "
             f"the fields are: {', '.join(valid)}"
         )
+
+
+def _suggesting(unknown: list[str], valid: list[str]) -> Iterator[str]:
+    for name in unknown:
+        near = nearest(name, valid)
+        yield f"{name!r} (did you mean {near!r}?)" if near else repr(name)
 
 
 def _seconds(timeout: timedelta | float | None) -> float:

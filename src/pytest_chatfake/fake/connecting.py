@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..base.arguments import check_str, cited, takes
 from ..base.redaction import redacted, redacted_place
@@ -13,6 +14,24 @@ from ..transport.client.headers import complete_headers
 from ..transport.client.portal import Portal
 from ..transport.client.targets import HandlerTarget, Target, UrlTarget
 from ..transport.client.wsgi import WsgiTarget
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def refuse_app(connect: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let ``connect(app=...)`` say which argument an app is given as."""
+
+    @functools.wraps(connect)
+    def checked(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        if "app" in kwargs:
+            raise TypeError(
+                "connect() takes no app=: write wsgi= for a WSGI app (Flask, Django), or asgi= for "
+                "an ASGI app (FastAPI, Starlette)"
+            )
+        return connect(*args, **kwargs)
+
+    return checked
 
 
 def target_of(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from ..base.arguments import check_int, check_str, cited
+from ..base.misspelt import nearest
 from ..domain.messages import STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
@@ -77,7 +78,11 @@ def assert_statuses(fake: Asked, message: Message, *statuses: str) -> None:
         if not isinstance(status, str):
             raise TypeError(f"write the statuses one by one, not as {cited(status)}")
         if status not in STATUSES and not _emitted(fake, status):
-            raise ValueError(f"statuses are {', '.join(STATUSES)}, and {cited(status)} is none")
+            near = nearest(status, STATUSES)
+            hint = f": did you mean {near!r}?" if near else ""
+            raise ValueError(
+                f"statuses are {', '.join(STATUSES)}, and {cited(status)} is none{hint}"
+            )
     fake._engine.settle_before_read()
     _fail(failures.statuses_failure(fake._story, _known(fake, message), statuses))
 

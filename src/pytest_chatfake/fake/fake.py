@@ -8,10 +8,11 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from ..base.arguments import check_str, cited
 from ..base.calling_line import calling_line
+from ..base.misspelt import spelt
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -50,11 +51,12 @@ if TYPE_CHECKING:
 _V = TypeVar("_V", bound="Callable[..., Any]")
 
 #: Behind every fake of the process that is not given another; the plugin holds it for its session.
-service = Service()
+service: Service = Service()
 
 _fakes = itertools.count(1)
 
 
+@spelt
 class ChatFake:
     """An in-process fake of the messaging service.
 
@@ -89,10 +91,12 @@ class ChatFake:
         self._recipients: dict[str, recipients.Recipient] = {}
         self._autopilots = Autopilots(engine)
         self._scripts = Scripts(engine, self._autopilots)
-        self.clock = Clock(engine)
-        self.webhooks = Webhooks(engine, config, self._portal)
+        self.clock: Clock = Clock(engine)
+        self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
-        self.api = AccountApi(engine, engine.time.read, engine.journal.note, config.currency, key)
+        self.api: AccountApi = AccountApi(
+            engine, engine.time.read, engine.journal.note, config.currency, key
+        )
         self._kept: checking.Kept | None = None  # what an exploration keeps
         self._story = Story(engine, self.api)
         watching.register(self._story)
@@ -118,12 +122,12 @@ class ChatFake:
 
     # Sending
 
-    recipient = recipients.recipient
-    autopilot = recipients.autopilot
-    send_text = sending.send_text
-    submit_text = sending.submit_text
-    send = sending.send
-    submit = sending.submit
+    recipient: Final = recipients.recipient
+    autopilot: Final = recipients.autopilot
+    send_text: Final = sending.send_text
+    submit_text: Final = sending.submit_text
+    send: Final = sending.send
+    submit: Final = sending.submit
     send_endpoint = send_endpoint
     find = find
 
@@ -214,15 +218,15 @@ class ChatFake:
 
     # Expectations
 
-    assert_charged = expectations.assert_charged
-    assert_held = expectations.assert_held
-    assert_available = expectations.assert_available
-    assert_statuses = expectations.assert_statuses
-    assert_requested = expectations.assert_requested
-    expect_charge = expectations.expect_charge
-    explain = expectations.explain
-    assert_idempotent = checking.assert_idempotent
-    assert_order_free = checking.assert_order_free
+    assert_charged: Final = expectations.assert_charged
+    assert_held: Final = expectations.assert_held
+    assert_available: Final = expectations.assert_available
+    assert_statuses: Final = expectations.assert_statuses
+    assert_requested: Final = expectations.assert_requested
+    expect_charge: Final = expectations.expect_charge
+    explain: Final = expectations.explain
+    assert_idempotent: Final = checking.assert_idempotent
+    assert_order_free: Final = checking.assert_order_free
 
     # Flow
 

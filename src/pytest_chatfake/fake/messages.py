@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from ..base.arguments import check_int, check_str, cited
 from ..base.errors import NotAwaited
+from ..base.misspelt import spelt
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
@@ -21,6 +22,7 @@ from ..people.scripts import Later
 from ..webhooks.events import Event
 
 
+@spelt
 class Conversation:
     """A conversation: a 24-hour session that starts at its first delivery (§1, §2.4)."""
 
@@ -83,6 +85,7 @@ class Conversation:
             return tuple(Message(engine, one) for one in engine.account.members.of(self._record))
 
 
+@spelt
 class Message:
     """A message, and what the person at the other end does with it.
 
@@ -297,6 +300,7 @@ class Message:
         return self._known().held
 
 
+@spelt
 class Submission:
     """A message that was submitted, and that the service has neither taken nor turned down yet."""
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 from ..base.arguments import cited
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
+from ..base.misspelt import spelt
 from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
@@ -20,6 +21,7 @@ from ..webhooks.events import Event
 _ORDERS = ("emitted", "reversed", "shuffled")
 
 
+@spelt
 class Paused:
     """The queue of a ``with fake.webhooks.paused() as queue:`` block.
 

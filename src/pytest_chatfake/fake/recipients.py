@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 
 from ..base.arguments import check_int, check_str
 from ..base.calling_line import calling_line
+from ..base.misspelt import spelt
 from ..domain.facts import Verb
 from ..domain.messages import MAX_DEVICES
 from ..domain.people import PersonRecord
@@ -14,6 +15,7 @@ from ..engine.engine import Engine
 from ..people.autopilot import Autopilot, Autopilots, Span
 
 
+@spelt
 class Recipient:
     """A person who gets messages: the one live handle of an address (§3).
 

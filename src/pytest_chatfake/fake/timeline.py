@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple, overload
 
+from ..base.misspelt import spelt
 from ..domain.instants import instant
 from ..report.happenings import Happening, Kind
 from ..report.mermaid import mermaid
@@ -14,6 +15,7 @@ from ..report.svg import svg
 from .messages import Message
 
 
+@spelt
 class TimelineEntry(NamedTuple):
     """One thing that happened.
 
@@ -35,6 +37,7 @@ class TimelineEntry(NamedTuple):
     cause: int | None
 
 
+@spelt
 class Timeline(Sequence[TimelineEntry]):
     """What happened in a fake up to now, in order, causes before effects.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from ..base.arguments import check_bool, check_str, cited
 from ..base.calling_line import calling_line
+from ..base.misspelt import spelt
 from ..base.notes import WEBHOOK_FAULT
 from ..base.views import counted
 from ..domain.facts import Verb
@@ -25,7 +26,7 @@ from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
 from . import deviating
 from .config import ChatFakeConfig
-from .connecting import event_types, headers_of, label_of, target_of
+from .connecting import event_types, headers_of, label_of, refuse_app, target_of
 from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
@@ -33,6 +34,7 @@ from .replaying import replay
 from .where import Where, checked
 
 
+@spelt
 class Webhooks:
     """The webhooks of a fake: endpoints, attempts, and what goes wrong on the way (§4.2, §6).
 
@@ -66,6 +68,7 @@ class Webhooks:
 
     # Endpoints
 
+    @refuse_app
     def connect(
         self,
         url: str | None = None,
@@ -260,10 +263,10 @@ class Webhooks:
 
     # Another order of attempts
 
-    late = deviating.late
-    lose_answer = deviating.lose_answer
-    fail = deviating.fail
-    chaos = deviating.chaos
+    late: Final = deviating.late
+    lose_answer: Final = deviating.lose_answer
+    fail: Final = deviating.fail
+    chaos: Final = deviating.chaos
 
     # Events that come again, and events that should not come
 

@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException
 from ..base.arguments import check_bytes, check_int, check_str
 from ..base.calling_line import calling_line
 from ..base.marks import Mark
+from ..base.misspelt import spelt
 from ..base.notes import API_FAULT, REQUEST
 from ..base.redaction import tail
 from ..base.triggers import Triggers
@@ -82,6 +83,7 @@ class Port(Protocol):
         ...
 
 
+@spelt
 class AccountApi:
     """``fake.api``: what was asked of the API, and what goes wrong with it.
 
@@ -180,7 +182,7 @@ class AccountApi:
             if damaged is None:
                 fault.remove()
                 continue
-            fault.fired += 1
+            fault._fire()
             marks.append(Mark(fault.description, fault.line))
             if damaged.delay:
                 delay += damaged.delay
@@ -219,7 +221,7 @@ class AccountApi:
             races = [one for one in self._faults.active if one._kind == "answer_last"]
             fired = [one for one in races if one._should_fire()]
             for fault in fired:
-                fault.fired += 1
+                fault._fire()
         return bool(fired)
 
     # Faults

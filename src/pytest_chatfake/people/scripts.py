@@ -60,9 +60,9 @@ class Later:
         self, engine: Engine, message: MessageState, earlier: Later | None, length: int
     ) -> None:
         self._engine = engine
-        self.message = message
-        self.earlier = earlier
-        self.length = length
+        self.message: MessageState = message
+        self.earlier: Later | None = earlier
+        self.length: int = length
         self.moment: int | None = None
         self.line: Line | None = None
         engine.perform(Verb("after", message, (self,)), "after()")
@@ -150,8 +150,8 @@ class Scripts:
 
     def _run(self, at: int, step: Step) -> None:
         message = step.message
-        if message.script is not None:
-            message.script.pop(step.key, None)
+        assert message.script is not None  # whoever forgets it cancels its steps
+        del message.script[step.key]
         try:
             self._engine.changes.make(step.verb, step.what, step.line, at)
         except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..base.misspelt import nearest
 from ..base.triggers import Trigger
 from ..domain.messages import STATUSES
 from ..webhooks.attempts import Attempt
@@ -47,7 +48,9 @@ def why_idle(fault: Trigger) -> str:
     status = getattr(fault, "_status", None)
     if status is None or status in STATUSES:
         return ""
-    return f" ({status!r} is no status of the service: {', '.join(STATUSES)})"
+    near = nearest(status, STATUSES)
+    hint = f"; did you mean {near!r}?" if near else ""
+    return f" ({status!r} is no status of the service: {', '.join(STATUSES)}{hint})"
 
 
 def beginning_of_body(attempt: Attempt) -> str:

@@ -39,7 +39,7 @@ class Story:
         self.engine = engine
         self.api = api
         self.named: list[MessageState] = []
-        self.born = next(_births)
+        self.born: int = next(_births)
         self._begun = self._shown = 1  # after the opening balance
         self._log = engine.outbox.events
         self._places: Places | None = None

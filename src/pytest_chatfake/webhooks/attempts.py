@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..base.marks import Mark
+from ..base.misspelt import known
 from ..base.redaction import redacted
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
@@ -83,6 +84,7 @@ def is_success(answer: Answer) -> bool:
     return answer.status is not None and 200 <= answer.status <= 299
 
 
+@known
 class Attempt:
     """One attempt to bring an event to an endpoint, and how it ended."""
 

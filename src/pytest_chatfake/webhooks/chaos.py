@@ -83,7 +83,7 @@ class Chaos(Deviation):
         return None
 
     def _make(self, event: Event, kind: Any, steps: int, text: str) -> Choice:
-        self.fired += 1
+        self._fire()
         self._hit.append(event._index)
         self._happened.append(f"{text} at {event._subject}")
         mark = Mark(f"chaos: {text}", self.line)

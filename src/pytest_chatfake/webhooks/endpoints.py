@@ -11,12 +11,14 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..base.arguments import check_list
+from ..base.misspelt import spelt
 from ..base.redaction import redacted_place
 from ..domain.instants import planned
 from ..transport.client.targets import Target
 from .events import Event
 
 
+@spelt
 class Endpoint:
     """Where attempts go, as ``connect`` returned it.
 
@@ -81,6 +83,7 @@ class Endpoint:
         self._disconnect(self)
 
 
+@spelt
 @dataclass(slots=True, eq=False, repr=False)
 class WebhookRequest:
     """One attempt as the receiver sees it (§4.2).
@@ -131,7 +134,7 @@ class Endpoints:
     """
 
     def __init__(self) -> None:
-        self.threaded = False
+        self.threaded: bool = False
         self._connected: tuple[Endpoint, ...] = ()
         self.ever: list[Endpoint] = []
         self._listening: dict[str, tuple[Endpoint, ...]] = {}

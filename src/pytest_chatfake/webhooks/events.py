@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from ..base.calling_line import Line
+from ..base.misspelt import known
 from ..domain.ids import Ids
 from ..domain.instants import instant
 
@@ -114,6 +115,7 @@ class EventLog:
         return self._by_message.get(number, ())
 
 
+@known
 class Event:
     """One event that the service emitted (§2.2, §6), whoever listens."""
 

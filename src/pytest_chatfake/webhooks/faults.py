@@ -69,14 +69,15 @@ class Fault(Trigger):
     def _mark(self) -> Mark:
         """What it does to an event, and the line that set it up."""
         delay = self._effect.delay
-        return Mark(f"delayed {delay / SECOND:g} s" if delay else _MARKS[self.kind], self.line)
+        text = f"delayed {delay / SECOND:g} s" if delay else _MARKS.get(self.kind, self.kind)
+        return Mark(text, self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""
         concerned = self._concerned(event, endpoints)
         if not (concerned and self._should_fire()):
             return ()
-        self.fired += 1
+        self._fire()
         self._hit.append(event._index)
         return concerned
 

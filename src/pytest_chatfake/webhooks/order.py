@@ -76,7 +76,7 @@ class Deviation(Fault):
     @property
     def mark(self) -> Mark:
         """What it does to an attempt, and the line that set it up."""
-        return Mark(_MARKS[self.kind] if self._again else "lost", self.line)
+        return Mark(_MARKS.get(self.kind, self.kind) if self._again else "lost", self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
         """Do nothing where events are emitted."""
@@ -92,7 +92,7 @@ class Deviation(Fault):
         """
         if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
             return None
-        self.fired += 1
+        self._fire()
         self._hit.append(event._index)
         return Choice(self.kind, self._steps, self._again, self.mark)
 
@@ -165,15 +165,15 @@ class AttemptOrder:
     """
 
     def __init__(self, outbox: Ordered, log: Log | None = None) -> None:
-        self.deviates = log is None
+        self.deviates: bool = log is None
         self.log = log
-        self.settled = False
+        self.settled: bool = False
         self._outbox = outbox
         self.forget()
 
     def forget(self) -> None:
         """Begin as new; the log goes on."""
-        self.made = 0
+        self.made: int = 0
         self._waiting: list[_Waiting] = []
         self._pending: list[Dispatch] = []
         self._chances: dict[tuple[int, Endpoint], int] = {}

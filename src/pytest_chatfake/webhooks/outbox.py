@@ -103,21 +103,21 @@ class Outbox:
         errors: list[BaseException],
         note: Callable[[int], None],
     ) -> None:
-        self.writing = Writing(writer)
+        self.writing: Writing = Writing(writer)
         self._type = writer.event_type
         self._per_message = per_message
-        self.overdue = Overdue(timeout)
+        self.overdue: Overdue = Overdue(timeout)
         self._now = now
         self._schedule = schedule
         self._lock = lock
         self._errors = errors
         self._note = note
-        self.endpoints = Endpoints()
+        self.endpoints: Endpoints = Endpoints()
         self.faults: Triggers[Fault] = Triggers()
         self.order: AttemptOrder | None = None
         self.paused: list[Dispatch] | None = None
         # Of the drainer: what it attempts, where next, since when, and what an app raised.
-        self.busy = Busy()
+        self.busy: Busy = Busy()
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
         self._next_endpoint = 0
@@ -127,9 +127,9 @@ class Outbox:
 
     def begin(self, ids: Ids) -> None:
         """Forget what was emitted and attempted; endpoints stay."""
-        self.events = EventLog(ids, self._type, per_message=self._per_message)
+        self.events: EventLog = EventLog(ids, self._type, per_message=self._per_message)
         self.writing.events = self.events
-        self.attempts = AttemptLog(self.events)
+        self.attempts: AttemptLog = AttemptLog(self.events)
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
         self.faults.clear()

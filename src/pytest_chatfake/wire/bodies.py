@@ -40,7 +40,7 @@ class EventWriter:
         self._sender = sender
         self._has_addresses = naming.to_key is not None or naming.from_key is not None
         self._naming = naming
-        self.event_type = naming.event_type
+        self.event_type: str = naming.event_type
         self._type = f'"type":{quoted(naming.event_type)},"apiVersion":"v2"'
         self._resource = quoted(naming.message_key)
         self._original = quoted(naming.original_id_key)

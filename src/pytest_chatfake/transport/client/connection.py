@@ -59,7 +59,7 @@ class Connection:
         self._sock = sock
         self._timeout = sock.gettimeout() or 0.0
         self._deadline = 0.0
-        self.watched_until = 0.0
+        self.watched_until: float = 0.0
         self._poll: select.poll | None = None
         if hasattr(select, "poll"):
             self._poll = select.poll()

@@ -109,4 +109,4 @@ def _look(one: Watched, last: _Seen | None) -> _Seen:
 
 
 #: The one for the process.
-watch = Watch()
+watch: Watch = Watch()

@@ -38,6 +38,7 @@ from .requests import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from email.message import Message
     from io import BufferedReader
     from socket import socket
 
@@ -67,6 +68,12 @@ class Connection(WSGIRequestHandler):
 
     disable_nagle_algorithm = True
 
+    command: str
+    path: str
+    request_version: str
+    headers: Message
+    close_connection: bool
+
     def __init__(
         self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: _Site
     ) -> None:
@@ -77,7 +84,7 @@ class Connection(WSGIRequestHandler):
         self.server = server
         self.site = site
         self.close_connection = False
-        self.idle = True
+        self.idle: bool = True
         self._closed = Event()
         self._retired = False
 

@@ -58,6 +58,9 @@ class Listener(HTTPServer):
     reached a handler.
     """
 
+    port: int
+    server: BaseWSGIServer | None
+
     def __init__(self, api: Api) -> None:
         super().__init__("127.0.0.1", 0, threaded=True)
         self.api = api

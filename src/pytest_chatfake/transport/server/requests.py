@@ -12,7 +12,7 @@ from http.client import HTTPMessage
 from typing import TYPE_CHECKING, Any
 
 from ..fields import FIELD_LINE, TOKEN
-from .replies import error_reply
+from .replies import Reply, error_reply
 
 if TYPE_CHECKING:
     from io import BufferedReader
@@ -32,7 +32,7 @@ class Refusal(Exception):  # noqa: N818 - a reply to the client, no error of our
 
     def __init__(self, message: str, status: int = 400, code: str = "BAD_REQUEST") -> None:
         super().__init__(message)
-        self.reply = error_reply(status, code, message)
+        self.reply: Reply = error_reply(status, code, message)
 
 
 class ClientGone(Exception):  # noqa: N818 - what happened, no error of ours
