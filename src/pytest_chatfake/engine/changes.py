@@ -59,7 +59,8 @@ class Changes:
         self._outbox = outbox
         self._schedule = schedule
         self._journal = journal
-        self._answering = answering
+        self._busy = outbox.busy
+        self._requests = answering.requests
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
         self.apart: dict[str, Maker] = dict.fromkeys(EMISSIONS, self._emit)
@@ -96,7 +97,7 @@ class Changes:
             raise
         journal.verb((what, line, message, now))
         journal.note(VERB)
-        if self._outbox.busy or self._answering.requests:
+        if self._busy or self._requests:
             self._note_cause()
         if message is None and len(ledger) > posted:
             journal.note(POSTING)
@@ -186,7 +187,7 @@ class Changes:
 
     def _note_cause(self) -> None:
         """Note what caused the last verb, if it was called inside an answer or an attempt."""
-        request = self._answering.requests.get(threading.get_ident())
+        request = self._requests.get(threading.get_ident())
         if request is not None:
             self._journal.caused_by(REQUEST, request)
         elif self._outbox.in_attempt():  # there is one at a time, and it was noted last

@@ -47,8 +47,8 @@ class Reasoning:
 
     def sentences(self, fact: Happening) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
-        if fact.rule is None or fact.state is None:
-            return []
+        assert fact.rule is not None
+        assert fact.state is not None
         return [self._sentence(reason, fact, fact.state) for reason in fact.rule.reasons]
 
     def was_held(self, message: MessageState) -> bool:

@@ -67,30 +67,30 @@ def _balance_while_held(scene: Scene) -> bool:
 
 
 def _below_zero(scene: Scene) -> bool:
-    available = Decimal(0)
+    available, own = (
+        Decimal(0),
+        {r for one in scene.found if isinstance(r := one.record, LedgerEntry)},
+    )
     for entry in scene.engine.account.ledger.entries:
         moves = {"hold": -1, "charge": -1}.get(entry.kind, 1)
         available += moves * entry.amount
-        if available < 0 and any(one.record == entry for one in scene.found):
+        if available < 0 and entry in own:
             return True
     return False
 
 
 def _only_failures_before(scene: Scene) -> bool:
+    alive: dict[int, set[int]] = {}  # the messages of each conversation that have not failed
     for one in scene.found:
-        if one.rule is None or one.state is None or not one.rule.key.startswith("joined"):
+        if one.rule is None or one.state is None:
             continue
-        conversation = one.state.conversation
-        before = [
-            other.state
-            for other in scene.found
-            if other.number < one.number and other.rule is not None and other.state is not None
-        ]
-        earlier = {
-            id(s): s for s in before if s.conversation is conversation and s is not one.state
-        }
-        if earlier and all(state.state == "failed" for state in earlier.values()):
+        inside = alive.get(id(one.state.conversation))
+        if inside is not None and not inside and one.rule.key.startswith("joined"):
             return True
+        inside = alive.setdefault(id(one.state.conversation), set())
+        inside.add(one.state.number)
+        if _is(one, "failed"):
+            inside.remove(one.state.number)
     return False
 
 
