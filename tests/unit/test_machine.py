@@ -17,7 +17,7 @@ from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeMachine
 from .fakes import frozen_fake
 
 QUICK = settings(
-    max_examples=100,
+    max_examples=200,
     stateful_step_count=12,
     deadline=None,
     database=None,
@@ -228,7 +228,7 @@ def test_what_a_route_raised_fails_the_run() -> None:
 def test_time_begins_at_a_fixed_moment_and_is_given_back() -> None:
     machine = Books()
     begin = machine.chat_fake.clock.now.isoformat()
-    machine.wait(86_400)
+    machine.meanwhile(("wait", 86_400))
     day_after = machine.chat_fake.clock.now.isoformat()
     machine.teardown()
 

@@ -16,6 +16,11 @@ from .world import is_failure
 
 _SOME = st.integers(0, 9)
 _HURRY = st.booleans()
+_MEANWHILE = st.one_of(
+    st.tuples(st.just("wait"), lengths()),
+    st.tuples(st.just("describe"), recipients()),
+    st.tuples(st.just("reject"), messages()),
+)
 
 
 def _has_messages(machine: ChatFakeMachine) -> bool:
@@ -97,12 +102,6 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
         self._stage.send(message)
         self._come_to_rest(hurry)
 
-    @stateful.rule(message=messages())
-    def reject(self, message: dict[str, Any]) -> None:
-        """Reject a message before it is sent."""
-        self._stage.reject(message)
-        self._come_to_rest(hurry=False)
-
     @stateful.precondition(_has_messages)
     @stateful.rule(which=_SOME, devices=st.integers(1, 3), hurry=_HURRY)
     def deliver(self, which: int, devices: int, hurry: bool) -> None:
@@ -124,16 +123,12 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
         self._stage.fail(which)
         self._come_to_rest(hurry)
 
-    @stateful.rule(recipient=recipients())
-    def describe(self, recipient: dict[str, Any]) -> None:
-        """Describe a person anew: their phone goes off, they block the sender."""
-        self._stage.describe(recipient)
-        self._come_to_rest(hurry=False)
-
-    @stateful.rule(seconds=lengths())
-    def wait(self, seconds: int) -> None:
-        """Let time pass."""
-        self._stage.wait(seconds)
+    # One rule, for each rule comes as often as each other, and these are rarer in life.
+    @stateful.rule(act=_MEANWHILE)
+    def meanwhile(self, act: tuple[str, Any]) -> None:
+        """Let time pass, a person change, or a message be rejected."""
+        verb, argument = act
+        getattr(self._stage, verb)(argument)
         self._come_to_rest(hurry=False)
 
     @stateful.rule(deviation=deviations(6))
