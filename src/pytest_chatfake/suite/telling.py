@@ -9,6 +9,7 @@ import pytest
 
 from ..base.calling_line import watch
 from ..report import watching
+from ..report.hints import why_foreign
 from ..report.sections import TITLE
 
 #: When a report has the timeline: the ini option ``chat_fake_timeline``.
@@ -52,6 +53,25 @@ def tell(report: pytest.TestReport, when: When) -> None:
         text = _section(story)
         if text:
             _add(report, text)
+
+
+def advise(error: BaseException) -> None:
+    """Add to an error of a test what a fake of it knows of the cause.
+
+    Args:
+        error: What the test failed with.
+    """
+    if not watching.stories():
+        return
+    cause: BaseException | None = error
+    seen: set[int] = set()
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        hint = why_foreign(cause)
+        if hint:
+            error.add_note(hint)
+            return
+        cause = cause.__cause__ or cause.__context__
 
 
 def interrupt(config: pytest.Config) -> None:
