@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tracemalloc
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,20 @@ def against_verbs(rounds: int) -> Iterator[float]:
         yield by_autopilot(FEW) / written
 
 
+def peak(count: int) -> float:
+    """Return the memory a message, in bytes, when such a campaign needs the most."""
+    tracemalloc.start()
+    by_autopilot(count)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most / count
+
+
+def memory(rounds: int) -> Iterator[float]:
+    for _ in range(rounds):
+        yield peak(FEW) / peak(FEW // 10)
+
+
 ROWS = (
     Row(
         "autopilot",
@@ -50,5 +65,12 @@ ROWS = (
         "at least",
         0.5,
         against_verbs,
+    ),
+    Row(
+        "autopilot-memory",
+        "most memory a message of such a campaign: 10,000 people / 1,000",
+        "at most",
+        1.1,
+        memory,
     ),
 )

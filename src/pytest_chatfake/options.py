@@ -14,6 +14,30 @@ _START = "2026-01-01T12:00:00Z"
 _TIMELINES = ("failed", "always", "never")
 
 
+#: Options of the command line: what each takes, if it is no flag, and its help.
+_SEED = {
+    "--chat-fake-seed": (
+        "SEED",
+        "as the ini option chat_fake_seed; the seed in the header of a run brings its ids again",
+    ),
+}
+_MORE = {
+    "--chat-fake-assumptions": (
+        "",
+        "list which assumptions each test exercised: what the contract does not say",
+    ),
+    "--chat-fake-report": ("PATH", "write a page of all tests, each with what happened, to PATH"),
+    "--chat-fake-coverage": (
+        "",
+        "show which transitions, faults and edges of the service the run never tried",
+    ),
+    "--chat-fake-coverage-fail-under": (
+        "N",
+        "as --chat-fake-coverage, and fail if less than N percent were tried",
+    ),
+}
+
+
 def declare(parser: pytest.Parser) -> None:
     """Declare the options."""
     parser.addini(
@@ -38,12 +62,14 @@ def declare(parser: pytest.Parser) -> None:
         "run to run), random (new ones in every run), or a text of your own (default: fixed)",
         default="fixed",
     )
-    parser.getgroup("chatfake").addoption(
-        "--chat-fake-seed",
-        metavar="SEED",
-        help="as the ini option chat_fake_seed; with the seed that the header of a run showed, its "
-        "ids come again",
-    )
+    for name, (value, text) in {**_SEED, **_MORE}.items():
+        details = {"metavar": value} if value else {"action": "store_const", "const": True}
+        parser.getgroup("chatfake").addoption(name, help=text, **details)
+
+
+def show_more(config: pytest.Config) -> bool:
+    """Return whether an option asks for more than the failures of the run."""
+    return any(config.getoption(name) is not None for name in _MORE)
 
 
 def check(config: pytest.Config) -> None:

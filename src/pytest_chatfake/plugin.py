@@ -16,7 +16,7 @@ import pytest
 from . import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from time_machine import TimeMachineFixture
 
@@ -46,12 +46,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     config.stash[_seed_key] = options.chosen_seed(config)
     options.check(config)
+    if options.show_more(config):
+        from .suite.run import run_of
+
+        config.pluginmanager.register(run_of(config), "chatfake-run")
     config.addinivalue_line(
         "markers",
         "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
         'as in @pytest.mark.chat_fake(price="0.10")',
     )
-
     with suppress(OSError):  # there may be none
         config.stash[_stderr_key] = os.dup(2)  # before tests are captured
 
@@ -188,6 +191,7 @@ def chat_explore(
     """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
     from .domain.instants import aware
     from .exploring.explorer import Explorer
+    from .suite.telling import progress
 
     if "chat_clock" in request.fixturenames:
         pytest.fail(
@@ -198,24 +202,10 @@ def chat_explore(
     explorer = Explorer(
         _configured(request, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
-        progress=_progress(request.config),
+        progress=progress(request.config),
     )
     request.node.stash[_explorer_key] = explorer
     return explorer
-
-
-def _progress(config: pytest.Config) -> Callable[[str], None]:
-    """Return what writes a progress line, if a person is watching."""
-    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
-    capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if terminal is None or capture is None or not terminal.isatty():
-        return lambda _: None
-
-    def say(text: str) -> None:
-        with capture.global_and_fixture_disabled():
-            terminal.rewrite(text, erase=True)
-
-    return say
 
 
 @pytest.fixture
@@ -284,7 +274,7 @@ def pytest_runtest_makereport(
     if _is_loaded():
         from .suite.telling import tell
 
-        tell(report, item.config.getini("chat_fake_timeline"))
+        tell(report, item.config)
     return report
 
 
@@ -355,3 +345,12 @@ def _finish(fake: ChatFake, *, passed: bool) -> None:
     finally:
         service.clear()
         fake._engine.outbox.endpoints.close()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
+    """Show pytest-html the pictures of what happened, below the text of a failure."""
+    if _is_loaded():
+        from .suite.telling import pictures
+
+        data.extend(pictures(report))

@@ -200,7 +200,7 @@ def test_fixtures_and_ini_options_are_described() -> None:
         def getgroup(self, name: str) -> Parser:
             return self
 
-        def addoption(self, name: str, **_: str) -> None:
+        def addoption(self, name: str, **_: object) -> None:
             arguments.append(name)
 
     plugin.pytest_addoption(cast("pytest.Parser", Parser()))
@@ -209,7 +209,7 @@ def test_fixtures_and_ini_options_are_described() -> None:
     assert {name for name in vars(plugin) if name.startswith("chat_")} == described - {*options}
     for name, default in options.items():
         assert f"| `{name}` | `{default}` |" in text
-    assert arguments == re.findall(r"^\| `(--[\w-]+)=", text, re.MULTILINE)
+    assert arguments == re.findall(r"^\| `(--[\w-]+)[=`]", text, re.MULTILINE)
 
 
 def test_the_tree_of_errors_is_the_codes() -> None:
@@ -274,3 +274,12 @@ def test_every_page_of_docstrings_is_in_the_contents() -> None:
     pages = DOCS / "reference" / "python"
     contents = (pages / "index.rst").read_text("utf-8").split(".. toctree::")[1].split()
     assert sorted(page.stem for page in pages.glob("*.rst")) == sorted([*contents, "index"])
+
+
+def test_each_public_thing_says_the_essentials_in_one_line(things: dict[str, Any]) -> None:
+    for name, thing in things.items():
+        text = repr(thing)
+        assert 1 == len(text.splitlines()), name
+        assert " object at 0x" not in text, name
+        assert len(text) < 1_000, name
+        assert things["chat_fake.api"]._key not in text, name

@@ -524,7 +524,7 @@ def why(text: str) -> list[str]:
             "joined",
             snapshot(
                 [
-                    "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; conversation= changes it)",
+                    "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                 ]
             ),
@@ -533,7 +533,7 @@ def why(text: str) -> list[str]:
             "joined, free",
             snapshot(
                 [
-                    "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; conversation= changes it)",
+                    "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=)",
                     "its price is 0: nothing is held (§3 rule 5)",
                 ]
             ),
@@ -542,7 +542,7 @@ def why(text: str) -> list[str]:
             "joined, open",
             snapshot(
                 [
-                    "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; conversation= changes it)",
+                    "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=)",
                     "c1 is open since m1 was delivered: it costs nothing (assumed)",
                 ]
             ),
@@ -612,7 +612,7 @@ def test_a_balance_that_is_too_low_is_a_reason() -> None:
     with a_fake(opening_balance="0.01", on_insufficient_balance="fail") as fake:
         assert snapshot(
             [
-                "failed the balance can't hold its price, 0.05: it failed before it was sent (assumed; on_insufficient_balance= changes it)"
+                "failed the balance can't hold its price, 0.05: it failed before it was sent (assumed; change it with on_insufficient_balance=)"
             ]
         ) == why(fake.explain(fake.send_text()))
 
@@ -625,7 +625,7 @@ def test_a_delivery_after_the_session_is_a_reason() -> None:
 
         assert snapshot(
             [
-                "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; conversation= changes it)",
+                "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=)",
                 "c1 is open since m1 was delivered: it costs nothing (assumed)",
                 "delivered c1 was charged when m1 was delivered: not again (§1)",
                 "the session of c1 is over: it costs nothing (assumed)",

@@ -51,7 +51,7 @@ def test_a_failure_has_one_section_that_begins_with_what_to_look_at(
     assert (
         snapshot("""\
 What to look at
-  11 attempt: delivered m1 -> Receiver(): 200 [duplicate: test_it.py:2]
+  11 attempt: delivered m1 -> Receiver(): 200 [duplicate: test_it.py:2], which it took before (10)
 
 What happened
 available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z

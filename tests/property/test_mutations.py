@@ -10,6 +10,8 @@ from hypothesis import Phase, given, settings
 from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.conversations import ConversationRecord
 from pytest_chatfake.domain.ledger import LedgerEntry
+from pytest_chatfake.domain.people import PersonRecord
+from pytest_chatfake.people.scripts import Scripts
 
 from .model_comparison import Divergence, ModelComparison
 from .required_paths import profile
@@ -65,7 +67,22 @@ def write_the_expiry_too_late(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Account, "_arrival", expiring_later)
 
 
-MUTATIONS = {
+def deliver_what_was_kept_back(patch: pytest.MonkeyPatch) -> None:
+    begin = Account._begin
+
+    def forgetting(self: Any, fact: Any, message: Any) -> None:
+        begin(self, fact, message)
+        message.kept_back = False
+
+    patch.setattr(Account, "_begin", forgetting)
+
+
+def lay_too_late(patch: pytest.MonkeyPatch) -> None:
+    plan = Scripts._plan
+    patch.setattr(Scripts, "_plan", lambda self, step, at: plan(self, step, at + MILLISECOND))
+
+
+MUTATIONS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str]] = {
     "a second device is charged again": (charge_every_device, "kinds of ledger entries"),
     "the release is forgotten at the drop": (
         forget_the_release_at_the_drop,
@@ -76,6 +93,15 @@ MUTATIONS = {
         expire_too(-MILLISECOND),
         "outcome of send|conversation",
     ),
+    "what was sent while blocked arrives later": (
+        deliver_what_was_kept_back,
+        "number of events|outcome of",
+    ),
+    "an open chat reads nothing": (
+        lambda patch: patch.setattr(PersonRecord, "acts_at_once", False),
+        "number of events",
+    ),
+    "a step of a script happens a millisecond late": (lay_too_late, "next due"),
     "a session is said to end a millisecond late": (write_the_expiry_too_late, "expireTime"),
 }
 

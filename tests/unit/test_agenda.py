@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -205,11 +206,22 @@ def test_what_the_predicate_raises_comes_back() -> None:
         fake.clock.run_until(lambda: 1 / 0, limit=60)
 
 
+async def waits() -> bool:
+    return True
+
+
+class Waits:
+    async def __call__(self) -> bool:
+        return True
+
+
 @pytest.mark.parametrize(
     ("run", "error", "text"),
     [
         (lambda c: c.run_until(True, limit=1), TypeError, "takes a plain function, not True"),
         (lambda c: c.run_until(waits, limit=1), TypeError, "takes a plain function, not <function"),
+        (lambda c: c.run_until(partial(waits), limit=1), TypeError, "takes a plain function, not"),
+        (lambda c: c.run_until(Waits(), limit=1), TypeError, "this one is to be awaited"),
         (lambda c: c.run_until(lambda: True, limit=-1), ValueError, "limit must not be negative"),
         (lambda c: c.run_until(lambda: True, limit="1"), TypeError, "limit must be a timedelta"),
     ],
@@ -219,10 +231,6 @@ def test_bad_arguments_of_run_until_are_refused(
 ) -> None:
     with frozen_fake() as fake, pytest.raises(error, match=text):
         run(fake.clock)
-
-
-async def waits() -> bool:
-    return True
 
 
 def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_steps() -> None:

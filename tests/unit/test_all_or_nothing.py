@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_chatfake.base.notes import CLOCK
 from pytest_chatfake.domain.facts import Fact
 from pytest_chatfake.domain.ledger import LedgerEntry
+from pytest_chatfake.domain.people import PersonFact
 from pytest_chatfake.webhooks.events import Event
 
 from .fakes import frozen_fake
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from pytest_chatfake import ChatFake
 
 #: The ways in which one of them is made.
-MAKERS = [(Fact, "__new__"), (Fact, "_replace"), (LedgerEntry, "__new__"), (Event, "__init__")]
+MAKERS = [
+    *((Fact, "__new__"), (Fact, "_replace"), (PersonFact, "__new__")),
+    *((LedgerEntry, "__new__"), (Event, "__init__")),
+]
 
 
 class Failure(Exception):
@@ -60,6 +65,7 @@ def seen(fake: ChatFake) -> list[object]:
         *(messages, conversations, list(ledger._rows), ledger.available, ledger.held),
         *(ledger.charged, list(outbox.events._bodies), len(outbox.attempts), len(outbox.queue)),
         [(kind, id(subject)) for kind, subject in engine.schedule.work.values()],
+        *(dict(account.people), [note for note in engine.journal.kinds if note != CLOCK]),
     ]
 
 
@@ -82,6 +88,31 @@ def delivered(fake: ChatFake) -> Any:
     return fake.send_text().deliver()
 
 
+def waiting(fake: ChatFake) -> Any:
+    """Two messages of one conversation, and one of another, wait for a phone that is off."""
+    anna = fake.recipient("+1", online=False)
+    for origin_type in ("marketing", "marketing", "utility"):
+        fake.send_text(to=anna, origin_type=origin_type)
+    return anna
+
+
+def in_an_open_chat(fake: ChatFake) -> Any:
+    message = fake.send_text(to=fake.recipient("+1", devices=3))
+    fake.recipient("+1").opens_chat()
+    return message
+
+
+def unread(fake: ChatFake) -> Any:
+    anna = fake.recipient("+1")
+    for _ in range(2):
+        fake.send_text(to=anna).deliver()
+    return anna
+
+
+def described(**person: Any) -> Callable[[ChatFake], Any]:
+    return lambda fake: fake.recipient("+1", **person)
+
+
 def fields(_message: object, _status: str) -> dict[str, object]:
     return {"campaign": "spring"}
 
@@ -97,6 +128,20 @@ VERBS: dict[str, tuple[Callable[[ChatFake], Any], Callable[[ChatFake, Any], obje
     "read at once": (sent, lambda _, message: message.read()),
     "read": (delivered, lambda _, message: message.read()),
     "fail": (sent, lambda _, message: message.fail()),
+    "to an open chat": (described(chat_open=True), lambda fake, anna: fake.send_text(to=anna)),
+    "to an open chat, in private": (
+        described(chat_open=True, read_receipts=False),
+        lambda fake, anna: fake.send_text(to=anna),
+    ),
+    "to nobody": (described(registered=False), lambda fake, anna: fake.send_text(to=anna)),
+    "deliver into an open chat": (in_an_open_chat, lambda _, message: message.deliver()),
+    "goes_offline": (described(), lambda _, anna: anna.goes_offline()),
+    "comes_online": (waiting, lambda _, anna: anna.comes_online()),
+    "recipient(online, chat_open)": (
+        waiting,
+        lambda fake, _: fake.recipient("+1", online=True, chat_open=True, devices=2),
+    ),
+    "opens_chat": (unread, lambda _, anna: anna.opens_chat()),
     "drop": (sent, lambda fake, _: fake.clock.advance(days=30)),
     "top_up": (sent, lambda fake, _: fake.top_up(1)),
     "set_balance": (sent, lambda fake, _: fake.set_balance(1)),

@@ -34,7 +34,7 @@ def test_a_failure_has_the_shape_of_the_apis_errors() -> None:
         assert "application/json" == answer.content_type
         assert [200] == answers(fake, 1)
         assert 1 == fault.fired
-        assert "<ApiFault api.fail(503), fired 1 times>" == repr(fault)
+        assert "<ApiFault api.fail(503), fired 1 time>" == repr(fault)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 from random import Random
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -297,6 +298,99 @@ def test_a_function_that_returns_no_length_is_told_at_the_next_use() -> None:
         fake.send_text()
         with pytest.raises(TypeError, match="the length that deliver_after returned must be"):
             fake.settle()
+
+
+def no_deliveries(_: object, status: str) -> dict[str, str]:
+    if status == "delivered":
+        raise RuntimeError("no fields")
+    return {}
+
+
+def test_where_the_function_of_extra_fields_fails_the_message_is_left_alone_from_then_on() -> None:
+    with frozen_fake(extra=no_deliveries) as fake:
+        fake.autopilot(deliver_after=HOUR)
+        message = fake.send_text()
+        with pytest.raises(RuntimeError, match="no fields"):
+            fake.clock.advance(days=1)
+
+        assert "sent" == message.status
+        fake.clock.advance(days=1)
+        assert "sent" == message.status
+
+
+def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_phone_is_on() -> None:
+    def fields(_: object, status: str) -> dict[str, str]:
+        if status == "read":
+            raise RuntimeError("no fields")
+        return {}
+
+    with frozen_fake(extra=fields) as fake:
+        fake.autopilot(deliver_after=60, read_after=HOUR)
+        anna = fake.recipient("+1")
+        message = fake.send_text(to=anna)
+        fake.clock.advance(minutes=2)
+        anna.goes_offline()
+        fake.clock.advance(hours=2)
+        anna.comes_online()
+        with pytest.raises(RuntimeError, match="no fields"):
+            fake.settle()
+
+        assert anna.online
+        assert "delivered" == message.status
+
+
+@pytest.mark.parametrize("status", ["delivered", "read"])
+def test_after_an_interrupt_it_goes_on_where_it_was(status: str) -> None:
+    asked: list[str] = []
+
+    def fields(_: object, what: str) -> dict[str, str]:
+        asked.append(what)
+        if asked.count(status) == 1 and what == status:
+            raise KeyboardInterrupt
+        return {}
+
+    with frozen_fake(extra=fields) as fake:
+        fake.autopilot(deliver_after=60, read_after=60)
+        message = fake.send_text()
+        with pytest.raises(KeyboardInterrupt):
+            fake.clock.advance(hours=1)
+        fake.clock.advance(hours=1)
+
+        assert ["sent", "delivered", "read"] == statuses(message)
+
+
+def test_where_another_thread_is_faster_it_gives_way() -> None:
+    def fields(message: Message, status: str) -> dict[str, str]:
+        if status == "delivered":
+            faster = Thread(target=message.fail)
+            faster.start()
+            faster.join(10)
+        return {}
+
+    with frozen_fake(extra=fields) as fake:
+        fake.autopilot(deliver_after=60)
+        message = fake.send_text()
+        fake.clock.advance(hours=1)
+
+        assert ["sent", "failed"] == statuses(message)
+
+
+def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_on() -> None:
+    with frozen_fake() as fake:
+        autopilot = fake.autopilot(deliver_after=60, read_after=60)
+        message = fake.send_text(to=ANNA).deliver()
+        anna = fake.recipient(ANNA).goes_offline()
+        fake.clock.advance(hours=1)
+        autopilot.end()
+        anna.comes_online()
+
+        assert ["sent", "delivered"] == statuses(message)
+
+
+def test_an_autopilot_says_for_whom_it_is_and_where_it_was_set_up() -> None:
+    with frozen_fake() as fake:
+        assert repr(fake.autopilot()).startswith("<Autopilot of all, set up at test_autopilot.py:")
+        assert repr(fake.autopilot(to="+1")).startswith("<Autopilot of +1, set up at")
 
 
 def test_a_reset_ends_autopilots() -> None:

@@ -46,7 +46,7 @@ def test_a_conversation_tells_its_life() -> None:
         assert NOON + timedelta(minutes=1, days=1) == conversation.expires_at
         fake.clock.advance(hours=24)
         assert "expired" == conversation.state
-        assert f"<Conversation {conversation.id}>" == repr(conversation)
+        assert f"<Conversation {conversation.id} with +1: expired>" == repr(conversation)
 
 
 def test_handles_of_the_same_thing_are_equal() -> None:
@@ -88,11 +88,11 @@ def test_handles_show_themselves_in_a_word() -> None:
         submission = fake.submit_text()
         message = fake.send_text()
 
-        assert "<Submission submitted>" == repr(submission)
-        assert f"<Message {message.id} sent>" == repr(message)
+        assert "<Submission to +15550100: submitted>" == repr(submission)
+        assert f"<Message {message.id} to +15550100: sent, held 0.05>" == repr(message)
         assert f"<Event {fake.events[0].id} sent of message {message.id}>" == repr(fake.events[0])
         assert "<Clock at 2026-01-01T12:00:00+00:00>" == repr(fake.clock)
-        assert "<ChatFake sync, 1 messages>" == repr(fake)
+        assert "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>" == repr(fake)
         assert "<Receiver of 0 webhooks>" == repr(fake.webhooks.receiver())
         assert [timedelta(seconds=1)] == list(
             fake.webhooks.connect(handler=print, retry_after=[1]).retry_after
@@ -254,3 +254,30 @@ def test_a_loop_over_a_view_sees_what_was_there_when_it_began() -> None:
             before = len(view)
             assert before == len([fake.send_text() for _ in view])
             assert before < len(view)
+
+
+def test_what_stands_for_many_things_counts_them() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        fake.send_text()
+        (attempt,) = fake.webhooks.attempts
+        (request,) = receiver.requests
+
+        assert "<Webhooks: 1 endpoint, 1 event, 1 attempt>" == repr(fake.webhooks)
+        assert f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>" == repr(fake.api)
+        about = f"sent of message {fake.messages[0].id}"
+        assert f"<WebhookRequest 1 of {about} at Receiver()>" == repr(request)
+        assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): answered 200>" == repr(
+            attempt
+        )
+
+
+@pytest.mark.asyncio
+async def test_what_is_to_be_awaited_says_so() -> None:
+    with frozen_fake(mode="async") as fake:
+        pending = fake.top_up(1)
+        assert "<PendingPlan: steps to await>" == repr(pending)
+        await pending
+        assert "<PendingPlan: performed>" == repr(pending)
+    with frozen_fake() as fake:
+        assert "<PendingPlan: nothing to await>" == repr(fake.top_up(1))

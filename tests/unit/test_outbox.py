@@ -174,7 +174,7 @@ def test_an_attempt_records_all_there_is_to_know() -> None:
         assert NOON == attempt.at
         assert not attempt.ok
         assert "answered 422" == attempt.outcome
-        assert f"<Attempt 1 at {attempt.event.id} (sent): answered 422>" == repr(attempt)
+        assert repr(attempt).endswith(": answered 422>")
 
 
 def test_events_are_written_once_and_recorded_as_they_were_sent() -> None:

@@ -431,3 +431,42 @@ def test_a_function_of_extra_fields_is_asked_for_what_follows() -> None:
 
         assert ["sent", "read"] == asked
         assert ["sent", "read"] == [event.json()["chatMessage"]["tag"] for event in message.events]
+
+
+def test_a_function_of_extra_fields_is_asked_for_each_message_that_waited_before_any_arrives() -> (
+    None
+):
+    statuses_then: list[str] = []
+
+    def fields(message: Any, status: str) -> dict[str, str]:
+        statuses_then.append(message.status)
+        return {"tag": f"{status} {message.body}"}
+
+    with frozen_fake(extra=fields) as fake:
+        anna = fake.recipient(ANNA, online=False)
+        messages = [fake.send_text(body, to=anna) for body in ("one", "two")]
+        statuses_then.clear()
+        anna.comes_online()
+
+        assert ["sent", "sent"] == statuses_then
+        assert ["delivered one", "delivered two"] == [
+            message.events[-1].json()["chatMessage"]["tag"] for message in messages
+        ]
+
+
+def test_a_function_of_extra_fields_that_fails_leaves_the_person_as_they_were() -> None:
+    def fields(message: Any, status: str) -> dict[str, str]:
+        if (message.body, status) == ("two", "delivered"):
+            raise RuntimeError("no fields")
+        return {}
+
+    with frozen_fake(extra=fields) as fake:
+        anna = fake.recipient(ANNA, online=False)
+        messages = [fake.send_text(body, to=anna) for body in ("one", "two")]
+        before = visible_state(fake)
+        with pytest.raises(RuntimeError, match="no fields"):
+            anna.comes_online()
+
+        assert not anna.online
+        assert before == visible_state(fake)
+        assert ["sent", "sent"] == [message.status for message in messages]

@@ -575,7 +575,8 @@ def test_the_picture_is_well_formed_and_has_a_text_alternative() -> None:
     assert "At the end 99.95 USD are available, 0.00 held and 0.05 charged." == text.text
     lanes = [one.text for one in tree.findall("svg:text", names)][:4]
     assert ["test", "chat_fake", "app /<x>", "phone"] == lanes
-    assert 6 == len(tree.findall("svg:polyline", names))
+    classes = [one.get("class") for one in tree.findall("svg:path", names)]
+    assert ["go", "stop", "dots", "available", "held", "charged"] == classes
 
 
 def test_a_long_picture_shows_the_first_and_the_last() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 from .arguments import check_int
 from .calling_line import Line
 from .misspelt import spelt
+from .views import counted
 
 
 @spelt
@@ -32,7 +33,7 @@ class Trigger(ABC):
         self._registry: Triggers[Any] | None = None
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.description}, fired {self.fired} times>"
+        return f"<{type(self).__name__} {self.description}, fired {counted(self.fired, 'time')}>"
 
     @property
     @abstractmethod

@@ -17,6 +17,11 @@ class Records(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number of things: ``1 message``, ``2 messages``."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 class View(Sequence[_T], Generic[_T]):
     """A read-only sequence over records to which more are added.
 

@@ -104,6 +104,11 @@ class Conversations:
         """Return the conversation of that id, if it was begun."""
         return self._lookup.find(id_)
 
+    def number(self, conversation: ConversationRecord) -> int:
+        """Return the place of a conversation among those that were begun, from 1; else 0."""
+        place = self._lookup.place(conversation.id)
+        return 0 if place is None else place + 1
+
     def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
         """Return the pending or open one that was used last, if there is one."""
         latest = self._latest[origin_type].get(recipient)

@@ -67,13 +67,17 @@ class Lookup(Generic[_R]):
 
     def __init__(self, records: Sequence[_R]) -> None:
         self._records = records
-        self._by_id: dict[str, _R] = {}
+        self._by_id: dict[str, int] = {}
         self._read = 0
 
     def find(self, id_: str) -> _R | None:
         """Return the record of that id, if there is one."""
+        place = self.place(id_)
+        return None if place is None else self._records[place]
+
+    def place(self, id_: str) -> int | None:
+        """Return the place of that record in the list."""
         for place in range(self._read, len(self._records)):
-            record = self._records[place]
-            self._by_id[record.id] = record
+            self._by_id[self._records[place].id] = place
         self._read = len(self._records)
         return self._by_id.get(id_)

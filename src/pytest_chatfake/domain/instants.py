@@ -50,16 +50,12 @@ def duration(value: object, what: str) -> int:
             f"{what} must be a timedelta or a number of seconds, not {type(value).__name__} "
             f"{cited(value)}"
         )
-    if not isinstance(value, timedelta):
-        try:
-            value = timedelta(seconds=value)
-        except (ValueError, OverflowError):
-            raise ValueError(
-                f"{what} must be a finite length of time, not {cited(value)}"
-            ) from None
-    length = span(value)
+    try:
+        length = span(value if isinstance(value, timedelta) else timedelta(seconds=value))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{what} must be a finite length of time, not {cited(value)}") from None
     if length < 0:
-        raise ValueError(f"{what} must not be negative, and {value} is")
+        raise ValueError(f"{what} must not be negative, and {cited(value)} is")
     return length
 
 

@@ -30,6 +30,11 @@ class PersonRecord(NamedTuple):
         return self.online and self.registered and not self.blocked
 
     @property
+    def acts_at_once(self) -> bool:
+        """Whether something follows by itself from what is sent, or delivered, to them."""
+        return self.chat_open or not self.registered
+
+    @property
     def contradiction(self) -> str | None:
         """Why they can't be as they are; None if they can."""
         if self.chat_open and not self.online:

@@ -1,21 +1,23 @@
 """Changes: what a verb makes of the account and the outbox. Who calls holds the lock.
 
-What follows from a verb by itself (an open chat reads what comes) is a verb, too. It is made right
-after the facts that it follows from, at the same moment and for the same line. Each is done as a
-whole or not at all.
+What follows from a verb by itself (an open chat reads what comes) belongs to it: it is decided with
+it, at the same moment and for the same line, and all is done as a whole or not at all.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
 from ..domain.account import Account
 from ..domain.facts import Fact, Verb
+from ..domain.messages import MessageState
 from ..domain.people import PersonFact
+from ..domain.rehearsal import following, following_person
 from ..domain.schedule import Due, DueKind, Schedule
 from ..webhooks.outbox import Outbox
 from .answering import Answering
@@ -25,10 +27,11 @@ from .journal import Journal
 #: Makes a verb that the account does not decide: the verb, what the test wrote, where, and when.
 Maker: TypeAlias = Callable[[Verb, str, Line, int], None]
 
-#: Is told of a fact, after what followed from it.
+#: Is told of a fact, when it is so with all that follows from it. It refuses nothing.
 Watcher: TypeAlias = Callable[[Fact | PersonFact], None]
 
-_NO_FIELDS: Final[Mapping[str, str]] = {}
+#: More fields of the message resource, as JSON text, by message and status.
+_Fields: TypeAlias = dict[tuple[MessageState, str], str]
 
 
 class Changes:
@@ -63,65 +66,67 @@ class Changes:
         self.apart["describe"] = self._describe
         self.runs: dict[DueKind, Callable[[int, Any], None]] = {}
 
-    def make(self, verb: Verb, what: str | None, line: Line, now: int) -> None:
+    def make(self, verb: Verb, what: str, line: Line, now: int) -> None:
         """Do what a verb says, and what follows from it.
 
         Args:
             verb: The verb.
-            what: What the test wrote, to be noted; None: it follows from another verb.
+            what: What the test wrote, to be noted.
             line: Where the test wrote it.
             now: When it happens, in nanoseconds.
         """
         if verb.name in self.apart:
-            self.apart[verb.name](verb, what or verb.name, line, now)
+            self.apart[verb.name](verb, what, line, now)
             return
         account, journal = self.account, self._journal
         message, ledger = verb.message, account.ledger
         posted = len(ledger) if message is None else 0
         try:  # whatever may fail comes before the first change
             facts = account.decide(verb, now)
-            fields = _NO_FIELDS
+            if account.people:
+                facts = following(account, facts, now)
+            fields = None
             if self.fields_of is not None:
-                facts, fields = self._ask_for_fields(self.fields_of, verb, facts, now)
+                decide = partial(self._decided, verb, now)
+                facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
             events = self._outbox.writing.of_facts(facts, fields)
         except BaseException:
             if message is not None and message.state == "submitted":
                 message.withdraw()
             raise
-        if what is not None:
-            journal.verb((what, line, message, now))
-            journal.note(VERB)
-            if self._outbox.busy or self._answering.requests:
-                self._note_cause()
+        journal.verb((what, line, message, now))
+        journal.note(VERB)
+        if self._outbox.busy or self._answering.requests:
+            self._note_cause()
         if message is None and len(ledger) > posted:
             journal.note(POSTING)
         for fact, event in zip(facts, events, strict=True):
             account.apply(fact)
             self._outbox.emit(fact, event, line)
-        if account.people or self.watchers:
-            self._follow(facts, line, now)
+        if self.watchers:
+            self._tell(facts)
 
-    def _follow(self, facts: Sequence[Fact | PersonFact], line: Line, now: int) -> None:
-        people = self.account.people
-        if people:
-            for fact in facts:
-                for verb in people.follow_ups(fact):
-                    self.make(verb, None, line, now)
+    def _decided(self, verb: Verb, now: int) -> list[Fact]:
+        return following(self.account, self.account.decide(verb, now), now)
+
+    def _tell(self, facts: Sequence[Fact | PersonFact]) -> None:
         for watcher in self.watchers:
             for fact in facts:
                 watcher(fact)
 
     def _ask_for_fields(
-        self, ask: FieldsOf, verb: Verb, facts: list[Fact], now: int
-    ) -> tuple[list[Fact], Mapping[str, str]]:
-        """Ask, once for each status to come, for more fields, and decide anew after each answer.
+        self, ask: FieldsOf, facts: list[Fact], decide: Callable[[], list[Fact]]
+    ) -> tuple[list[Fact], _Fields]:
+        """Ask for more fields, once for each message and status to come.
 
-        The lock is let go meanwhile, so another thread may have changed what comes.
+        The lock is let go meanwhile, so another thread may have changed what comes: after each
+        answer all is decided anew.
         """
-        fields: dict[str, str] = {}
-        while missing := [fact for fact in facts if fact.what not in fields]:
-            fields[missing[0].what] = ask(missing[0].message, missing[0].what)
-            facts = self.account.decide(verb, now)
+        fields: _Fields = {}
+        while missing := [fact for fact in facts if (fact.message, fact.what) not in fields]:
+            message, what = missing[0].message, missing[0].what
+            fields[message, what] = ask(message, what)
+            facts = decide()
         return facts, fields
 
     def _emit(self, verb: Verb, what: str, line: Line, now: int) -> None:
@@ -133,10 +138,21 @@ class Changes:
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
         people, address, changes = verb.arguments
         people.refuse_gone(address, self.account.people)
+
+        def decide() -> list[Fact]:
+            return following_person(self.account, people.decide(what, address, changes, now))
+
+        facts, fields = decide(), None
+        if self.fields_of is not None:
+            facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
         fact = people.decide(what, address, changes, now)
-        self.note(f"{what} {address}", line, None, now)
+        events = self._outbox.writing.of_facts(facts, fields)
+        self.note(what, line, fact, now)
         people.apply(fact)
-        self._follow([fact], line, now)
+        for one, event in zip(facts, events, strict=True):
+            self.account.apply(one)
+            self._outbox.emit(one, event, line)
+        self._tell([fact, *facts])
 
     # What falls due
 
@@ -155,8 +171,8 @@ class Changes:
                 self._journal.note(fact.rule.code + ENTRY * len(fact.entries))
                 self._journal.drops.append(subject)
                 self.account.apply(fact)
-                for watcher in self.watchers:
-                    watcher(fact)
+            if self.watchers:
+                self._tell(facts)
         else:
             self.runs[kind](at, subject)
 

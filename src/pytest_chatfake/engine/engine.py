@@ -198,7 +198,7 @@ class Engine:
         """
         return self._move(partial(self.agenda.moving, target_of, what, calling_line(3)), what)
 
-    def wait_until(self, predicate: Callable[[], object], length: int, what: str) -> PendingPlan:
+    def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> PendingPlan:
         """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
 
         It may look, and no more: nothing else can be done in the middle of a step.
@@ -206,8 +206,7 @@ class Engine:
 
         def reached() -> bool:
             with self.lock:
-                asked = f"the predicate of {what}"
-                return bool(self.asking.ask(asked, "True or False", predicate))
+                return self.asking.ask(f"the predicate of {what}", "True or False", predicate)
 
         line = calling_line(3)
         return self._move(partial(self.agenda.waiting, reached, length, what, line), what)

@@ -17,10 +17,11 @@ receiver does, a request before what its route does. So causes stand before effe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
+from ..base.views import View
 from ..domain.messages import MessageState
 
 
@@ -30,7 +31,7 @@ class VerbRecord(NamedTuple):
     Attributes:
         what: As the test wrote it.
         line: Where.
-        subject: The message or the event that it was about, if any.
+        subject: The message, the event, or what became of the person that it was about, if any.
         moment: When, in nanoseconds since the epoch.
     """
 
@@ -91,17 +92,40 @@ class Journal:
         self.causes.clear()
 
     @property
-    def verbs(self) -> list[VerbRecord]:
+    def verbs(self) -> View[VerbRecord]:
         """The verbs, in order."""
-        fields = iter(self._verbs.copy())
-        return [VerbRecord(*four) for four in zip(fields, fields, fields, fields, strict=False)]
+        return View(_Rows(self._verbs), VerbRecord._make)
 
     @property
-    def moves(self) -> list[ClockRecord]:
+    def moves(self) -> View[ClockRecord]:
         """The moves of time, in order."""
-        fields = iter(self._moves.copy())
-        return [ClockRecord(*four) for four in zip(fields, fields, fields, fields, strict=False)]
+        return View(_Rows(self._moves), ClockRecord._make)
+
+    def subjects(self, start: int) -> list[object]:
+        """Return what each verb was about, from one of them on."""
+        return self._verbs[_FIELDS * start + VerbRecord._fields.index("subject") :: _FIELDS]
 
     def caused_by(self, kind: int, place: int) -> None:
         """Note what caused the last verb; see :attr:`causes`."""
-        self.causes[len(self._verbs) // len(VerbRecord._fields) - 1] = (kind, place)
+        self.causes[len(self._verbs) // _FIELDS - 1] = (kind, place)
+
+
+#: How many places of a list each record takes.
+_FIELDS: Final = len(VerbRecord._fields)
+
+
+class _Rows:
+    """The rows of a flat list."""
+
+    def __init__(self, fields: list[Any]) -> None:
+        self._fields = fields
+
+    def __len__(self) -> int:
+        return len(self._fields) // _FIELDS
+
+    def __getitem__(self, index: int, /) -> list[Any]:
+        start = range(len(self))[index] * _FIELDS
+        return self._fields[start : start + _FIELDS]
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return map(self.__getitem__, range(len(self)))

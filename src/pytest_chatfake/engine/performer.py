@@ -64,6 +64,11 @@ class Performer:
         self._performing = False
         self._waiting: list[_Waiter] = []
 
+    def __str__(self) -> str:
+        if self._plan is None:
+            return "nothing to await"
+        return "steps to await" if self._plan else "performed"
+
     async def perform(self, message: object = None) -> None:
         """Perform the pending steps, one after another: change, attempts, next.
 
@@ -162,6 +167,9 @@ class PendingPlan:
 
     def __init__(self, performer: Performer) -> None:
         self._performer = performer
+
+    def __repr__(self) -> str:
+        return f"<PendingPlan: {self._performer}>"
 
     def __await__(self) -> Generator[Any, Any, None]:
         return self._performer.perform().__await__()

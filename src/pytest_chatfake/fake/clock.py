@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from operator import add
@@ -161,10 +161,19 @@ class Clock:
             Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
-            TypeError: The predicate is no plain function, or the limit no length of time.
+            TypeError: The predicate is no plain function, or the limit no length of time; or the
+                predicate returned something to ``await``.
             ValueError: The limit is negative or not finite.
             ClockError: It is still not so at the limit, or time can't be moved.
         """
         if inspect.iscoroutinefunction(predicate) or not callable(predicate):
             raise TypeError(f"run_until() takes a plain function, not {predicate!r}")
-        return self._engine.wait_until(predicate, planned(limit, "limit"), "run_until()")
+
+        def look() -> bool:
+            found = predicate()
+            if isinstance(found, Coroutine):
+                found.close()  # or Python warns that nobody awaited it
+                raise TypeError("run_until() takes a plain function, and this one is to be awaited")
+            return bool(found)
+
+        return self._engine.wait_until(look, planned(limit, "limit"), "run_until()")

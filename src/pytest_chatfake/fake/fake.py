@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from ..base.arguments import check_str, cited
 from ..base.calling_line import calling_line
 from ..base.misspelt import spelt
-from ..base.views import View
+from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
 from ..domain.ledger import Balance, LedgerEntry
@@ -113,7 +113,12 @@ class ChatFake:
 
     def __repr__(self) -> str:
         state = "closed" if self._engine.closed else self._engine.mode
-        return f"<ChatFake {state}, {len(self._engine.account.messages)} messages>"
+        messages, ledger = self._engine.account.messages, self._engine.account.ledger
+        return (
+            f"<ChatFake {state}, {counted(len(messages), 'message')}: available "
+            f"{ledger.available:f}, held {ledger.held:f}, charged {ledger.charged:f} "
+            f"{self.config.currency}>"
+        )
 
     # Sending
 
@@ -239,6 +244,7 @@ class ChatFake:
         return self._engine.reset(self._forget)
 
     def _forget(self) -> None:
+        watching.left(self._story)
         self.api._forget()
         self.webhooks._forget()
         self._recipients.clear()

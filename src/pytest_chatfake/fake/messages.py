@@ -33,7 +33,9 @@ class Conversation:
         self._record = record
 
     def __repr__(self) -> str:
-        return f"<Conversation {self.id}>"
+        record = self._record
+        state = record.state(self._engine.time.read())
+        return f"<Conversation {record.id} with {record.recipient}: {state}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Conversation) and self._record is other._record
@@ -100,7 +102,14 @@ class Message:
 
     def __repr__(self) -> str:
         state = self._state
-        return f"<Message {state.id or '(not sent yet)'} {state.state}>"
+        money = "".join(
+            f", {what} {amount:f}"
+            for what, amount in (("held", state.held), ("charged", state.charged))
+            if amount
+        )
+        return (
+            f"<Message {state.id or '(not sent yet)'} to {state.recipient}: {state.state}{money}>"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Message) and self._state is other._state
@@ -303,7 +312,7 @@ class Submission:
         self._draft = draft
 
     def __repr__(self) -> str:
-        return f"<Submission {self._state.state}>"
+        return f"<Submission to {self._state.recipient}: {self._state.state}>"
 
     def accept(self) -> Message:
         """Take it and send it: a ``sent`` event, and money is held (§3).

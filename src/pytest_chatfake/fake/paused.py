@@ -12,6 +12,7 @@ from ..base.arguments import cited
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
 from ..base.misspelt import spelt
+from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..webhooks.dispatch import Dispatch
@@ -34,7 +35,7 @@ class Paused:
         self._entered = False
 
     def __repr__(self) -> str:
-        return f"<Paused with {len(self._held)} events>"
+        return f"<Paused with {counted(len(self._held), 'event')}>"
 
     # As a sequence
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..base.arguments import check_int
 from ..base.misspelt import spelt
+from ..base.views import counted
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
@@ -32,7 +33,7 @@ class Receiver:
         self._answers: deque[int] = deque()
 
     def __repr__(self) -> str:
-        return f"<Receiver of {len(self._requests)} webhooks>"
+        return f"<Receiver of {counted(len(self._requests), 'webhook')}>"
 
     def __call__(self, request: WebhookRequest) -> int:
         """Take a webhook."""

@@ -51,7 +51,8 @@ class Timeline(Sequence[TimelineEntry]):
         self._story = story
 
     def __repr__(self) -> str:
-        return f"<Timeline of {len(self)} entries>"
+        count = len(self)
+        return f"<Timeline of {count} {'entry' if count == 1 else 'entries'}>"
 
     def __str__(self) -> str:
         return self.text()

@@ -10,6 +10,7 @@ from ..base.arguments import check_bool, check_str, cited
 from ..base.calling_line import calling_line
 from ..base.misspelt import spelt
 from ..base.notes import WEBHOOK_FAULT
+from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import planned
 from ..engine.engine import Engine
@@ -57,6 +58,13 @@ class Webhooks:
         self._portal = portal
         self._outbox = engine.outbox
         self._receivers: list[Receiver] = []
+
+    def __repr__(self) -> str:
+        outbox = self._outbox
+        return (
+            f"<Webhooks: {counted(len(outbox.endpoints), 'endpoint')}, "
+            f"{counted(len(outbox.events), 'event')}, {counted(len(outbox.attempts), 'attempt')}>"
+        )
 
     # Endpoints
 

@@ -18,6 +18,7 @@ from ..base.misspelt import spelt
 from ..base.notes import API_FAULT, REQUEST
 from ..base.redaction import tail
 from ..base.triggers import Triggers
+from ..base.views import counted
 from ..domain.instants import SECOND
 from ..domain.instants import duration as nanoseconds_of
 from ..transport.server.replies import Reply, error_reply, server_error
@@ -112,6 +113,9 @@ class AccountApi:
         self._calls: list[tuple[int | None, bool]] = []
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
+
+    def __repr__(self) -> str:
+        return f"<chat_fake.api of the key {self._tail}: {counted(len(self._log), 'request')}>"
 
     @property
     def requests(self) -> Sequence[ApiRequest]:

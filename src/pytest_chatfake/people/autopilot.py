@@ -197,7 +197,10 @@ class Autopilots:
         if isinstance(fact, PersonFact):
             for waiting, state in self._waiting.pop(fact.after.address, ()):
                 if waiting.message.state == state:
-                    self._act(waiting, fact.at)
+                    try:
+                        self._act(waiting, fact.at)
+                    except Exception as error:  # what they did is done: this comes after it
+                        self._engine.errors.append(error)
         elif fact.what == "sent":
             self._board(fact.message, fact.at)
         elif fact.what == "delivered":
@@ -264,6 +267,16 @@ class Autopilots:
             self._engine.changes.make(laid, name + "()", flight.pilot._line, now)
         except IllegalTransition:
             pass  # another thread was faster, while a function was asked
+        except Exception:  # a function of the test's: as a script, it goes no further
+            self.leave(message)
+            raise
+        except BaseException:  # an interrupt: it was taken out, and is due
+            key = self._engine.schedule.add(now, "autopilot", flight)
+            if verb is _READ:
+                flight.read_key = key
+            else:
+                flight.deliver_key = key
+            raise
 
 
 def _draws(span: Span | None, what: str) -> _Draws | None:

@@ -150,8 +150,8 @@ class Scripts:
 
     def _run(self, at: int, step: Step) -> None:
         message = step.message
-        if message.script is not None:
-            message.script.pop(step.key, None)
+        assert message.script is not None  # whoever forgets it cancels its steps
+        del message.script[step.key]
         try:
             self._engine.changes.make(step.verb, step.what, step.line, at)
         except Exception as error:

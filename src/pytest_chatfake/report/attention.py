@@ -12,9 +12,10 @@ from ..base.triggers import Trigger
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
-from .happenings import Happening
+from .happenings import Happening, InFlight
 from .hints import hint, why_idle, why_queued
 from .labels import Labels
+from .pasts import Past
 
 #: How many lines of a kind are shown, and how many characters of what happened.
 _MOST: Final = 5
@@ -38,32 +39,39 @@ def attention(
         lines.append(
             f"{'a step of a script failed:' if step else 'a route raised'} {_error(error)}"
         )
-    lines += _some([_line(one) for one in found if one.failed])
+    past = Past(labels, found)
+    lines += _some([one for one in found if one.failed], past)
     lines += _unseen(engine, api)
-    lines += _some([_line(one) for one in found if one.marks and not one.failed])
+    lines += _some([one for one in found if one.marks and not one.failed], past)
     if not lines and found:
-        lines = [_line(one) for one in _last(found)]
+        lines = [_line(one) + past.price(one) for one in past.last()]
     if not engine.outbox.endpoints.ever and any(one.kind == "event" for one in found):
         lines.append("no endpoint was connected: nothing was attempted")
     return [labels.clean(line) for line in lines]
 
 
-def _some(lines: Sequence[str]) -> list[str]:
-    more = [f"... and {len(lines) - _MOST} more of these"] if len(lines) > _MOST else []
-    return [*lines[:_MOST], *more]
+def _some(odd: Sequence[Happening], past: Past) -> list[str]:
+    """Write the first of them: an event whose attempt has its marks says nothing more."""
+    shown = {
+        (one.record.event, *one.marks) for one in odd if isinstance(one.record, (Attempt, InFlight))
+    }
+    odd = [one for one in odd if (one.record, *one.marks) not in shown]
+    more = [f"... and {len(odd) - _MOST} more of these"] if len(odd) > _MOST else []
+    return [*(_line(one) + past.before(one) for one in odd[:_MOST]), *more]
 
 
 def _line(one: Happening) -> str:
-    meaning = ""
-    if one.failed and isinstance(one.record, Attempt):
-        meaning = hint(one.record)
     line = "" if one.line is None else f" at {one.line}"
-    return " ".join([f"{one.number} {one.kind}: {_short(one)}{meaning}{line}", *one.marks])
+    return " ".join([f"{one.number} {one.kind}: {_short(one)}{line}", *one.marks])
 
 
 def _short(one: Happening) -> str:
-    """Return what happened; of a failed attempt, less of the answer than the timeline has."""
-    return one.text if len(one.text) <= _SHORT else f"{one.text[:_SHORT].rstrip()} ..."
+    """Return what happened: less of an answer than the timeline has, and what it may mean."""
+    text = one.text
+    if one.failed and isinstance(one.record, Attempt) and (meaning := hint(one.record)):
+        head, status, body = text.partition(f": {one.record.status_code}")
+        text = f"{head}{status}{meaning}{body}"
+    return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()} ..."
 
 
 def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
@@ -79,14 +87,6 @@ def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
     idle: list[Trigger] = [f for f in (*outbox.faults.ever, *api._faults.ever) if not f.fired]
     for fault in idle[:_MOST]:
         yield f"never fired: {fault.description}, set up at {fault.line}{why_idle(fault)}"
-
-
-def _last(found: Sequence[Happening]) -> Iterator[Happening]:
-    """Give the last charge and the last event."""
-    for kind in ("charge", "event"):
-        last = next((one for one in reversed(found) if one.kind == kind), None)
-        if last is not None:
-            yield last
 
 
 def _error(error: BaseException) -> str:

@@ -137,8 +137,7 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
 
 def _evidence(story: Story) -> tuple[Labels, Causes]:
     labels = story.labels
-    reasoning = Reasoning(labels, story.happenings())
-    return labels, Causes(story.engine, labels, reasoning)
+    return labels, Causes(story.engine, labels, Reasoning(story, labels))
 
 
 def _ledger_table(story: Story, labels: Labels, entries: Iterable[LedgerEntry]) -> str:

@@ -21,7 +21,6 @@ class Labels:
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
         self._engine = engine
-        self._conversations: dict[int, int] = {}
         self._endpoints: dict[Endpoint, str] = {}
         used: dict[str, int] = {}
         secrets = set(api._keys)
@@ -42,10 +41,7 @@ class Labels:
 
     def conversation(self, conversation: ConversationRecord) -> str:
         """Return ``c1`` for the first conversation that was begun."""
-        if id(conversation) not in self._conversations:
-            records = self._engine.account.conversations.all
-            self._conversations = {id(one): place for place, one in enumerate(records, 1)}
-        return f"c{self._conversations.get(id(conversation), 0)}"
+        return f"c{self._engine.account.conversations.number(conversation)}"
 
     def event(self, event: Event) -> str:
         """Return ``delivered m1``; of an event that is about no message, its type."""

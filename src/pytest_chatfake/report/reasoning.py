@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..domain.conversations import ConversationRecord
 from ..domain.ledger import LedgerEntry
@@ -12,6 +12,7 @@ from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
 from ..wire.exact_json import number
 from .happenings import Happening
 from .labels import Labels
+from .sections import Story
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
@@ -25,17 +26,24 @@ class Reasoning:
     """The reasons of one fake's facts.
 
     Args:
+        story: The fake's story.
         labels: The short names.
-        found: All that happened.
     """
 
-    def __init__(self, labels: Labels, found: Sequence[Happening]) -> None:
+    def __init__(self, story: Story, labels: Labels) -> None:
+        self._story = story
         self._labels = labels
-        self._found = found
+        self._found: dict[int, list[Happening]] = {}
+
+    def of(self, message: MessageState) -> list[Happening]:
+        """Return what happened to a message, in order."""
+        if message.number not in self._found:
+            self._found[message.number] = self._story.of(message)
+        return self._found[message.number]
 
     def facts(self, message: MessageState) -> Iterator[Happening]:
         """Give what befell a message by the rules, in order."""
-        return (one for one in self._found if one.state is message and one.rule is not None)
+        return (one for one in self.of(message) if one.rule is not None)
 
     def sentences(self, fact: Happening) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
@@ -45,20 +53,24 @@ class Reasoning:
 
     def was_held(self, message: MessageState) -> bool:
         """Return whether something was ever held for a message."""
-        return any(one.state is message and one.kind == "hold" for one in self._found)
+        return any(one.kind == "hold" for one in self.of(message))
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
-        starts = (one.state for one in self._found if one.rule and one.rule.key in _STARTS)
-        return next((one for one in starts if one and one.conversation is conversation), None)
+        members = self._story.engine.account.members.of(conversation)
+        return next((one for one in members if self._has_started(one)), None)
+
+    def _has_started(self, message: MessageState) -> bool:
+        conversation = message.conversation
+        if conversation is None or message.delivered_at != conversation.started_at:
+            return False
+        return any(one.rule is not None and one.rule.key in _STARTS for one in self.facts(message))
 
     def _sentence(self, reason: Reason, fact: Happening, message: MessageState) -> str:
         entries = [
             one.record
-            for one in self._found
-            if one.cause == fact.cause
-            and one.state is message
-            and isinstance(one.record, LedgerEntry)
+            for one in self.of(message)
+            if one.cause == fact.cause and isinstance(one.record, LedgerEntry)
         ]
         amounts = {entry.kind: number(entry.amount) for entry in entries}
         conversation = message.conversation
@@ -77,4 +89,4 @@ def basis(reason: Reason) -> str:
     """Say what a reason rests on: a section, or that it is assumed, and what changes it."""
     if reason.basis != "assumed" or not reason.knob:
         return reason.basis
-    return f"assumed; {reason.knob} changes it"
+    return f"assumed; change it with {reason.knob}"

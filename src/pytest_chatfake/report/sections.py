@@ -11,8 +11,11 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from .attention import attention
-from .happenings import Happening, happenings
+from .happenings import Happening
 from .labels import Labels
+from .places import Places
+from .reading import happenings
+from .svg import svg
 from .told import told
 
 _births = itertools.count()
@@ -37,8 +40,9 @@ class Story:
         self.api = api
         self.named: list[MessageState] = []
         self.born: int = next(_births)
-        self._shown = 1  # after the opening balance
+        self._begun = self._shown = 1  # after the opening balance
         self._log = engine.outbox.events
+        self._places: Places | None = None
 
     @property
     def labels(self) -> Labels:
@@ -47,25 +51,58 @@ class Story:
 
     def happenings(self) -> list[Happening]:
         """What happened so far."""
-        return happenings(self.engine, self.api, self.labels)
+        return happenings(self.engine, self.api, self.labels, self.places)
+
+    def of(self, message: MessageState) -> list[Happening]:
+        """What happened to one message; it is found without a look at all the others."""
+        return happenings(self.engine, self.api, self.labels, self.places, message=message)
+
+    @property
+    def places(self) -> Places:
+        """Where in the journal things are."""
+        if self._places is None or self._places.outdated:
+            self._places = Places(self.engine)
+        return self._places
 
     def text(self) -> str:
         """All of it, as text."""
         return told(self.engine, self.labels, self.happenings(), folded=False)
 
     def skip(self) -> None:
-        """Leave what happened so far out of the next section: it belongs to another test."""
-        self._shown = len(self.engine.journal.kinds)
+        """Leave what happened so far out: it belongs to another test."""
+        self._begun = self._shown = len(self.engine.journal.kinds)
         self._log = self.engine.outbox.events
         self.named.clear()
 
     def _new(self) -> tuple[bool, list[Happening]]:
         """Return whether something was told before, and what is new."""
         engine = self.engine
-        if self._log is not engine.outbox.events:  # a reset: all of it is new
-            self._log, self._shown = engine.outbox.events, 1
+        self._notice_reset()
         since, self._shown = self._shown, len(engine.journal.kinds)
-        return since > 1, happenings(engine, self.api, self.labels, since)
+        return since > 1, happenings(engine, self.api, self.labels, self.places, since)
+
+    def _notice_reset(self) -> None:
+        if self._log is not self.engine.outbox.events:  # all of it is new
+            self._log = self.engine.outbox.events
+            self._begun = self._shown = 1
+
+    def of_the_test(self) -> list[Happening]:
+        """What happened in the test that runs now."""
+        self._notice_reset()
+        return happenings(self.engine, self.api, self.labels, self.places, self._begun)
+
+    def picture(self, *, styled: bool = True) -> str:
+        """Draw what happened in the test that runs now; empty if nothing did.
+
+        Args:
+            styled: Whether the picture has its style inside; a page has it once.
+        """
+        found = self.of_the_test()
+        return svg(self.engine, self.labels, found, styled=styled) if found else ""
+
+    def full_text(self, *, folded: bool) -> str:
+        """Tell what happened in the test that runs now."""
+        return told(self.engine, self.labels, self.of_the_test(), named=self.named, folded=folded)
 
     def section(self) -> str:
         """Tell what is new since the last section; empty if nothing is.
@@ -78,7 +115,8 @@ class Story:
             return ""
         looked = attention(engine, self.api, labels, found)
         parts = ["What to look at", *(f"  {line}" for line in looked), ""] if looked else []
-        parts += ["What happened, after what is told above" if before else "What happened"]
+        if found:
+            parts += ["What happened, after what is told above" if before else "What happened"]
         parts += [told(engine, labels, found, named=self.named)]
         for error in engine.errors:
             parts += ["", "A route raised", self._traceback(error)]

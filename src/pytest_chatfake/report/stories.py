@@ -16,8 +16,8 @@ from .told import lines_of
 
 def message_story(story: Story, message: MessageState) -> str:
     """Tell all that is known of a message: its money and why, and what happened, in order."""
-    labels, everything = story.labels, story.happenings()
-    found = [one for one in everything if one.state is message]
+    labels = story.labels
+    reasoning = Reasoning(story, labels)
     status = "sent, then dropped" if message.state == "dropped" else message.state
     currency = story.engine.settings.currency
     start = story.engine.account.ledger.entries[0].moment
@@ -32,9 +32,9 @@ def message_story(story: Story, message: MessageState) -> str:
                 f"  {money}",
                 f"  {_conversation(labels, message.conversation)}",
                 "Why:",
-                *_why(Reasoning(labels, everything), message),
+                *_why(reasoning, message),
                 f"What happened, times from {stamp(start)}:",
-                *lines_of(found, start),
+                *lines_of(reasoning.of(message), start),
             ]
         )
     )

@@ -14,36 +14,44 @@ from .labels import Labels
 
 _ROW: Final = 22
 _TOP: Final = 34
-_LANE: Final = 150
-_LEFT: Final = 150
-_WIDTH: Final = 960
-_CHART: Final = 110
+_LANE: Final = 140
+_LEFT: Final = 60
+_WIDTH: Final = 1200
+_BAND: Final = 40
 
 #: How many happenings a picture shows; of more, the first and the last.
 _MOST: Final = 60
 
+#: What people do, as it begins.
+_BY_THE_PHONE: Final = (
+    *("deliver()", "read()", "goes_offline()", "comes_online()", "blocks()", "unblocks()"),
+    *("opens_chat()", "closes_chat()"),
+)
+
 #: In light and in dark; each text has a contrast of 4.5 and more on its ground.
 STYLE: Final = """
-.cf{font:12px ui-monospace,Consolas,monospace;--ink:#1b1b1b;--dim:#595959;--line:#c4c4c4;
+.cf{font:12px ui-monospace,Consolas,monospace;--ink:#1b1b1b;--line:#c4c4c4;
 --paper:#fff;--good:#0b6b2f;--bad:#b00020;--odd:#7a4b00;--held:#005a9e;max-width:100%;height:auto}
-@media(prefers-color-scheme:dark){.cf{--ink:#eee;--dim:#b3b3b3;--line:#555;--paper:#161616;
+@media(prefers-color-scheme:dark){.cf{--ink:#eee;--line:#555;--paper:#161616;
 --good:#6fd08c;--bad:#ff8a8a;--odd:#f0b860;--held:#7fbfff}}
-.cf rect{fill:var(--paper)}.cf text{fill:var(--ink)}.cf .dim{fill:var(--dim)}
+.cf rect{fill:var(--paper)}.cf text{fill:var(--ink)}
 .cf .bad{fill:var(--bad)}.cf .odd{fill:var(--odd)}.cf .lane{stroke:var(--line)}
-.cf .go{stroke:var(--ink)}.cf .stop{stroke:var(--bad)}.cf circle{fill:var(--ink)}
-.cf polyline{fill:none;stroke-width:2}.cf .available{stroke:var(--good)}
-.cf .held{stroke:var(--held);stroke-dasharray:6 3}
-.cf .charged{stroke:var(--bad);stroke-dasharray:2 2}
+.cf path{fill:none}.cf .go{stroke:var(--ink)}.cf .stop{stroke:var(--bad)}
+.cf .dots{stroke:var(--ink);stroke-width:8;stroke-linecap:round}
+.cf .available{stroke:var(--good);stroke-width:2}
+.cf .held{stroke:var(--held);stroke-width:2}
+.cf .charged{stroke:var(--bad);stroke-width:2}
 """.replace("\n", "")
 
 
-def svg(engine: Engine, labels: Labels, found: Sequence[Happening]) -> str:
+def svg(engine: Engine, labels: Labels, found: Sequence[Happening], *, styled: bool = True) -> str:
     """Draw a timeline.
 
     Args:
         engine: The fake's engine.
         labels: The short names.
         found: What happened.
+        styled: Whether the picture has its style inside; a page has it once.
     """
     apps: dict[str, int] = {}
     for one in found:
@@ -51,8 +59,8 @@ def svg(engine: Engine, labels: Labels, found: Sequence[Happening]) -> str:
             apps.setdefault(labels.endpoint(one.endpoint), len(apps))
     lanes = ["test", "chat_fake", *apps, "phone"]
     rows = [*found] if len(found) <= _MOST else [*found[: _MOST // 2], *found[-_MOST // 2 :]]
-    height = _TOP + _ROW * len(rows) + _CHART + 40
-    width = max(_WIDTH, _LEFT + _LANE * len(lanes) + 320)
+    height = _TOP + _ROW * len(rows) + 3 * _BAND + 40
+    width = max(_WIDTH, _LEFT + _LANE * len(lanes) + 420)
     places = {name: _LEFT + _LANE * index for index, name in enumerate(lanes)}
     title = f"{len(found)} happenings" + (f", {len(rows)} shown" if len(rows) < len(found) else "")
     return "".join(
@@ -63,14 +71,10 @@ def svg(engine: Engine, labels: Labels, found: Sequence[Happening]) -> str:
             ),
             f"<title>{escape(f'chat_fake timeline: {title}')}</title>",
             f"<desc>{escape(_summary(engine))}</desc>",
-            f"<style>{STYLE}</style>",
+            f"<style>{STYLE}</style>" if styled else "",
             f'<rect width="{width}" height="{height}"/>',
             *_lanes(places, _TOP + _ROW * len(rows)),
-            *(
-                part
-                for row, one in enumerate(rows)
-                for part in _row(one, _TOP + _ROW * row + 16, places, labels, width)
-            ),
+            *_rows(rows, places, labels, width),
             *_chart(engine, _TOP + _ROW * len(rows) + 26, width),
             "</svg>",
         ]
@@ -91,47 +95,54 @@ def _lanes(places: dict[str, int], end: int) -> Iterator[str]:
         yield f'<line class="lane" x1="{x}" y1="24" x2="{x}" y2="{end}"/>'
 
 
-def _row(
-    one: Happening, y: int, places: dict[str, int], labels: Labels, width: int
+def _rows(
+    rows: Sequence[Happening], places: dict[str, int], labels: Labels, width: int
 ) -> Iterator[str]:
+    """Draw a line and a text for each happening; all lines of a tone are one path."""
+    paths: dict[str, list[str]] = {"go": [], "stop": [], "dots": []}
+    texts: list[str] = []
+    text_at = max(places.values()) + 60
+    for row, one in enumerate(rows):
+        y = _TOP + _ROW * row + 16
+        start, end = _ends(one, places, labels)
+        if start != end:
+            paths["stop" if one.failed else "go"].append(f"M{start} {y}H{end}")
+        paths["dots"].append(f"M{end} {y}h0")
+        tone = ' class="bad"' if one.failed else ' class="odd"' if one.marks else ""
+        what = " ".join([str(one.number), one.kind, one.text, *one.marks])
+        shown = escape(_cut(what, (width - text_at) // 7))
+        texts.append(f'<text{tone} x="{text_at}" y="{y + 4}">{shown}</text>')
+    yield from (f'<path class="{tone}" d="{"".join(d)}"/>' for tone, d in paths.items() if d)
+    yield from texts
+
+
+def _ends(one: Happening, places: dict[str, int], labels: Labels) -> tuple[int, int]:
+    """Return from which lane to which a happening goes."""
     fake = places["chat_fake"]
-    start = end = fake
-    if one.kind == "verb":
-        phone = one.text.startswith(("deliver()", "read()"))
-        start = places["phone" if phone else "test"]
-    elif one.kind in {"clock", "fault"}:
-        start = places["test"]
-    elif one.endpoint is not None:
-        end = places[labels.endpoint(one.endpoint)]
-    tone = "stop" if one.failed else "go"
-    yield f'<text class="dim" x="8" y="{y + 4}">{one.number} {one.kind}</text>'
-    if start != end:
-        yield f'<line class="{tone}" x1="{start}" y1="{y}" x2="{end}" y2="{y}"/>'
-    yield f'<circle cx="{end}" cy="{y}" r="4"/>'
-    text_at = max(places.values()) + 20
-    tone = "bad" if one.failed else "odd" if one.marks else ""
-    text = _cut(" ".join([one.text, *one.marks]), max((width - text_at) // 8, 20))
-    yield f'<text class="{tone}" x="{text_at}" y="{y + 4}">{escape(text)}</text>'
+    if one.endpoint is not None:
+        app = places[labels.endpoint(one.endpoint)]
+        return fake, (fake + app) // 2 if one.text.endswith("not attempted") else app
+    if one.kind == "verb" and one.text.startswith(_BY_THE_PHONE):
+        return places["phone"], fake
+    if one.kind in {"verb", "clock", "fault"}:
+        return places["test"], fake
+    return fake, fake
 
 
 def _chart(engine: Engine, top: int, width: int) -> Iterator[str]:
-    """Draw the balance: a step for each entry of the ledger."""
+    """Draw the balance: a step line for each of its amounts, each in a scale of its own."""
     steps = list(_balances(engine))
-    most = max((max(step) for step in steps), default=Decimal(0))
-    least = min((min(step) for step in steps), default=Decimal(0))
-    span = (most - least) or Decimal(1)
-    wide = (width - 180) / max(len(steps), 1)
-    names = ("available", "held", "charged")
-    for index, name in enumerate(names):
-        points: list[str] = []
-        for place, step in enumerate(steps):
-            y = top + _CHART - float((step[index] - least) / span) * (_CHART - 10)
-            points += [f"{20 + place * wide:.1f},{y:.1f}", f"{20 + (place + 1) * wide:.1f},{y:.1f}"]
-        yield f'<polyline class="{name}" points="{" ".join(points)}"/>'
-        value = number(steps[-1][index])
-        yield f'<text x="{width - 150}" y="{top + 20 + 18 * index}">{name} {value}</text>'
-        y = top + 16 + 18 * index
-        yield f'<polyline class="{name}" points="{width - 158},{y - 6} {width - 158},{y + 4}"/>'
+    wide = (width - 200) / len(steps)
+    for index, name in enumerate(("available", "held", "charged")):
+        values = [step[index] for step in steps]
+        least, span = min(values), (max(values) - min(values)) or Decimal(1)
+        bottom = top + _BAND * (index + 1) - 8
+        path = ""
+        for place, value in enumerate(values):
+            y = bottom - float((value - least) / span) * (_BAND - 16)
+            path += f"{'V' if path else 'M20 '}{y:.1f}H{20 + (place + 1) * wide:.1f}"
+        yield f'<path class="{name}" d="{path}"/>'
+        yield f'<text x="{width - 170}" y="{bottom}">{name} {number(values[-1])}</text>'
 
 
 def _balances(engine: Engine) -> Iterator[tuple[Decimal, Decimal, Decimal]]:

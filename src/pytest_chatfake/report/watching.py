@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable
 from weakref import WeakSet
 
 from .sections import Story
@@ -13,6 +14,9 @@ _living: WeakSet[Story] = WeakSet()
 
 #: Those that the running test may have used; of many, the last ones. None: no test is running.
 _watched: deque[Story] | None = None
+
+#: Looks at a story before it is lost.
+leaving: Callable[[Story], None] | None = None
 
 #: How many fakes of one test are told of: a test of Hypothesis makes hundreds.
 _MOST = 10
@@ -40,7 +44,15 @@ def register(story: Story) -> None:
     if _watched is None and is_in_a_test():
         _watched = deque(maxlen=_MOST)
     if _watched is not None:
+        if len(_watched) == _MOST:
+            left(_watched[0])
         _watched.append(story)
+
+
+def left(story: Story) -> None:
+    """Let a story be looked at before it is lost: by a reset, or because of too many others."""
+    if leaving is not None:
+        leaving(story)
 
 
 def dismiss(story: Story) -> None:

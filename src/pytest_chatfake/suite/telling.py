@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 
 from ..base.calling_line import watch
 from ..report import watching
 from ..report.hints import why_foreign
-from ..report.sections import TITLE
+from ..report.sections import TITLE, Story
 
-#: When a report has the timeline: the ini option ``chat_fake_timeline``.
-When: TypeAlias = Literal["failed", "always", "never"]
+#: Where a report carries its pictures. They are no extras: pytest-html shows these in all rows of a
+#: test, the row of a rerun that passed among them.
+PICTURES: Final = "chat_fake_pictures"
 
 _begun: pytest.Item | None = None
 
@@ -40,19 +42,28 @@ def end() -> None:
     watch(None)
 
 
-def tell(report: pytest.TestReport, when: When) -> None:
+def tell(report: pytest.TestReport, config: pytest.Config) -> None:
     """Put what is new into a report: into the failure's own text, so that every format has it.
 
     Args:
         report: The report of a phase of the test.
-        when: Which reports are told.
+        config: Says which reports are told, and whether pytest-html shows a picture.
     """
+    when = config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
     for story in watching.stories():
         text = _section(story)
         if text:
             _add(report, text)
+            if report.failed and config.getoption("htmlpath", None):
+                setattr(report, PICTURES, [*pictures(report), story.picture()])
+
+
+def pictures(report: pytest.TestReport) -> list[str]:
+    """Return the pictures that a report carries for pytest-html, from a worker of xdist, too."""
+    found: list[str] = getattr(report, PICTURES, [])
+    return found
 
 
 def advise(error: BaseException) -> None:
@@ -84,9 +95,23 @@ def interrupt(config: pytest.Config) -> None:
             terminal.line(text)
 
 
-def _section(story: Any) -> str:
+def progress(config: pytest.Config) -> Callable[[str], None]:
+    """Return what writes a progress line, if a person is watching."""
+    terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if terminal is None or capture is None or not terminal.isatty():
+        return lambda _: None
+
+    def say(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            terminal.rewrite(text, erase=True)
+
+    return say
+
+
+def _section(story: Story) -> str:
     try:
-        text: str = story.section()
+        text = story.section()
     except Exception as error:  # a test that failed must not lose its report
         return f"it can't be told: {type(error).__name__}: {error}"
     return text

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ..base.marks import Mark
 from ..base.misspelt import known
+from ..base.redaction import redacted
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
 from .dispatch import Dispatch, Overrides
@@ -94,7 +95,12 @@ class Attempt:
         self._index = index
 
     def __repr__(self) -> str:
-        return f"<Attempt {self.number} at {self.event.id} ({self.event.status}): {self.outcome}>"
+        return f"<Attempt {self.number} at {self.event.id}, {self.event._subject}, {self._end}>"
+
+    @property
+    def _end(self) -> str:
+        """Where it went and how that ended, in a text that has one line and no secret."""
+        return redacted(f"at {self.endpoint.label}: {' '.join(self.outcome.split())}")
 
     def __eq__(self, other: object) -> bool:
         return (

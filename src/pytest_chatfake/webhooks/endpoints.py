@@ -104,6 +104,9 @@ class WebhookRequest:
     number: int
     endpoint: Endpoint
 
+    def __repr__(self) -> str:
+        return f"<WebhookRequest {self.number} of {self.event._subject} at {self.endpoint.label}>"
+
     @property
     def id(self) -> str:
         """The event's id, ``evt_...``; the same in every attempt at the event (assumed)."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from ..domain.facts import Fact
+from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
 from .events import Event, EventLog
 from .synthetic import Edit, OtherEvent
@@ -31,18 +32,22 @@ class Writing:
     def __init__(self, writer: EventWriter) -> None:
         self._writer = writer
 
-    def of_facts(self, facts: list[Fact], fields: Mapping[str, str]) -> list[Written]:
+    def of_facts(
+        self, facts: list[Fact], fields: Mapping[tuple[MessageState, str], str] | None
+    ) -> list[Written]:
         """Write the events of facts that are about to become so.
 
         Args:
             facts: The facts.
-            fields: More fields of the message resource, as JSON text, for each status.
+            fields: More fields of the message resource, as JSON text, for each message and status;
+                None: there are none.
         """
         written: list[Written] = []
         for ahead, fact in enumerate(facts):
             event = self.events.upcoming(ahead)
             id_ = self.events.next_id(fact.message.number, ahead)
-            written.append((event, self._writer.write(id_, fact, fields.get(fact.what, ""))))
+            more = "" if fields is None else fields[fact.message, fact.what]
+            written.append((event, self._writer.write(id_, fact, more)))
         return written
 
     def of_synthetic(self, fact: Fact, fields: str, status: str, edit: Edit) -> Written:

@@ -1,0 +1,74 @@
+"""What a run has to show beside its failures: gathered test by test, in workers of xdist too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from ..report import watching
+from ..report.assumptions import assumptions
+from ..report.exercised import exercised
+from ..report.sections import Story
+
+#: Where a test's report carries what was gathered, as JSON knows it: so it comes back from workers.
+CARRIER: Final = "chat_fake"
+
+
+class Wanted(NamedTuple):
+    """What the options of the run ask for.
+
+    Attributes:
+        assumptions: Whether to list the assumptions that each test exercised.
+        coverage: Whether to count what the suite exercised.
+        page: Where to write the page; None: nowhere.
+        fail_under: How many percent must be exercised; None: any.
+    """
+
+    assumptions: bool
+    coverage: bool
+    page: Path | None
+    fail_under: float | None
+
+
+class Gathering:
+    """Looks at the fakes of each test before it is over."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._assumptions: dict[str, None] = {}
+        self._exercised: set[str] = set()
+        watching.leaving = self._look_at
+
+    def close(self) -> None:
+        """Look at no more."""
+        watching.leaving = None
+
+    def attach(self, report: pytest.TestReport, *, failed: bool) -> None:
+        """Put what was gathered into the last report of a test.
+
+        Args:
+            report: The report of its teardown.
+            failed: Whether any phase of it failed.
+        """
+        pictures: list[tuple[str, str]] = []
+        for story in watching.stories():
+            self._look_at(story)
+            if self._wanted.page and (picture := story.picture(styled=False)):
+                pictures.append((story.full_text(folded=not failed), picture))
+        carried: dict[str, Any] = {
+            "assumptions": list(self._assumptions),
+            "exercised": sorted(self._exercised),
+            "pictures": pictures,
+        }
+        self._assumptions.clear()
+        self._exercised.clear()
+        setattr(report, CARRIER, carried)
+
+    def _look_at(self, story: Story) -> None:
+        found = story.of_the_test()
+        if self._wanted.assumptions:
+            self._assumptions |= dict.fromkeys(assumptions(story.engine, found))
+        if self._wanted.coverage:
+            self._exercised |= exercised(found)

@@ -1,0 +1,145 @@
+"""What a whole run shows: assumptions, what was never tried, and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from ..report.assumptions import line_of
+from ..report.exercised import ITEMS, name_of, never, percent
+from .gathering import CARRIER, Gathering, Wanted
+from .page import Shown, page
+
+OK: Final = pytest.ExitCode.OK
+
+
+def run_of(config: pytest.Config) -> Run:
+    """Return what shows what the options of a run ask for.
+
+    Raises:
+        UsageError: ``--chat-fake-coverage-fail-under`` is no percentage, or the page of
+            ``--chat-fake-report`` would be a folder.
+    """
+    path: str | None = config.getoption("--chat-fake-report")
+    page_at = None if path is None else config.invocation_params.dir / path  # tests may move
+    if page_at is not None and page_at.is_dir():
+        raise pytest.UsageError(f"--chat-fake-report takes the path of a file, not {path!r}")
+    given: str | None = config.getoption("--chat-fake-coverage-fail-under")
+    try:
+        least = None if given is None else float(given)
+    except ValueError:
+        least = -1.0
+    if least is not None and not 0 <= least <= 100:
+        raise pytest.UsageError(
+            f"--chat-fake-coverage-fail-under takes percent, from 0 to 100, not {given!r}"
+        )
+    wanted = Wanted(
+        assumptions=bool(config.getoption("--chat-fake-assumptions")),
+        coverage=bool(config.getoption("--chat-fake-coverage")) or least is not None,
+        page=page_at,
+        fail_under=least,
+    )
+    return Run(wanted, is_worker=hasattr(config, "workerinput"))
+
+
+class Run:
+    """The plugin of a run that was asked for more than failures.
+
+    Args:
+        wanted: What was asked for.
+        is_worker: Whether this process is a worker of xdist: it gathers, and shows nothing.
+    """
+
+    def __init__(self, wanted: Wanted, *, is_worker: bool) -> None:
+        self._wanted = wanted
+        self._is_worker = is_worker
+        self._gathering = Gathering(wanted)
+        self._failed = False
+        self._written = "not written yet"
+        self._tests: dict[str, Shown] = {}
+        self._assumptions: dict[str, list[str]] = {}
+        self._exercised: set[str] = set()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let the last report of a test carry what was gathered in this process."""
+        report = yield
+        self._failed = report.failed or (self._failed and report.when != "setup")
+        if report.when == "teardown":
+            self._gathering.attach(report, failed=self._failed)
+        return report
+
+    # Hooks: in the process that has the terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what a report carries."""
+        if self._is_worker:
+            return
+        test = self._tests.setdefault(report.nodeid, Shown(report.nodeid))
+        test.add(report)
+        carried: dict[str, Any] = getattr(report, CARRIER, {})
+        test.pictures += carried.get("pictures", [])
+        if carried.get("assumptions"):
+            self._assumptions[report.nodeid] = carried["assumptions"]
+        self._exercised |= set(carried.get("exercised", ()))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the page, of an interrupted run too; and judge the coverage."""
+        self._gathering.close()
+        if self._is_worker:
+            return
+        if self._wanted.page is not None:
+            self._written = self._write(self._wanted.page)
+            if not self._written.startswith("written") and session.exitstatus == OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        least = self._wanted.fail_under
+        if least is not None and session.exitstatus == OK and self._percent < least:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show what was asked for."""
+        if self._wanted.assumptions:
+            terminalreporter.section("chat_fake assumptions")
+            for line in self._lines_of_assumptions():
+                terminalreporter.line(line)
+        if self._wanted.coverage:
+            terminalreporter.section("chat_fake coverage")
+            for line in self._lines_of_coverage():
+                terminalreporter.line(line)
+        if self._wanted.page is not None:
+            terminalreporter.section("chat_fake report")
+            terminalreporter.line(self._written)
+
+    def _write(self, path: Path) -> str:
+        """Write the page, and say how that went."""
+        seen = self._exercised if self._wanted.coverage else None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(page(list(self._tests.values()), seen), "utf-8")
+        except OSError as error:
+            return f"FAIL: not written: {error}"
+        return f"written to {path}"
+
+    @property
+    def _percent(self) -> float:
+        return percent(self._exercised)
+
+    def _lines_of_assumptions(self) -> Iterator[str]:
+        if not self._assumptions:
+            yield "no test exercised an assumption"
+        for nodeid, rows in self._assumptions.items():
+            yield nodeid
+            yield from map(line_of, rows)
+
+    def _lines_of_coverage(self) -> Iterator[str]:
+        count = sum(name_of(item) in self._exercised for item in ITEMS)
+        yield f"exercised {count} of {len(ITEMS)}, {self._percent:.0f} %"
+        for group, names in never(self._exercised).items():
+            yield f"never: {', '.join(names)} ({group})"
+        least = self._wanted.fail_under
+        if least is not None and self._percent < least:
+            yield f"FAIL: {least:g} % were required, and {self._percent:.1f} % were exercised"

@@ -1,0 +1,96 @@
+"""Write what is looked at by hand: ``python tests/by_hand/make_pages.py FOLDER``.
+
+A page of a thousand tests, a page with a timeline of 5,000 lines, a sequence diagram, a picture,
+and a page of pytest-html.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+SUITE = """
+import pytest
+from decimal import Decimal
+
+
+def app(environ, start_response):
+    start_response("204 No Content", [])
+    return []
+
+
+def broken(environ, start_response):
+    start_response("422 Unprocessable Content", [])
+    return [b'{"detail": [{"loc": ["chatMessage", "to"], "msg": "Field required"}]}']
+
+
+@pytest.mark.parametrize("number", range(NUMBER))
+def test_a_campaign(chat_fake, chat_clock, number):
+    chat_fake.webhooks.connect(wsgi=broken if number % 50 == 7 else app, path="/hooks/chat")
+    if number % 20 == 3:
+        chat_fake.webhooks.duplicate(status="delivered")
+    first = chat_fake.send_text("Sale ends today").deliver().read()
+    chat_fake.send_text("Are you there?", to="+15550102")
+    chat_clock.advance(days=30)
+    assert list(chat_fake.webhooks.attempts)
+    assert number % 50 != 7
+    if number % 100 == 9:
+        pytest.skip("not today")
+"""
+
+LONG = """
+def test_five_thousand_lines(chat_fake, chat_clock, chat_receiver):
+    for number in range(1250):
+        chat_fake.send_text(to=f"+{number}")
+    assert not chat_fake.timeline
+"""
+
+DIAGRAMS = """
+from pathlib import Path
+
+
+def test_diagrams(chat_fake, chat_clock):
+    def answer(request):
+        if request.number == 1 and request.event.status == "sent" and not delivered:
+            delivered.append(1)
+            chat_fake.message(request.event.message_id).deliver()
+        return 500 if request.event.status == "read" else 200
+
+    delivered = []
+    chat_fake.webhooks.connect(handler=answer)
+    chat_fake.webhooks.duplicate(status="delivered")
+    chat_fake.webhooks.drop(status="failed")
+    message = chat_fake.send_text("Sale; ends #today <now> {1}", to="+1;2")
+    message.read()
+    chat_fake.webhooks.emit_event("chat.inbound_message.received", {"text": "a;b#c"})
+    chat_fake.send_text(to="+3").fail()
+    chat_clock.advance(days=30)
+    Path("diagram.mmd").write_text(chat_fake.timeline.mermaid(), "utf-8")
+    Path("picture.svg").write_text(chat_fake.timeline.svg(), "utf-8")
+    assert message.status == "delivered"
+"""
+
+
+def main(folder: Path) -> None:
+    """Run each suite in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    suites = {
+        "thousand": SUITE.replace("NUMBER", "1000"),
+        "long": LONG,
+        "diagram": DIAGRAMS,
+    }
+    for name, code in suites.items():
+        (folder / f"test_{name}.py").write_text(code, "utf-8")
+        page = ["--chat-fake-report", f"{name}.html", "--chat-fake-coverage"]
+        if name == "diagram":
+            page += ["--html", "rows.html", "--self-contained-html"]
+        options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore", *page]
+        command = [sys.executable, "-m", "pytest", *options, f"test_{name}.py"]
+        subprocess.run(command, cwd=folder, check=False, stdout=subprocess.DEVNULL)
+        size = (folder / f"{name}.html").stat().st_size
+        print(f"{name}.html: {size / 1_000_000:.2f} MB")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

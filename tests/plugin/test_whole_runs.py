@@ -1,0 +1,590 @@
+"""What a whole run shows on request: assumptions, what was never tried, a page, pictures."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from pytest_chatfake.report.assumptions import ASSUMPTIONS, UNSEEN
+from pytest_chatfake.report.exercised import ITEMS
+from pytest_chatfake.report.scenes import EXERCISED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = (
+    "-p",
+    "no:django",
+    "-p",
+    "no:asyncio",
+    "-p",
+    "no:inline_snapshot",
+    "-p",
+    "no:cacheprovider",
+)
+
+SUITE = """
+    import pytest
+    from werkzeug.test import Client
+
+    def test_money(chat_fake, chat_receiver):
+        chat_fake.send_text().deliver()
+        chat_fake.send_text().deliver()
+        assert 1 == 2
+
+    @pytest.mark.chat_fake(price="0.10", currency="EUR", origin_type="utility")
+    def test_a_drop(chat_fake, chat_clock):
+        chat_fake.send_text(to="+1")
+        chat_clock.advance(days=30)
+
+    def test_without_a_fake():
+        pass
+
+    @pytest.mark.skip
+    def test_skipped(chat_fake):
+        pass
+"""
+
+
+def run(pytester: pytest.Pytester, *options: str, body: str = SUITE) -> pytest.RunResult:
+    pytester.makepyfile(test_it=body)
+    return pytester.runpytest(*OPTIONS, "--tb=short", *options)
+
+
+def section(result: pytest.RunResult, title: str) -> list[str]:
+    lines = result.stdout.str().partition(f"= chat_fake {title} =")[2].splitlines()[1:]
+    end = next((place for place, line in enumerate(lines) if line.startswith("====")), None)
+    return [line for line in lines[:end] if line]
+
+
+# -- assumptions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_assumptions_are_listed_for_each_test(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    lines = section(run(pytester, "--chat-fake-assumptions", *workers), "assumptions")
+
+    tests = [line for line in lines if not line.startswith("assumed: ")]
+    assert ["test_it.py::test_a_drop", "test_it.py::test_money"] == sorted(tests)
+    place = lines.index("test_it.py::test_a_drop") + 1
+    own = []
+    for line in lines[place:]:
+        if not line.startswith("assumed: "):
+            break
+        own.append(line)
+    assert (
+        snapshot(
+            [
+                "assumed: an account begins with 100 (change it with opening_balance=)",
+                "assumed: at the instant at which its time is up, a message is dropped (change it with drop_after=)",
+                "assumed: a dropped message stays sent",
+                "assumed: no event tells of a top-up, an adjustment or a drop",
+                "assumed: the channel's own names are the neutral word chat (change it with naming=)",
+            ]
+        )
+        == own
+    )
+
+
+def test_assumptions_about_people_are_listed_where_they_matter(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        "--chat-fake-assumptions",
+        body="""
+        def test_described_only(chat_fake):
+            phone = chat_fake.recipient("+1").goes_offline().comes_online().blocks().unblocks()
+            chat_fake.send_text(to="+1")
+            chat_fake.recipient("+2", registered=False)
+
+        def test_blocked_still(chat_fake):
+            chat_fake.recipient("+1", blocked=True)
+            chat_fake.send_text(to="+1")
+
+        def test_all_of_them(chat_fake):
+            phone = chat_fake.recipient("+1").goes_offline()
+            chat_fake.send_text(to="+1")
+            phone.comes_online()
+            phone.blocks()
+            chat_fake.send_text(to="+1")
+            phone.unblocks()
+            chat_fake.recipient("+2", registered=False)
+            chat_fake.send_text(to="+2")
+            phone = chat_fake.recipient("+3").goes_offline()
+            chat_fake.send_text(to="+3").after(hours=1).deliver()
+            phone.comes_online()
+            chat_fake.clock.advance(hours=1)
+            chat_fake.recipient("+4").opens_chat()
+            chat_fake.recipient("+4", withheld=True)
+            message = chat_fake.send_text(to="+4")
+            chat_fake.recipient("+4", withheld=False)
+            message.deliver()
+        """,
+    )
+
+    about = (
+        "a phone that is on again",
+        "is not registered is sent",
+        "into an open chat",
+        "has a scripted delivery",
+        "was sent while the sender",
+    )
+    told: dict[str, list[str]] = {}
+    for line in section(result, "assumptions"):
+        if "::" in line:
+            own = told[line.split("::")[-1]] = []
+        own += [row for row in about if row in line]
+    assert {
+        "test_described_only": [],
+        "test_blocked_still": [],
+        "test_all_of_them": list(about),
+    } == told
+
+
+def test_a_run_without_a_fake_exercised_no_assumption(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--chat-fake-assumptions", body="def test_it():\n    pass\n")
+
+    assert ["no test exercised an assumption"] == section(result, "assumptions")
+
+
+def test_each_assumption_is_a_row_of_the_page_on_fidelity_and_each_row_is_known(
+    pytestconfig: pytest.Config,
+) -> None:
+    page = (pytestconfig.rootpath / "docs" / "explanation" / "fidelity.md").read_text("utf-8")
+    rows = set(re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE))
+
+    assert rows == {*ASSUMPTIONS, *UNSEEN}
+    assert set(ASSUMPTIONS) == set(EXERCISED)
+    assert not {*ASSUMPTIONS} & UNSEEN
+
+
+# -- coverage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: list[str]) -> None:
+    lines = section(run(pytester, "--chat-fake-coverage", *workers), "coverage")
+
+    assert (
+        snapshot(
+            [
+                "exercised 9 of 49, 18 %",
+                "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
+                "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
+                "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
+                "never: duplicate, lost, delayed, late, answer lost, refused on the way, held back, tampered, wrong signature, synthetic, again (events go wrong)",
+                "never: refused an event, raised or gave no answer, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
+                "never: fail, delay, disconnect, truncate, rate_limit, key rotated (the API goes wrong)",
+            ]
+        )
+        == lines
+    )
+
+
+def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
+    pytester: pytest.Pytester,
+) -> None:
+    result = run(
+        pytester,
+        "--chat-fake-coverage",
+        body="""
+        from pytest_chatfake import ChatFake
+
+        def test_it(chat_fake, chat_receiver):
+            with chat_fake.webhooks.duplicate(), chat_fake.webhooks.drop(status="read"):
+                chat_fake.send_text().read()
+            chat_fake.webhooks.tamper().remove()
+            chat_fake.send_text(to="+2").fail()
+            chat_fake.reset()
+            for number in range(20):
+                with ChatFake() as fake:
+                    fake.submit_text().reject() if number == 0 else fake.send_text()
+            chat_fake._engine.outbox.faults.ever.clear()
+        """,
+    )
+
+    lines = section(result, "coverage")[1:]
+    never = {name for line in lines for name in re.split("[:,(] ?", line)}
+    assert {"duplicate", "lost", "failed", "rejected", "read at once"}.isdisjoint(never)
+    assert "tampered" in never
+
+
+@pytest.mark.parametrize(("least", "exit_code"), [("100", 1), ("5", 0), ("0", 0)])
+def test_a_run_fails_where_too_little_was_tried(
+    pytester: pytest.Pytester, least: str, exit_code: int
+) -> None:
+    body = "def test_it(chat_fake):\n    chat_fake.send_text().deliver()\n"
+    result = run(pytester, f"--chat-fake-coverage-fail-under={least}", body=body)
+
+    assert exit_code == result.ret
+    assert bool(exit_code) == ("FAIL: 100 % were required" in result.stdout.str())
+
+
+@pytest.mark.parametrize("least", ["many", "-1", "101", "nan"])
+def test_what_is_no_percentage_is_refused(pytester: pytest.Pytester, least: str) -> None:
+    result = run(pytester, f"--chat-fake-coverage-fail-under={least}")
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*takes percent, from 0 to 100, not *"])
+
+
+def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(
+    pytestconfig: pytest.Config,
+) -> None:
+    groups: dict[str, list[str]] = {}
+    for item in ITEMS:
+        groups.setdefault(item.group, []).append(item.name)
+    page = pytestconfig.rootpath / "docs" / "reference" / "fixtures-and-options.md"
+    table = page.read_text("utf-8").partition("| Of | What is counted |\n|---|---|\n")[2]
+
+    assert len(ITEMS) == len({(item.group, item.name) for item in ITEMS})
+    assert [
+        f"| {group} | {', '.join(names)} |" for group, names in groups.items()
+    ] == table.splitlines()[: len(groups)]
+
+
+def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        "--chat-fake-coverage-fail-under=100",
+        body="""
+        from werkzeug.test import Client
+        from pytest_chatfake import ChatFake, HmacSigner
+        import pytest
+
+        def test_everything(chat_fake, chat_clock):
+            def app(request):
+                if request.event.status == "failed":
+                    raise ValueError
+                return 500 if request.number == 1 and request.event.status == "read" else 200
+
+            hooks, api = chat_fake.webhooks, chat_fake.api
+            hooks.connect(handler=app, signer=HmacSigner("x"), retry_after=[1],
+                          raise_exceptions=False)
+            message = chat_fake.send_text(to="+1")
+            second = chat_fake.send_text(to="+1")
+            message.deliver(devices=2, price="0.04").read()
+            second.deliver()
+            late = chat_fake.send_text(to="+1")
+            chat_clock.advance(hours=25)
+            late.read()
+            chat_fake.send_text(to=chat_fake.recipient("+2", read_receipts=False)).read()
+            chat_fake.send_text(to="+3").fail()
+            chat_fake.submit_text().reject()
+            chat_fake.send_text(to="+4")
+            chat_clock.advance(days=30)
+            chat_fake.top_up(1)
+            hooks.duplicate(), hooks.delay(1, start=2), hooks.tamper(start=3)
+            hooks.sign(HmacSigner("y"), start=3), hooks.drop(start=4)
+            for number in range(4):
+                chat_fake.send_text(to=f"-{number}")
+            with hooks.paused():
+                hooks.emit(message, "sent")
+            hooks.redeliver(chat_fake.events[0])
+            client = Client(chat_fake.wsgi_app)
+            key = {"X-API-Key": chat_fake.api_key}
+
+            @chat_fake.route("/send")
+            def send(request):
+                return {"id": chat_fake.send_text(to="+5").id}
+
+            client.post("/send", headers=key)
+            client.get("/v2/balance", headers=key)
+            client.get("/v2/balance")
+            for fault in (api.fail, lambda: api.delay(1), api.disconnect, api.truncate,
+                          lambda: api.rate_limit(9, times=1)):
+                with fault():
+                    try:
+                        client.get("/v2/balance", headers=key)
+                    except ConnectionResetError:
+                        pass
+            chat_fake.rotate_key()
+            chat_clock.advance(9)
+            hooks.attempts
+
+        def test_people(chat_fake):
+            phone = chat_fake.recipient("+1").goes_offline().comes_online().opens_chat()
+            phone.blocks()
+            chat_fake.recipient("+2", registered=False, withheld=True)
+
+        def test_another_order(chat_fake, chat_receiver):
+            hooks = chat_fake.webhooks
+            hooks.late(times=1), hooks.lose_answer(start=2, times=1), hooks.fail(start=3)
+            chat_fake.send_text().deliver().read()
+            chat_fake.settle()
+
+        @pytest.mark.chat_fake(opening_balance=0, on_insufficient_balance="fail")
+        def test_no_money(chat_fake):
+            chat_fake.send_text()
+        """,
+    )
+
+    assert ["exercised 49 of 49, 100 %"] == section(result, "coverage")
+    assert 0 == result.ret
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """What a page has: its elements that are not closed, what it links to, its summaries."""
+
+    VOID = ("meta", "br", "link", "img", "rect", "line", "path")
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.summaries: list[str] = []
+        self.kinds: set[str] = set()
+        self.text = path.read_text("utf-8")
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.kinds.add(tag)
+        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "summary":
+            self.summaries.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert tag == self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if "summary" in self.open:
+            self.summaries[-1] += data
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhere(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage", *workers)
+    page = Page(pytester.path / "out" / "page.html")
+
+    result.stdout.fnmatch_lines([f"written to {pytester.path / 'out' / 'page.html'}"])
+    assert [] == page.open
+    assert [] == page.links
+    assert not {"script", "link", "img", "iframe"} & page.kinds
+    assert "http" not in page.text.replace("http://www.w3.org/2000/svg", "")
+    names = [" ".join(one.split()[:2]) for one in page.summaries]
+    assert ["failed test_it.py::test_money", "skipped test_it.py::test_skipped"] == names[:2]
+    assert ["passed test_it.py::test_a_drop", "passed test_it.py::test_without_a_fake"] == sorted(
+        names[2:]
+    )
+    assert 2 == page.text.count("<svg ")
+    assert "4 tests: 1 failed, 1 skipped, 2 passed." in page.text
+    assert '<th scope="row">transitions</th>' in page.text
+
+
+def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None:
+    body = """
+    import pytest
+
+    @pytest.mark.parametrize("x", ["<script>alert(1)</script>"])
+    def test_it(chat_fake, x):
+        chat_fake.send_text(to="<b>")
+        assert not x
+    """
+    run(pytester, "--chat-fake-report=page.html", body=body)
+
+    assert not {"script", "b"} & Page(pytester.path / "page.html").kinds
+
+
+def test_an_interrupted_run_has_a_page_with_what_had_arrived(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        def test_one(chat_fake):
+            chat_fake.send_text()
+
+        def test_two(chat_fake):
+            raise KeyboardInterrupt
+
+        def test_three(chat_fake):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess(*OPTIONS, "--chat-fake-report=page.html", timeout=60)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    names = [" ".join(one.split()[:2]) for one in Page(pytester.path / "page.html").summaries]
+    assert "passed test_it.py::test_one" in names
+    assert not any("three" in name for name in names)
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_a_run_that_the_terminal_interrupts_has_a_page(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_configure(config):
+            if not hasattr(config, "workerinput"):
+                config.pluginmanager.register(Terminal())
+
+        class Terminal:
+            def pytest_runtest_logreport(self, report):
+                if report.when == "teardown":
+                    raise KeyboardInterrupt
+        """
+    )
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+
+        @pytest.mark.parametrize("number", range(50))
+        def test_it(chat_fake, number):
+            chat_fake.send_text()
+        """
+    )
+    options = [*OPTIONS, *workers, "--chat-fake-report=page.html"]
+    result = pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
+
+    assert pytest.ExitCode.INTERRUPTED == result.ret
+    assert 1 <= len(Page(pytester.path / "page.html").summaries) < 50
+
+
+def test_a_page_is_written_where_the_run_began_and_its_path_is_checked(
+    pytester: pytest.Pytester,
+) -> None:
+    body = """
+    def test_it(chat_fake, monkeypatch, tmp_path):
+        import os
+        os.chdir(tmp_path)
+    """
+    assert 0 == run(pytester, "--chat-fake-report=page.html", body=body).ret
+    assert (pytester.path / "page.html").is_file()
+    result = run(pytester, "--chat-fake-report=.", body=body)
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*--chat-fake-report takes the path of a file, not '.'"])
+    result = run(pytester, "--chat-fake-report=page.html/page.html", body=body)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["FAIL: not written: *"])
+
+
+def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import sys
+
+        def test_it(chat_fake):
+            chat_fake.send_text()
+
+        def test_afterwards(request):
+            assert "pytest_chatfake.suite.run" not in sys.modules
+            assert not request.config.pluginmanager.hasplugin("chatfake-run")
+        """
+    )
+    result = pytester.runpytest_subprocess(*OPTIONS, timeout=60)
+    result.assert_outcomes(passed=2)
+
+
+# -- pytest-html -----------------------------------------------------------------------------------
+
+
+class Rows(HTMLParser):
+    """The rows of a page of pytest-html: it keeps them as JSON in an attribute."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if blob := dict(attrs).get("data-jsonblob"):
+            self.rows = json.loads(blob)["tests"]
+
+    def pictures(self) -> list[tuple[str, str, int]]:
+        """The name and the outcome of each row, and how many pictures it has."""
+        return [
+            (row["testId"], row["result"], row["log"].count("<svg "))
+            for rows in self.rows.values()
+            for row in rows
+        ]
+
+
+def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from _pytest.runner import runtestprotocol
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):  # as pytest-rerunfailures does
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            for again in (True, False):
+                reports = runtestprotocol(item, nextitem=nextitem, log=False)
+                failed = any(report.failed for report in reports)
+                for report in reports:
+                    rerun = report.failed and again
+                    if rerun:
+                        report.outcome = "rerun"
+                    item.ihook.pytest_runtest_logreport(report=report)
+                    if rerun:
+                        break
+                if not failed:
+                    break
+            item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            return True
+        """
+    )
+    result = run(
+        pytester,
+        "--html=report.html",
+        "--self-contained-html",
+        body="""
+        def test_passes(chat_fake):
+            chat_fake.send_text()
+
+        def test_fails(chat_fake):
+            chat_fake.send_text()
+            assert 0
+
+        def test_fails_once(chat_fake, tries=[]):
+            chat_fake.send_text()
+            tries.append(1)
+            assert len(tries) == 2
+
+        def test_has_no_fake():
+            assert 0
+        """,
+    )
+    page = pytester.path / "report.html"
+
+    assert 1 == result.ret
+    assert "test_it.py::test_fails" in page.read_text("utf-8")
+    assert [
+        ("test_it.py::test_fails", "Failed", 1),
+        ("test_it.py::test_fails", "Rerun", 1),
+        ("test_it.py::test_fails_once", "Passed", 0),
+        ("test_it.py::test_fails_once", "Rerun", 1),
+        ("test_it.py::test_has_no_fake", "Failed", 0),
+        ("test_it.py::test_has_no_fake", "Rerun", 0),
+        ("test_it.py::test_passes", "Passed", 0),
+    ] == sorted(Rows(page).pictures())
+
+
+def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_runtest_logreport(report):
+            if getattr(report, "chat_fake_pictures", []):
+                print("PICTURE", report.when, report.nodeid)
+        """
+    )
+    assert "PICTURE" not in run(pytester, "-s").stdout.str()
+    result = run(pytester, "-s", "-n1", "--html=report.html")
+    assert 1 == result.stdout.str().count("PICTURE call test_it.py::test_money")
+    assert 1 == sum(count for _, _, count in Rows(pytester.path / "report.html").pictures())

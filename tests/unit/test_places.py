@@ -1,0 +1,117 @@
+"""What happened to one message is found without reading what happened to all the others."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake, WebhookRequest
+
+from .fakes import frozen_fake
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+
+def check(fake: ChatFake) -> None:
+    """Compare what is found for each message with what is read of everything."""
+    story = fake._story
+    everything = story.happenings()
+    for message in fake.messages:
+        expected = [one for one in everything if one.state is message._state]
+        assert expected
+        assert expected == story.of(message._state)
+
+
+def test_what_is_found_for_a_message_is_what_is_read_of_everything() -> None:
+    with frozen_fake() as fake:
+        nested: list[str] = []
+
+        def app(request: WebhookRequest) -> int:
+            if request.event.status == "read" and len(nested) < 3:
+                nested.append(fake.send_text(to="+nested").deliver().id)
+            return 500 if request.number == 1 and request.event.status == "delivered" else 200
+
+        @fake.route("/send")
+        def send(request: Any) -> dict[str, str]:
+            return {"id": fake.send_text(to="+route").id}
+
+        hooks, client = fake.webhooks, Client(fake.wsgi_app)
+        hooks.connect(handler=app, retry_after=[1])
+        hooks.receiver()
+        hooks.drop(status="sent", start=3, times=4)
+        hooks.delay(5, status="read", start=2, times=2)
+        phone = fake.recipient("+phone").goes_offline()
+        for number in range(160):
+            message = fake.send_text(to=f"+{number % 7}").deliver()
+            if number % 3 == 0:
+                message.read()
+            if number % 10 == 0:
+                client.post("/send", headers={"X-API-Key": fake.api_key})
+                fake.send_text(to=phone)
+                fake.top_up(1)
+                fake.submit_text().reject()
+                hooks.redeliver(fake.events[number])
+                hooks.emit(message, "sent")
+                hooks.emit_event("chat.inbound_message.received", {"text": "hi"})
+                fake.clock.advance(1)
+                check(fake)
+        phone.comes_online()
+        fake.send_text(to="+failed").fail()
+        fake.send_text(to="+dropped")
+        fake.clock.advance(days=30)
+        check(fake)
+        assert len(fake._engine.journal.kinds) > 2 * 1024
+
+        fake.reset()
+        hooks.receiver()
+        fake.send_text().deliver()
+        check(fake)
+
+
+def test_a_message_is_found_while_an_attempt_at_its_event_is_made() -> None:
+    with frozen_fake() as fake:
+        told: list[str] = []
+
+        def app(request: WebhookRequest) -> None:
+            check(fake)
+            told.extend(one.text for one in fake._story.of(fake.messages[0]._state))
+
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+
+        assert told[-1].startswith("sent m1 -> ")
+        assert told[-1].endswith(": no answer yet")
+
+
+def calls(fake: ChatFake, where: int) -> int:
+    """How many functions are called to explain a message that was explained before."""
+    message, count = fake.messages[where], 0
+    fake.explain(message)
+
+    def profile(frame: FrameType, event: str, arg: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        fake.explain(message)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("where", [0, -1])
+def test_an_explanation_costs_no_more_where_there_are_many_messages(where: int) -> None:
+    costs = []
+    for number in (10, 1_000):
+        with frozen_fake() as fake:
+            fake.webhooks.receiver()
+            for place in range(number):
+                fake.send_text(to=f"+{place}").deliver().read()
+            costs.append(calls(fake, where))
+
+    assert costs[1] <= 1.1 * costs[0]
