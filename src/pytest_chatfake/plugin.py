@@ -259,9 +259,11 @@ def pytest_runtest_makereport(
     if call.excinfo is not None and _is_loaded():
         from .base.misspelt import suggest
         from .base.tracebacks import hide_our_frames
+        from .suite.telling import advise
 
         hide_our_frames()
         suggest(call.excinfo.value)
+        advise(call.excinfo.value)
     report = yield
     if report.when != "teardown":
         item.stash[_passed_key] = report.passed

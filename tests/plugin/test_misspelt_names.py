@@ -33,6 +33,6 @@ def test_a_report_suggests_the_near_name_and_only_for_names_of_ours(tmp_path: Pa
         [
             "E *TypeError: ChatFake.send_text() got an unexpected *'pric'. Did you mean 'price'[?]",
             "E *AttributeError: 'Event' object has no *'statsu'. Did you mean: 'status'[?]",
-            "E *TypeError: test_an_argument_of_somebody_else*argument 'pric'",
+            "E *TypeError: test_an_argument_of_somebody_else*argument 'pric'*",
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -155,7 +156,12 @@ def test_a_misspelt_attribute_of_an_event_suggests_the_near_one_where_it_is_show
         _ = fake.events[0].statsu  # type: ignore[attr-defined]
 
     suggest(caught.value)
+    shown = "".join(traceback.format_exception_only(caught.value))  # as pytest shows it
 
+    assert (
+        "AttributeError: 'Event' object has no attribute 'statsu'. Did you mean: 'status'?\n"
+        == shown
+    )
     assert "'Event' object has no attribute 'statsu'. Did you mean: 'status'?" == str(caught.value)
 
 

@@ -90,5 +90,6 @@ def suggest(error: BaseException) -> None:
         more = _argument_hint(str(error))
     elif isinstance(error, AttributeError) and type(error.obj) in _known.values():
         more = hint(str(error.name), dir(error.obj))
+        error.obj = None  # or Python would suggest once more, where it can
     if more:
         error.args = (f"{error}{more}",)

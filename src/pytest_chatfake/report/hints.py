@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Final
 
 from ..base.misspelt import nearest
@@ -11,6 +12,13 @@ from ..webhooks.attempts import Attempt
 
 #: How many characters are shown of the answer to a failed attempt, or of an error.
 _MOST: Final = 200
+
+#: What sqlite3 and asyncio say of something that belongs to another thread or loop.
+_FOREIGN: Final = (
+    "created in a thread can only be used in that same thread",
+    "is bound to a different event loop",
+    "attached to a different loop",
+)
 
 _HINTS: Final = {
     301: " (does the path end in a slash?)",
@@ -27,6 +35,22 @@ _HINTS: Final = {
 def hint(attempt: Attempt) -> str:
     """Say what the status of an answer may mean; empty if there is nothing to say."""
     return _HINTS.get(attempt.status_code or 0, "")
+
+
+def why_foreign(error: BaseException) -> str:
+    """Say why an app is used from another thread or loop than its own; empty if it is not known.
+
+    Args:
+        error: What a test failed with, or what caused that.
+    """
+    text = str(error)
+    if "starlette.testclient" not in sys.modules or not any(one in text for one in _FOREIGN):
+        return ""
+    return (
+        "TestClient runs the app in a thread and a loop of its own, and the fake calls the same "
+        "app in the test's. What belongs to one of them (a connection, a lock, a pool) can't be "
+        "used in the other: write an async test, and call the app with httpx.ASGITransport(app)."
+    )
 
 
 def why_queued(blocked: bool) -> str:

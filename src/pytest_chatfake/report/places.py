@@ -67,8 +67,8 @@ class Places:
         self._verbs: defaultdict[int, list[int]] = defaultdict(list)
         self._verbs_read = 0
         self._attempts: defaultdict[int, list[int]] = defaultdict(list)
-        self.made = array("Q")
-        self.lost = array("Q")
+        self.made: array[int] = array("Q")
+        self.lost: array[int] = array("Q")
         self._drops: dict[int, int] = {}
         self._drops_read = 0
 

@@ -39,9 +39,9 @@ class Shown:
 
     def __init__(self, nodeid: str) -> None:
         self.nodeid = nodeid
-        self.outcome = "passed"
-        self.duration = 0.0
-        self.text = ""
+        self.outcome: str = "passed"
+        self.duration: float = 0.0
+        self.text: str = ""
         self.pictures: list[tuple[str, str]] = []
 
     def add(self, report: pytest.TestReport) -> None:

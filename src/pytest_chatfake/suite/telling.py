@@ -10,6 +10,7 @@ import pytest
 
 from ..base.calling_line import watch
 from ..report import watching
+from ..report.hints import why_foreign
 from ..report.sections import TITLE, Story
 
 #: Where a report carries its pictures. They are no extras: pytest-html shows these in all rows of a
@@ -63,6 +64,25 @@ def pictures(report: pytest.TestReport) -> list[str]:
     """Return the pictures that a report carries for pytest-html, from a worker of xdist, too."""
     found: list[str] = getattr(report, PICTURES, [])
     return found
+
+
+def advise(error: BaseException) -> None:
+    """Add to an error of a test what a fake of it knows of the cause.
+
+    Args:
+        error: What the test failed with.
+    """
+    if not watching.stories():
+        return
+    cause: BaseException | None = error
+    seen: set[int] = set()
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        hint = why_foreign(cause)
+        if hint:
+            error.add_note(hint)
+            return
+        cause = cause.__cause__ or cause.__context__
 
 
 def interrupt(config: pytest.Config) -> None:

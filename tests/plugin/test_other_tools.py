@@ -1,0 +1,207 @@
+"""Tools that stand beside the fake in a suite: what works, and what a failure says."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_chatfake import ChatFake
+from pytest_chatfake.report import watching
+from pytest_chatfake.suite.telling import advise
+
+from ..forked_pytest import run_pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = ("-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function")
+
+SOCKETS = """
+    import urllib.request
+
+    import pytest
+    from werkzeug.test import Client
+
+    def wsgi(environ, start_response):
+        start_response("204 No Content", [])
+        return []
+
+    async def asgi(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    def test_wsgi(chat_fake):
+        chat_fake.webhooks.connect(wsgi=wsgi)
+        chat_fake.send_text().deliver()
+
+    def test_asgi(chat_fake):
+        chat_fake.webhooks.connect(asgi=asgi)
+        chat_fake.send_text().deliver()
+
+    @pytest.mark.asyncio
+    async def test_asgi_in_the_loop_of_the_test(chat_fake):
+        chat_fake.webhooks.connect(asgi=asgi)
+        await chat_fake.send_text().deliver()
+
+    def test_the_api_without_a_socket(chat_fake):
+        key = {"X-API-Key": chat_fake.api_key}
+        assert Client(chat_fake.wsgi_app).get("/v2/balance", headers=key).status_code == 200
+
+    def test_the_api_over_a_socket(chat_fake):
+        key = {"X-API-Key": chat_fake.api_key}
+        url = f"{chat_fake.base_url}/v2/balance"
+        urllib.request.urlopen(urllib.request.Request(url, headers=key), timeout=5)
+"""
+
+
+@pytest.fixture
+def sockets(tmp_path: Path) -> Path:
+    (tmp_path / "test_it.py").write_text(dedent(SOCKETS))
+    return tmp_path
+
+
+def test_where_sockets_are_disabled_what_stays_in_process_works(sockets: Path) -> None:
+    result = run_pytest(sockets, *OPTIONS, "--disable-socket", "--allow-unix-socket")
+
+    result.assert_outcomes(passed=4, failed=1, warnings=1)
+    result.stdout.fnmatch_lines(["E *SocketBlockedError: A test tried to use socket.socket."])
+
+
+def test_where_the_local_host_is_allowed_the_listener_works_too(sockets: Path) -> None:
+    result = run_pytest(
+        sockets, *OPTIONS, "--disable-socket", "--allow-unix-socket", "--allow-hosts=127.0.0.1"
+    )
+
+    result.assert_outcomes(passed=5)
+
+
+WRAPPED = """
+    import asyncio
+    import functools
+
+    import pytest
+
+    def in_a_loop(test):
+        @functools.wraps(test)
+        def wrapper(*args, **kwargs):
+            asyncio.run(test(*args, **kwargs))
+        return wrapper
+
+    @in_a_loop
+    async def test_without_a_word(chat_fake):
+        await chat_fake.send_text()
+
+    @pytest.mark.chat_fake(mode="async")
+    @in_a_loop
+    async def test_by_the_marker(chat_fake):
+        message = await chat_fake.send_text().deliver()
+        assert message.status == "delivered"
+
+    class TestByTheFixture:
+        @pytest.fixture
+        def chat_fake_mode(self):
+            return "async"
+
+        @in_a_loop
+        async def test_it(self, chat_fake):
+            message = await chat_fake.send_text().deliver()
+            assert message.status == "delivered"
+"""
+
+
+def test_a_wrapper_around_an_async_test_needs_the_marker_or_the_fixture(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(dedent(WRAPPED))
+
+    result = run_pytest(tmp_path, *OPTIONS)
+
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["E *there is nothing to await:*chat_fake_mode*mark.chat_fake*"])
+
+
+TEST_CLIENT = """
+    import contextlib
+    import sqlite3
+
+    from starlette.applications import Starlette
+    from starlette.responses import Response
+    from starlette.routing import Route
+    from starlette.testclient import TestClient
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app):
+        app.state.database = sqlite3.connect(":memory:")
+        yield
+        app.state.database.close()
+
+    async def hook(request):
+        request.app.state.database.execute("select 1")
+        return Response(status_code=204)
+
+    def test_it(chat_fake):
+        routes = [Route("/hooks", hook, methods=["POST"])]
+        app = Starlette(routes=routes, lifespan=lifespan)
+        with TestClient(app) as client:
+            assert client.post("/hooks").status_code == 204
+            chat_fake.webhooks.connect(asgi=app, path="/hooks")
+            chat_fake.send_text()
+"""
+
+
+def test_an_app_that_belongs_to_the_thread_of_a_test_client_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(dedent(TEST_CLIENT))
+
+    result = run_pytest(tmp_path, *OPTIONS)
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E *ProgrammingError: SQLite objects created in a thread can only be used in that*",
+            "E *TestClient runs the app in a thread and a loop*httpx.ASGITransport(app).",
+        ]
+    )
+
+
+FOREIGN = "SQLite objects created in a thread can only be used in that same thread."
+
+
+@pytest.fixture
+def _with_a_test_client() -> None:
+    pytest.importorskip("starlette.testclient")
+
+
+@pytest.mark.usefixtures("_with_a_test_client")
+def test_the_cause_of_an_error_is_looked_at_too() -> None:
+    with ChatFake():
+        error = ValueError("no answer")
+        error.__cause__ = sqlite3.ProgrammingError(FOREIGN)
+        advise(error)
+        assert 1 == len(error.__notes__)
+
+
+@pytest.mark.usefixtures("_with_a_test_client")
+def test_a_circle_of_causes_comes_to_an_end() -> None:
+    with ChatFake():
+        error, other = ValueError("one"), ValueError("other")
+        error.__context__, other.__context__ = other, error
+        advise(error)
+        assert not hasattr(error, "__notes__")
+
+
+@pytest.mark.usefixtures("_with_a_test_client")
+def test_a_test_without_a_fake_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_watched", None)
+    error = sqlite3.ProgrammingError(FOREIGN)
+    advise(error)
+    assert not hasattr(error, "__notes__")
+
+
+def test_without_a_test_client_the_reason_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "starlette.testclient", raising=False)
+    with ChatFake():
+        error = sqlite3.ProgrammingError(FOREIGN)
+        advise(error)
+        assert not hasattr(error, "__notes__")
