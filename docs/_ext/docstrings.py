@@ -102,7 +102,7 @@ def _resolve(
     if node.get("refdomain") != "py" or "refwarn" in node:
         return None
     name = node["reftarget"].rpartition(".")[2]
-    if name not in pytest_chatfake.__all__:
+    if name not in pytest_chatfake._HOMES:
         return content
     return env.domains["py"].resolve_xref(
         env, node["refdoc"], app.builder, "class", f"pytest_chatfake.{name}", node, content

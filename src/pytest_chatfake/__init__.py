@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
+    from .exploring.machine import ChatFakeMachine as ChatFakeMachine
+    from .exploring.playing import Script as Script
+    from .exploring.playing import play as play
+    from .exploring.strategies import bad_days as bad_days
+    from .exploring.strategies import messages as messages
+    from .exploring.strategies import recipients as recipients
+    from .exploring.strategies import scripts as scripts
     from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
@@ -56,7 +63,16 @@ else:
     # Where each name lives. It is imported when it is first used, so that a run of pytest that
     # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
     # a module with __getattr__ has any name at all.
+    # These need Hypothesis, which not everybody has: a star import and dir() leave them out.
+    _WITH_HYPOTHESIS = {
+        "ChatFakeMachine": "exploring.machine",
+        "bad_days": "exploring.strategies",
+        "messages": "exploring.strategies",
+        "recipients": "exploring.strategies",
+        "scripts": "exploring.strategies",
+    }
     _HOMES = {
+        **_WITH_HYPOTHESIS,
         "AgendaEntry": "fake.agenda",
         "ApiFault": "http_api.faults",
         "ApiRequest": "http_api.request_log",
@@ -88,6 +104,7 @@ else:
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
+        "Script": "exploring.playing",
         "StandardWebhooksSigner": "webhooks.signing",
         "Submission": "fake.messages",
         "Timeline": "fake.timeline",
@@ -98,8 +115,9 @@ else:
         "Webhooks": "fake.webhooks",
         "edges": "fake.edges",
         "explore": "exploring.explorer",
+        "play": "exploring.playing",
     }
-    __all__ = list(_HOMES)
+    __all__ = [name for name in _HOMES if name not in _WITH_HYPOTHESIS]
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:
@@ -115,4 +133,4 @@ else:
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *_HOMES})
+        return sorted({*globals(), *__all__})

@@ -86,7 +86,7 @@ def _naming(text: str) -> Naming:
         found: object = import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ArgumentTypeError(f"{text!r} can't be imported: {error}") from None
     naming = getattr(found, "naming", found)
     if not isinstance(naming, Naming):

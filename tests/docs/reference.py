@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 from .pages import DOCS, fences, prose
 
+#: A heading that is nothing but a public name, in capitals or one of the functions.
+FUNCTIONS = "edges|explore|play|recipients|messages|scripts|bad_days"
+NAME = rf"`([A-Z]\w+|chat_fake\.api|{FUNCTIONS})`"
+
 PAGES = sorted((DOCS / "reference").glob("*.md"))
 
 
@@ -52,7 +56,7 @@ def sections() -> dict[str, Section]:
                 if depth <= level:
                     current, level = None, 0
                 open_member = ""
-                if name := re.fullmatch(r"`([A-Z]\w+|chat_fake\.api|edges|explore)`", title):
+                if name := re.fullmatch(NAME, title):
                     current, level = Section(page.name, {}, None), depth
                     found[name[1]] = current
                 elif (member := re.fullmatch(r"`(\w+)\(\)`", title)) and current is not None:

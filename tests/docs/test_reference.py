@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import time_machine
+from hypothesis.stateful import RuleBasedStateMachine, rule
 from werkzeug.test import Client
 
 import pytest_chatfake
-from pytest_chatfake import ChatFake, ChatFakeConfig, Explorer, HmacSigner, Naming, PlatformError
+from pytest_chatfake import (
+    ChatFake,
+    ChatFakeConfig,
+    ChatFakeMachine,
+    Explorer,
+    HmacSigner,
+    Naming,
+    PlatformError,
+    Script,
+)
 
 from .pages import DOCS, ROOT, fences
-from .reference import sections
+from .reference import FUNCTIONS, sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,11 +103,27 @@ def things() -> Iterator[dict[str, Any]]:
             *[pytest_chatfake.StandardWebhooksSigner(b"x"), submission, receiver.requests[0]],
             *[fake.webhooks, fake.timeline, fake.timeline[0], chaos],
             pytest_chatfake.edges("drop")[0],
-            *[explorer := Explorer(), explorer(lambda chat_fake: None, depth=0)],
+            *[explorer := Explorer(), explorer(lambda chat_fake: None, depth=0), Script()],
         ]
-        functions = {name: getattr(pytest_chatfake, name) for name in ("edges", "explore")}
-        named = {"chat_fake.api": fake.api, **functions}
+        names = FUNCTIONS.split("|")
+        functions = {name: getattr(pytest_chatfake, name) for name in names}
+        named = {"chat_fake.api": fake.api, **functions, "ChatFakeMachine": Machine(fake)}
         yield {type(thing).__name__: thing for thing in things} | named
+
+
+class PlainMachine(RuleBasedStateMachine):
+    """One of Hypothesis, to see what of a machine is its own."""
+
+    @rule()
+    def rest(self) -> None:
+        """Do nothing."""
+
+
+class Machine(ChatFakeMachine):
+    """One of ours."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        """Connect nothing."""
 
 
 def kind_of(thing: Any) -> str:
@@ -112,6 +138,8 @@ def members(thing: Any) -> set[str]:
     if hasattr(type(thing), "model_fields"):
         return set(type(thing).model_fields)
     common = set(dir(tuple)) if isinstance(thing, tuple) else set[str]()
+    if isinstance(thing, RuleBasedStateMachine):
+        common = set(dir(PlainMachine()))
     return {name for name in dir(thing) if not name.startswith("_")} - common
 
 
@@ -124,13 +152,13 @@ def call_of(name: str, function: Any) -> str:
 
 
 def test_every_public_name_has_a_section_and_every_section_a_public_name() -> None:
-    assert {*pytest_chatfake.__all__, "chat_fake.api"} == set(SECTIONS)
+    assert {*pytest_chatfake._HOMES, "chat_fake.api"} == set(SECTIONS)
 
 
 def test_every_public_thing_is_looked_at(things: dict[str, Any]) -> None:
     errors = {
         name
-        for name in pytest_chatfake.__all__
+        for name in pytest_chatfake._HOMES
         if isinstance(found := getattr(pytest_chatfake, name), type)
         and issubclass(found, Exception)
     }
@@ -265,7 +293,7 @@ def test_every_public_name_has_its_docstring_on_the_site_once() -> None:
     pages = sorted((DOCS / "reference" / "python").glob("*.rst"))
     directive = re.compile(r"^\.\. auto(class|exception|function):: (\w+)$", re.MULTILINE)
     shown = [found for page in pages for found in directive.findall(page.read_text("utf-8"))]
-    kinds = {name: kind_of(getattr(pytest_chatfake, name)) for name in pytest_chatfake.__all__}
+    kinds = {name: kind_of(getattr(pytest_chatfake, name)) for name in pytest_chatfake._HOMES}
     kinds["AccountApi"] = "class"  # what chat_fake.api is
     assert sorted((kind, name) for name, kind in kinds.items()) == sorted(shown)
 

@@ -13,8 +13,10 @@ from .model_life import WORDS
 from .model_types import Conversation, Label, Message, Refused
 from .scripts import (
     BAD_CALLS,
+    CONTENTS,
     FAILURES,
     FOCUS,
+    OTHERS,
     PEOPLE,
     REJECTIONS,
     Advance,
@@ -23,6 +25,7 @@ from .scripts import (
     Describe,
     Lay,
     Money,
+    Other,
     Rate,
     Send,
     Step,
@@ -52,6 +55,8 @@ class Call:
     to: int = 0
     how: int = 0
     bad: bool = False
+    content: tuple[str, dict[str, Any]] | None = None  # of a message that is no text
+    other: tuple[str, dict[str, Any], dict[str, str]] | None = None
     script: tuple[Any, ...] = ()  # lengths, each with (verb, arguments, expected error)s
 
 
@@ -67,6 +72,8 @@ class Resolver:
         match step:
             case Send():
                 return self._send(step)
+            case Other():
+                return Call("emit_event", other=OTHERS[step.number])
             case Verb():
                 return self._verb(step)
             case Advance():
@@ -108,8 +115,18 @@ class Resolver:
             # Whether a submission or its acceptance is refused is nobody's business: keep it fit.
             arguments.pop("origin_type", None)
         verb = "submit" if step.submit else "send"
-        address = PEOPLE[to].address
-        return Call(verb, address=address, arguments=arguments, conversation=conversation, to=to)
+        content = None
+        if step.content is not None:
+            content = CONTENTS[step.content]
+            del arguments["body"]
+        return Call(
+            verb,
+            address=PEOPLE[to].address,
+            arguments=arguments,
+            conversation=conversation,
+            to=to,
+            content=content,
+        )
 
     def _conversation(self, asked: str | int | None) -> Label | str | None:
         known = self.model.conversations
@@ -194,13 +211,17 @@ def model_call(model: Model, call: Call) -> str | None:
     try:
         match call.verb:
             case "send" | "submit":
+                text = {"body": call.arguments.get("body")}
                 getattr(model, call.verb)(
                     call.address,
-                    call.arguments["body"],
+                    call.content or ("text", text),
                     price=asked,
                     origin=call.arguments.get("origin_type"),
                     conversation=call.conversation,
                 )
+            case "emit_event":
+                assert call.other is not None
+                model.emit_other(*call.other)
             case "rate":
                 model.going_rate = decimal(call.arguments["amount"])
             case "move":

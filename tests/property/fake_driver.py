@@ -59,9 +59,7 @@ class FakeDriver:
             case "send" | "submit":
                 if conversation is not None:
                     arguments["conversation"] = conversation
-                body = arguments.pop("body", "Hello")
-                send = self.fake.send_text if call.verb == "send" else self.fake.submit_text
-                made = send(body, to=self.people[call.to], **arguments)
+                made = self.send(call, arguments)
                 if not call.bad:
                     (self.handles if call.verb == "send" else self.submissions)[number] = made
                 return made
@@ -71,6 +69,9 @@ class FakeDriver:
                 return made
             case "deliver" | "read" | "fail":
                 return getattr(self.handles[call.message], call.verb)(**arguments)
+            case "emit_event":
+                type_, resource, given = call.other
+                return self.fake.webhooks.emit_event(type_, resource, **given)
             case "word":
                 return getattr(self.fake.recipient(self.person(call.to)), arguments["word"])()
             case "describe":
@@ -90,6 +91,15 @@ class FakeDriver:
                 return self.move(arguments["at"], call.how)
             case _:
                 raise NotImplementedError(call.verb)
+
+    def send(self, call: Call, arguments: dict[str, Any]) -> Any:
+        fake, to = self.fake, self.people[call.to]
+        if call.content is not None:
+            other = fake.send if call.verb == "send" else fake.submit
+            return other(*call.content, to=to, **arguments)
+        body = arguments.pop("body", "Hello")
+        text = fake.send_text if call.verb == "send" else fake.submit_text
+        return text(body, to=to, **arguments)
 
     def lay(self, call: Call) -> Any:
         """Lay a script; the verbs of the handle that `after()` returns happen later."""

@@ -147,7 +147,7 @@ class Model:
     def submit(
         self,
         address: str | None,
-        body: str,
+        content: tuple[str, dict[str, Any]],
         *,
         price: Decimal | None = None,
         origin: str | None = None,
@@ -156,7 +156,7 @@ class Model:
         message = Message(
             Label("m", len(self.messages)),
             address,
-            body,
+            *content,
             self.now,
             price,
             origin,
@@ -166,8 +166,10 @@ class Model:
         self.messages.append(message)
         return message
 
-    def send(self, address: str | None, body: str, **asked: Any) -> Message:
-        message = self.submit(address, body, **asked)
+    def send(
+        self, address: str | None, content: tuple[str, dict[str, Any]], **asked: Any
+    ) -> Message:
+        message = self.submit(address, content, **asked)
         message.apart = False
         try:
             self.accept(message)
@@ -196,6 +198,7 @@ class Model:
         self.plans += 1
         message.order = found.used = self.plans
         self.paths["submitted -accept-> sent"] += 1
+        self.paths[f"sent as {message.type}"] += 1
         if estimate > 0:
             message.held = estimate
             self._post("hold", estimate, self.now, message)
@@ -379,6 +382,25 @@ class Model:
         }
         self.events.append(Event(message.status, message.label, self.now, body))
 
+    def emit_other(self, type_: str, resource: dict[str, Any], given: dict[str, str]) -> None:
+        """An event about no message, in the envelope of §2.2 (assumed)."""
+        key = given.get("key")
+        self.paths["another event, its key " + ("given" if key else "of its type")] += 1
+        if key is None:  # all parts but the last, in camel case
+            parts = type_.replace("_", ".").split(".")
+            parts = parts[: len(parts) - 1] or parts
+            key = parts[0] + "".join(part.capitalize() for part in parts[1:])
+        if "id" in given:
+            self.paths["another event, its id given"] += 1
+        body = {
+            "id": given.get("id", Label("e", len(self.events))),
+            "type": type_,
+            "apiVersion": "v2",
+            "createTime": stamp(self.now),
+            key: resource,
+        }
+        self.events.append(Event(None, None, self.now, body, type_))
+
     def _resource(self, message: Message) -> dict[str, Any]:
         """§2.3, field by field: what is not listed for a status is absent."""
         fields: dict[str, Any] = {
@@ -388,8 +410,8 @@ class Model:
             "totalPrice": message.total,
             "currency": self.knobs.currency,
             "bizType": "chat",
-            "type": "text",
-            "text": {"body": message.body},
+            "type": message.type,
+            message.type: message.content,
         }
         if message.error is not None:
             code, text, platform = message.error

@@ -120,7 +120,8 @@ class Conversation:
 class Message:
     label: Label
     address: str | None
-    body: str
+    type: str
+    content: dict[str, Any]
     created: int
     asked_price: Decimal | None
     asked_origin: str | None
@@ -170,7 +171,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Event:
-    status: str
-    message: Label
+    status: str | None  # None: of another type, and about no message
+    message: Label | None
     at: int
     body: dict[str, Any]
+    type: str = "chat.message.updated"

@@ -40,6 +40,18 @@ PRICES: list[Any] = [
 ]
 AMOUNTS: list[Any] = ["0.05", 25, Decimal("7.50"), "0.000001"]
 BODIES = ["Hello", "Grüße 👋", 'A "quoted" \\ word\nand a line', "</script>\u2028\x00\x1f"]
+#: What is sent that is no text: a type and its object (§2.3 shows texts only; the rest is assumed).
+CONTENTS: list[tuple[str, dict[str, Any]]] = [
+    ("image", {"link": "https://shop.test/1.png?a=1&b=2", "caption": "Grüße 👋"}),
+    ("template", {"name": "sale", "parts": [{"amount": Decimal("0.10"), "all": True}, None, 3]}),
+]
+#: Events about no message: a type, a resource, and `key` or `id` where they are given.
+OTHERS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("chat.inbound_message.received", {"from": "+4915100001", "text": {"body": "Hi"}}, {}),
+    ("ping", {}, {}),
+    ("chat.account.review.updated", {"limit": Decimal("1.50")}, {"key": "review"}),
+    ("chat.order.placed", {"total": 12}, {"id": "evt_of_our_own"}),
+]
 ORIGINS = ["marketing", "utility"]
 HEX_IDS = ["c0ffee", "00aa11bb22cc33dd"]
 
@@ -97,6 +109,14 @@ class Send:
     conversation: str | int | None = None  # a hex id, or the n-th last conversation known
     body: str = "Hello"
     submit: bool = False
+    content: int | None = None  # which of the contents that are no text
+
+
+@dataclass(frozen=True)
+class Other:
+    """An event of another type."""
+
+    number: int
 
 
 @dataclass(frozen=True)
@@ -167,7 +187,9 @@ class Cancel:
     which: int
 
 
-Step = Send | Verb | Advance | ToDeadline | Money | Rate | Bad | Word | Describe | Lay | Cancel
+Step = (
+    Send | Other | Verb | Advance | ToDeadline | Money | Rate | Bad | Word | Describe | Lay | Cancel
+)
 
 
 @dataclass(frozen=True)
@@ -249,7 +271,9 @@ sends = st.builds(
     conversation=conversations,
     body=st.sampled_from(BODIES),
     submit=st.sampled_from([False, False, True]),
+    content=st.sampled_from([None, None, None, *range(len(CONTENTS))]),
 )
+others = st.builds(Other, st.integers(0, len(OTHERS) - 1))
 devices = st.sampled_from([None, None, 1, 2, 3])
 verbs = st.one_of(
     st.builds(Verb, st.just("deliver"), targets, devices=devices, price=prices),
@@ -415,6 +439,7 @@ blocks = st.one_of(
     decided_twice, decided_twice, at_the_drop, at_the_drop, at_the_drop,
     at_the_expiry, at_the_expiry, at_the_expiry, one(moves), one(money), one(rates), one(bad),
     one(words), one(descriptions), away, away, chats, one(laying), scripted, scripted, scripted,
+    one(others), one(others),
 )  # fmt: skip
 configs = st.one_of(
     st.just(Config()),

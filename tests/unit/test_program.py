@@ -56,6 +56,7 @@ def test_schema_has_the_names_of_the_team(name: str, capsys: pytest.CaptureFixtu
         ("conftest", "write MODULE:OBJECT, as in tests.conftest:NAMING, not 'conftest'"),
         ("json:", "write MODULE:OBJECT, as in tests.conftest:NAMING, not 'json:'"),
         ("nowhere_at_all:NAMING", "can't be imported: No module named 'nowhere_at_all'"),
+        (".conftest:NAMING", "can't be imported: the 'package' argument is required"),
         ("json:NAMING", "can't be imported: module 'json' has no attribute 'NAMING'"),
         (f"{HERE}:NUMBER", "is 7, and neither a Naming nor has one"),
     ],

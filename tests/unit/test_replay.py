@@ -88,6 +88,13 @@ def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
     assert [start, start + 10**9, start + 2_500_000_000] == [one.at, two.at, three.at]
 
 
+@pytest.mark.parametrize("at", ["soon", "2026-03-01T09:00:00", 7, None, []])
+def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, at: object) -> None:
+    (only,) = recorded(written(path, json.dumps({"createTime": at, "type": "t"})))
+
+    assert ("", None) == (only.problem, only.at)
+
+
 def test_a_byte_order_mark_is_no_part_of_it(path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + event(1).encode())
 
@@ -108,9 +115,12 @@ def test_a_byte_order_mark_is_no_part_of_it(path: Path) -> None:
         ('{"body": "{"}', ":1", "has a body that is not JSON: Expecting property name"),
         ('{"body": "\\ud800"}', ":1", "has a body that is not JSON: it has half of a letter"),
         ('{"body": [1]}', ":1", "has a body that is not an object"),
-        ('{"createTime": "soon"}', ":1", "can't be placed in time: its moment takes ISO 8601"),
-        ('{"createTime": 7}', ":1", "can't be placed in time: its moment takes an aware datetime"),
-        ('{"at": "2026-03-01T09:00:00", "body": {}}', ":1", "can't be placed in time: its moment"),
+        ('{"at": 7, "body": {}}', ":1", "does not say when it came: at takes an aware datetime"),
+        (
+            '{"at": "2026-03-01T09:00:00", "body": {}}',
+            ":1",
+            "does not say when it came: at takes a",
+        ),
     ],
 )
 def test_what_is_no_event_is_told_with_its_line(

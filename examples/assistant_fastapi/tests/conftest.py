@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 
 import httpx
 import pytest
@@ -47,19 +48,26 @@ class Shop:
 OpenShop = Callable[..., AbstractAsyncContextManager[Shop]]
 
 
-@pytest.fixture
-def open_shop(chat_fake: ChatFake) -> OpenShop:
+@asynccontextmanager
+async def opened(
+    chat_fake: ChatFake, assistant: type[Assistant] = Assistant, *, webhooks_first: bool = False
+) -> AsyncIterator[Shop]:
     """Run the app, with its assistant or a mistaken one, and connect it for all events."""
     settings = Settings(messaging_url=chat_fake.base_url, messaging_key=chat_fake.api_key)
+    chat_fake.send_endpoint(echo=["externalId"], webhooks_first=webhooks_first)
+    app = create_app(settings, assistant)
+    async with chat_fake.webhooks.lifespan(app):
+        chat_fake.webhooks.connect(asgi=app, path="/hooks/chat", events="*")
+        yield Shop(chat_fake, app)
 
-    @asynccontextmanager
-    async def open_(
-        assistant: type[Assistant] = Assistant, *, webhooks_first: bool = False
-    ) -> AsyncIterator[Shop]:
-        chat_fake.send_endpoint(echo=["externalId"], webhooks_first=webhooks_first)
-        app = create_app(settings, assistant)
-        async with chat_fake.webhooks.lifespan(app):
-            chat_fake.webhooks.connect(asgi=app, path="/hooks/chat", events="*")
-            yield Shop(chat_fake, app)
 
-    return open_
+@pytest.fixture
+def open_shop(chat_fake: ChatFake) -> OpenShop:
+    """Open the shop of the test's own fake."""
+    return partial(opened, chat_fake)
+
+
+@pytest.fixture
+def open_shop_of() -> OpenShop:
+    """Open the shop of any fake."""
+    return opened

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from os import PathLike
 from pathlib import Path
@@ -95,23 +96,26 @@ def _entry(where: str, value: Any, body: bytes | None = None) -> Recorded:
     if not isinstance(value, dict):
         return Recorded(where, problem=f"is {shortened(encode(value))}, and not an object")
     event = cast("dict[str, Any]", value)
-    at: Any = None
+    moment: int | None = None
     if "body" in event and event.keys() <= {"at", "body"}:
-        at, inner = event.get("at"), event["body"]
-        body = None
-        if isinstance(inner, str):
-            try:
+        inner, body = event["body"], None
+        try:
+            if isinstance(inner, str):
                 body, inner = utf8(inner, "it"), _parsed(inner)
-            except ValueError as error:
-                return Recorded(where, problem=f"has a body that is not JSON: {_problem(error)}")
+        except ValueError as error:
+            return Recorded(where, problem=f"has a body that is not JSON: {_problem(error)}")
         if not isinstance(inner, dict):
             return Recorded(where, problem="has a body that is not an object")
+        try:
+            if event.get("at") is not None:
+                moment = nanoseconds(aware(event["at"], "at"))
+        except (TypeError, ValueError) as error:
+            return Recorded(where, problem=f"does not say when it came: {error}")
         event = cast("dict[str, Any]", inner)
-    at = event.get("createTime") if at is None else at
-    try:
-        moment = None if at is None else nanoseconds(aware(at, "its moment"))
-    except (TypeError, ValueError) as error:
-        return Recorded(where, problem=f"can't be placed in time: {error}")
+    if moment is None:
+        # What is no moment deviates from the description, and means nothing here.
+        with suppress(TypeError, ValueError):
+            moment = nanoseconds(aware(event.get("createTime"), "createTime"))
     return Recorded(where, encode(event).encode() if body is None else body, event, moment)
 
 
