@@ -13,6 +13,8 @@ from inline_snapshot import snapshot
 from pytest_chatfake.report.assumptions import ASSUMPTIONS, UNSEEN
 from pytest_chatfake.report.exercised import ITEMS
 from pytest_chatfake.report.scenes import EXERCISED
+from pytest_chatfake.suite.gathering import Wanted
+from pytest_chatfake.suite.run import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -452,6 +454,19 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(
     assert 1 <= len(Page(pytester.path / "page.html").summaries) < 50
 
 
+def test_a_worker_gathers_and_writes_nothing(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    wanted = Wanted(assumptions=True, coverage=True, page=tmp_path / "page.html", fail_under=100)
+    worker = Run(wanted, is_worker=True)
+    worker.pytest_runtest_logreport(
+        pytest.TestReport("test_it", ("", 0, ""), {}, "passed", None, "call")
+    )
+    worker.pytest_sessionfinish(request.session)
+
+    assert not wanted.page.exists()
+
+
 def test_a_page_is_written_where_the_run_began_and_its_path_is_checked(
     pytester: pytest.Pytester,
 ) -> None:
@@ -542,6 +557,7 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
         pytester,
         "--html=report.html",
         "--self-contained-html",
+        "--chat-fake-report=page.html",
         body="""
         def test_passes(chat_fake):
             chat_fake.send_text()
@@ -562,7 +578,12 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
     page = pytester.path / "report.html"
 
     assert 1 == result.ret
-    assert "test_it.py::test_fails" in page.read_text("utf-8")
+    assert [
+        "failed test_it.py::test_fails",
+        "failed test_it.py::test_has_no_fake",
+        "rerun test_it.py::test_fails_once",
+        "passed test_it.py::test_passes",
+    ] == [" ".join(one.split()[:2]) for one in Page(pytester.path / "page.html").summaries]
     assert [
         ("test_it.py::test_fails", "Failed", 1),
         ("test_it.py::test_fails", "Rerun", 1),
