@@ -189,6 +189,39 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     )
 
 
+def test_what_explorations_and_machines_tried_counts(pytester: pytest.Pytester) -> None:
+    result = run(
+        pytester,
+        "--chat-fake-coverage",
+        body="""
+        from hypothesis import settings
+        from pytest_chatfake import ChatFakeMachine
+
+        def test_worlds(chat_explore):
+            @chat_explore(limit=20)
+            def world(chat_fake):
+                chat_fake.webhooks.receiver()
+                chat_fake.send_text().deliver(devices=2).read()
+
+        class Machine(ChatFakeMachine):
+            def connect(self, chat_fake):
+                chat_fake.webhooks.receiver()
+
+        def test_machine():
+            machine = Machine()
+            machine.send({"body": "Hello", "to": "+1"}, hurry=False)
+            machine.fail(0, hurry=False)
+            machine.teardown()
+        """,
+    )
+
+    result.assert_outcomes(passed=2)
+    never = "".join(section(result, "coverage")[1:])
+    tried = ("delivered to another device", "read after delivery", "failed", "duplicate")
+    assert [] == [name for name in tried if f" {name}" in never]
+    assert " dropped" in never
+
+
 def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
     pytester: pytest.Pytester,
 ) -> None:

@@ -9,6 +9,7 @@ from ..base.arguments import check_str
 from ..engine.process_time import Journey
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
+from ..report import watching
 from .kit import st, stateful
 from .playing import START, Stage, Step, hidden_fake
 from .strategies import deviations, lengths, messages, recipients
@@ -163,6 +164,7 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
 
     def _end(self) -> None:
         if self._is_own:
+            watching.left(self.chat_fake._story)
             self.chat_fake._shut()
             self._journey.end()
 

@@ -131,7 +131,7 @@ class World:
                 service.check()
             except BaseException as error:
                 if not is_failure(error):
-                    self.fake._shut()
+                    self.close()
                     raise
                 self.error = error
         self.fake._engine.outbox.endpoints.close()
@@ -157,7 +157,8 @@ class World:
         self._order.finish()
 
     def close(self) -> None:
-        """Close the fake."""
+        """Close the fake, after whoever counts what was tried has looked at it."""
+        watching.left(self.fake._story)
         self.fake._shut()
 
     def _check(self) -> None:
