@@ -5,9 +5,9 @@ from __future__ import annotations
 try:
     from hypothesis import stateful
     from hypothesis import strategies as st
-except ImportError as error:
+except ImportError as _missing:
     raise ImportError(
         "this needs Hypothesis: pip install 'pytest-chatfake[hypothesis]', or hypothesis itself"
-    ) from error
+    ) from _missing
 
 __all__ = ["st", "stateful"]
