@@ -88,6 +88,15 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return None if seed == "fixed" else f"chat fake: ids by --chat-fake-seed={seed}"
 
 
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Show the seed after failures, where ``-q`` has left the header out."""
+    failed = terminalreporter.stats.keys() & {"failed", "error"}
+    if failed and terminalreporter.verbosity < 0 and (line := pytest_report_header(config)):
+        terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
     """How the fake behaves; override this fixture to set it for a module or a whole suite."""

@@ -86,3 +86,16 @@ def test_the_option_and_the_header_are_there_without_xdist(
 ) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p time_machine -p pytest_chatfake.plugin -rA")
     assert ["1"] == Run(pytester, "--chat-fake-seed=1").seeds
+
+
+def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert not chat_fake.events")
+    options = ("-q", "-o", "chat_fake_seed=random")
+    assert "chat fake: ids by" not in pytester.runpytest_subprocess(*options).stdout.str()
+
+    pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert chat_fake.events")
+    result = pytester.runpytest_subprocess(*options)
+    assert 1 == len(
+        re.findall(r"^chat fake: ids by --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE)
+    )
+    assert "chat fake: ids by" not in pytester.runpytest_subprocess("-q").stdout.str()

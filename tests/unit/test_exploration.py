@@ -754,3 +754,18 @@ def test_the_three_ways_to_write_it_are_one() -> None:
     third = explorer(lambda fake: None)
     assert [first, second, third] == explorer.explorations
     assert {Exploration} == {type(one) for one in explorer.explorations}
+
+
+def test_chance_is_the_same_in_every_world_whatever_the_ids() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        seen: list[str] = []
+        chat_fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        chat_fake.autopilot(deliver_after=(60, 3600), fail_share=0.3)
+        with chat_fake.webhooks.paused() as pause:
+            for number in range(4):
+                chat_fake.send_text(to=f"+1555000{number}")
+            pause.release(order="shuffled")
+        chat_fake.clock.advance(hours=1)
+        chat_fake.settle()
+
+    assert explore(world, limit=5).worlds == 5

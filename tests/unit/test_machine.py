@@ -12,7 +12,7 @@ import time_machine
 from hypothesis import Phase, settings
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeMachine
+from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeMachine, UndeliveredWebhooks
 
 from .fakes import frozen_fake
 
@@ -273,3 +273,48 @@ def test_a_note_is_a_text() -> None:
             machine.note("")
     finally:
         machine.teardown()
+
+
+class Refuses(ChatFakeMachine):
+    """Its app answers 500 to everything."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        def app(environ: Any, start_response: Any) -> list[bytes]:
+            start_response("500 Oops", [])
+            return []
+
+        chat_fake.webhooks.connect(wsgi=app)
+
+
+class RefusesStrictly(Refuses):
+    config = ChatFakeConfig(strict=True)
+
+
+def test_a_failed_attempt_fails_a_strict_machine_only() -> None:
+    run_state_machine_as_test(Refuses, settings=FEW)
+    with pytest.raises(UndeliveredWebhooks, match="answered 500"):
+        run_state_machine_as_test(RefusesStrictly, settings=FEW)
+
+
+def test_what_a_deviation_did_to_an_attempt_is_not_the_apps() -> None:
+    class Takes(ChatFakeMachine):
+        config = ChatFakeConfig(strict=True)
+
+        def connect(self, chat_fake: ChatFake) -> None:
+            chat_fake.webhooks.connect(handler=lambda request: None)
+
+    machine = Takes()
+    machine.go_wrong(_deviation("fail", start=1))
+    machine.send({"body": "Hello", "to": "+1"}, hurry=False)
+    assert not machine.chat_fake.webhooks.attempts[0].ok
+    machine.teardown()
+
+
+def test_a_configuration_that_is_none_is_refused() -> None:
+    class Mistaken(Books):
+        config: Any = "price"
+
+    with pytest.raises(
+        TypeError, match=r"Mistaken\.config must be a ChatFakeConfig\(\.\.\.\), not"
+    ):
+        Mistaken()

@@ -61,12 +61,14 @@ class Engine:
         settings: What it needs of the configuration.
 
     Attributes:
+        chance: What chance is drawn from, where a test gives no seed.
         blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.mode = settings.mode
+        self.chance = settings.seed
         self.lock: threading.RLock = threading.RLock()
         self.time: ProcessTime = ProcessTime()
         self.schedule: Schedule = Schedule()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, ClassVar
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited
 from ..engine.process_time import Journey
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake
@@ -13,7 +13,7 @@ from ..report import watching
 from .kit import st, stateful
 from .playing import START, Stage, Step, hidden_fake
 from .strategies import deviations, lengths, messages, recipients
-from .world import is_failure
+from .world import is_failure, refuse_failed
 
 _SOME = st.integers(0, 9)
 _HURRY = st.booleans()
@@ -42,11 +42,13 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
         chat_fake: The fake; None: one of its own. A pasted test gives one.
 
     Attributes:
-        config: The configuration of its own fakes; None: the defaults.
+        config: The configuration of its own fakes; None: the defaults. With ``strict=True`` an
+            attempt that failed, and that no deviation let fail, fails the run.
         chat_fake: The fake.
 
     Raises:
         NotImplementedError: :meth:`connect` is not written.
+        TypeError: :attr:`config` is no configuration.
         ClockError: freezegun is active.
     """
 
@@ -54,6 +56,11 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
 
     def __init__(self, chat_fake: ChatFake | None = None) -> None:
         super().__init__()
+        if not isinstance(self.config, ChatFakeConfig | None):
+            raise TypeError(
+                f"{type(self).__name__}.config must be a ChatFakeConfig(...), not "
+                f"{cited(self.config)}"
+            )
         self._journey = Journey()
         self._is_settled = True
         self._is_own = chat_fake is None
@@ -157,6 +164,8 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
         try:
             if error is None:
                 self.chat_fake._engine.raise_errors()
+                if self.config is not None and self.config.strict:
+                    refuse_failed(self.chat_fake)
             elif is_failure(error):
                 error.add_note(self._as_a_test(error))
         finally:

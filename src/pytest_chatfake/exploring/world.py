@@ -106,6 +106,8 @@ class World:
         self.error: BaseException | None = None
         self.over: bool = False
         self.fake: ChatFake = ChatFake(config if seed is None else config.replace(seed=seed))
+        if seed is not None and config.seed is not None:  # other ids, and the same chance
+            self.fake._engine.chance = config.seed
         if not alone:
             self.fake._kept = surroundings.kept(moves) if seed is None else Kept()
         watching.dismiss(self.fake._story)  # a finding tells it
@@ -168,25 +170,8 @@ class World:
             self.fake._checks.run()
             return
         engine.raise_errors()
-        failed = self._failed() if self._surroundings.config.strict else []
-        if failed:
-            lines = [
-                f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}" for one in failed
-            ]
-            raise UndeliveredWebhooks("\n  ".join(["attempts failed:", *lines]))
-
-    def _failed(self) -> list[Attempt]:
-        """Return the failed attempts that the app has had, the last at each event."""
-        attempts = self.fake._engine.outbox.attempts
-        last: dict[tuple[Event, Endpoint], Attempt] = {}
-        for place, one in enumerate(attempts):
-            reached = one.fault not in {"lose_answer", "fail", "drop"}
-            if reached and place >= attempts.seen and place not in attempts.surfaced:
-                last[one.event, one.endpoint] = one
-        # A handler's answer is the test's own.
-        return [
-            one for one in last.values() if not one.ok and (one.error or not one.endpoint._scripted)
-        ]
+        if self._surroundings.config.strict:
+            refuse_failed(self.fake)
 
     def log(self) -> Log:
         """Return what happened, as far as the search needs it."""
@@ -240,6 +225,27 @@ class World:
         outcomes = {one.outcome for one in self._log if isinstance(one, Made)}
         errors = [self.error, *self.fake._engine.errors]
         return bool(outcomes & timeouts) or any(isinstance(one, TimeoutError) for one in errors)
+
+
+def refuse_failed(fake: ChatFake) -> None:
+    """Raise failed attempts that an app has had; what a deviation did to one is not the app's.
+
+    Raises:
+        UndeliveredWebhooks: There are some.
+    """
+    attempts = fake._engine.outbox.attempts
+    last: dict[tuple[Event, Endpoint], Attempt] = {}
+    for place, one in enumerate(attempts):
+        reached = one.fault not in {"lose_answer", "fail", "drop"}
+        if reached and place >= attempts.seen and place not in attempts.surfaced:
+            last[one.event, one.endpoint] = one
+    # A handler's answer is the test's own.
+    failed = [
+        one for one in last.values() if not one.ok and (one.error or not one.endpoint._scripted)
+    ]
+    if failed:
+        lines = [f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}" for one in failed]
+        raise UndeliveredWebhooks("\n  ".join(["attempts failed:", *lines]))
 
 
 def is_failure(error: BaseException) -> bool:

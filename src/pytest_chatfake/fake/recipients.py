@@ -256,6 +256,6 @@ def autopilot(
     address = None if to is None else address_of(to, engine)
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, str))):
         raise TypeError(f"seed must be a whole number or text, not {seed!r}")
-    chance = engine.settings.seed if seed is None else str(seed)
+    chance = engine.chance if seed is None else str(seed)
     line = calling_line()
     return fake._autopilots.add(address, deliver_after, read_after, fail_share, chance, line)

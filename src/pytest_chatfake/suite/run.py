@@ -21,12 +21,17 @@ def run_of(config: pytest.Config) -> Run:
 
     Raises:
         UsageError: ``--chat-fake-coverage-fail-under`` is no percentage, or the page of
-            ``--chat-fake-report`` would be a folder.
+            ``--chat-fake-report`` would be a folder, or has no name of a page.
     """
     path: str | None = config.getoption("--chat-fake-report")
     page_at = None if path is None else config.invocation_params.dir / path  # tests may move
     if page_at is not None and page_at.is_dir():
         raise pytest.UsageError(f"--chat-fake-report takes the path of a file, not {path!r}")
+    if page_at is not None and page_at.suffix.lower() not in {".html", ".htm"}:
+        raise pytest.UsageError(
+            f"--chat-fake-report takes the path of the page to write, such as report.html, "
+            f"not {path!r}"
+        )
     given: str | None = config.getoption("--chat-fake-coverage-fail-under")
     try:
         least = None if given is None else float(given)

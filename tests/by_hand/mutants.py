@@ -1,0 +1,271 @@
+"""Small faults, put into one place of the code at a time: which of them does no unit test see?
+
+    python -m tests.by_hand.mutants                      # all modules: up to an hour on two cores
+    python -m tests.by_hand.mutants domain.money --every 5
+
+Every mutant with which all tests pass is printed. It is killed by a new test, or it changes nothing
+that anybody could see; then its name stands in ``equivalent_mutants.txt``, with the reason in an
+indented line below, and it is left out. Texts of messages are not changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src" / "pytest_chatfake"
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
+LONGEST_RUN = 180  # real seconds; what takes longer hangs, and is seen by that
+
+#: What is changed, and the tests that most likely see it, which run first.
+MODULES = {
+    "domain.account": "test_transitions test_money_rules test_conversation_rules",
+    "domain.conversations": "test_conversation_rules test_conversation_messages",
+    "domain.ids": "test_ids",
+    "domain.instants": "test_lengths_of_time test_clock",
+    "domain.ledger": "test_money_rules",
+    "domain.messages": "test_transitions",
+    "domain.money": "test_money_input test_money_rules",
+    "domain.people": "test_people test_recipients",
+    "domain.rehearsal": "test_people test_all_or_nothing",
+    "domain.schedule": "test_deadlines test_clock",
+    "wire.bodies": "test_presence test_emit test_own_fields",
+    "wire.deviations": "test_contract",
+    "wire.exact_json": "test_own_fields test_presence",
+    "wire.models": "test_presence",
+    "wire.naming": "test_own_fields test_bad_setup",
+    "wire.recordings": "test_replay test_contract",
+    "wire.schema": "test_contract",
+    "webhooks.faults": "test_faults test_bad_faults",
+    "webhooks.signing": "test_signing",
+}
+
+_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+
+
+class Mutant(NamedTuple):
+    """One change of one place.
+
+    Attributes:
+        name: Module, function and change; the same wherever the place moves to.
+        line: Where it is now.
+        tree: The module with the change.
+    """
+
+    name: str
+    line: int
+    tree: ast.Module
+
+
+def mutants(module: str) -> Iterator[Mutant]:
+    """Return every change of a module."""
+    original = ast.parse(path_of(module).read_text("utf-8"))
+    names: dict[str, int] = {}
+    for index, (function, node) in enumerate(_places(original)):
+        for variant in range(len(_changes(node))):
+            tree = copy.deepcopy(original)
+            _, twin = list(_places(tree))[index]
+            old = _shown(twin)
+            _changes(twin)[variant]()
+            name = f"{module}.{function}: {old} -> {_shown(twin)}"
+            names[name] = number = names.get(name, 0) + 1
+            again = f" ({number})" if number > 1 else ""
+            yield Mutant(name + again, getattr(node, "lineno", 0), ast.fix_missing_locations(tree))
+
+
+def path_of(module: str) -> Path:
+    """Return the file of a module."""
+    return SRC / (module.replace(".", "/") + ".py")
+
+
+def _places(tree: ast.Module) -> list[tuple[str, ast.AST]]:
+    """Return the nodes inside functions, with the name of the function; no annotation or text."""
+    found: list[tuple[str, ast.AST]] = []
+
+    def walk(node: ast.AST, function: str) -> None:
+        if isinstance(node, (ast.JoinedStr, ast.Raise)):
+            return
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner = node.name if not function else f"{function}.{node.name}"
+            if not isinstance(node, ast.ClassDef):
+                found.extend((inner, default) for default in node.args.defaults)
+            for child in node.body:
+                walk(child, inner)
+            return
+        if function:
+            found.append((function, node))
+        for name, value in ast.iter_fields(node):
+            if name == "annotation" or isinstance(node, ast.arguments):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    walk(child, function)
+
+    walk(tree, "")
+    return found
+
+
+def _changes(node: ast.AST) -> list:  # type: ignore[type-arg]
+    """Return what can be done to a node, as functions that do it."""
+
+    def put(name: str, value: object) -> object:
+        return lambda: setattr(node, name, value)
+
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARED:
+        return [put("ops", [_COMPARED[type(node.ops[0])](), *node.ops[1:]])]
+    if isinstance(node, ast.BoolOp):
+        return [put("op", ast.Or() if isinstance(node.op, ast.And) else ast.And())]
+    if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTED:
+        return [put("op", _COMPUTED[type(node.op)]())]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return [put("op", ast.UAdd()) if _is_number(node.operand) else put("operand", _not(node))]
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        return [put("value", not node.value)]
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return [put("value", node.value + 1)]
+    if isinstance(node, ast.Return) and node.value is not None:
+        none = isinstance(node.value, ast.Constant) and node.value.value is None
+        return [] if none else [put("value", ast.Constant(None))]
+    if isinstance(node, ast.If):
+        return [put("test", ast.Constant(value)) for value in (True, False)]
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return [put("value", ast.Constant(None))]
+    return []
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
+
+
+def _not(node: ast.UnaryOp) -> ast.expr:
+    return ast.UnaryOp(ast.Not(), node.operand)
+
+
+def _shown(node: ast.AST) -> str:
+    """Return a node as one short line."""
+    text = ast.unparse(node.test if isinstance(node, ast.If) else node)
+    return ("if " if isinstance(node, ast.If) else "") + " ".join(text.split())[:100]
+
+
+def run_one(module: str, mutant: Mutant) -> None:
+    """Run the tests with a change, in this process, and end it: 0 if none of them sees it."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    with TemporaryDirectory() as folder:
+        package = Path(folder, SRC.name)
+        shutil.copytree(SRC, package)  # with the times of the files, so what is compiled stays good
+        package.joinpath(*module.split(".")).with_suffix(".py").write_text(ast.unparse(mutant.tree))
+        sys.path.insert(0, folder)
+        code = _run_tests(module)
+    os._exit(code)
+
+
+def _run_tests(module: str) -> int:
+    first = [f"tests/unit/{name}.py" for name in MODULES[module].split()]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:django"]
+    try:
+        return int(pytest.main([*options, *first, "tests/unit"]))
+    except BaseException:
+        return 3
+
+
+def run(chosen: list[tuple[str, Mutant]], jobs: int) -> list[tuple[str, Mutant]]:
+    """Run the tests with each change; return those that no test sees."""
+    waiting, running, survived = chosen[::-1], {}, []
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            module, mutant = waiting.pop()
+            child = os.fork()
+            if not child:
+                run_one(module, mutant)
+            running[child] = (module, mutant, time.monotonic())
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child:
+            module, mutant, _ = running.pop(child)
+            if status == 0:
+                survived.append((module, mutant))
+                print(f"passed: line {mutant.line}: {mutant.name}", flush=True)
+            continue
+        for late, (_, _, begun) in running.items():
+            if time.monotonic() - begun > LONGEST_RUN:
+                os.kill(late, signal.SIGKILL)
+        time.sleep(0.02)
+    return survived
+
+
+def explained() -> set[str]:
+    """Return the names of the changes that nobody could see."""
+    if not EQUIVALENT.exists():
+        return set()
+    lines = EQUIVALENT.read_text("utf-8").splitlines()
+    return {line for line in lines if line.strip() and not line.startswith((" ", "#"))}
+
+
+def main() -> int:
+    """Run, and return 1 if a change survived that is not explained."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("modules", nargs="*", help=f"of these (default: all): {', '.join(MODULES)}")
+    parser.add_argument("--every", type=int, default=1, help="only every so many")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    os.chdir(ROOT)
+    for name in ("pydantic", "werkzeug.test", "trio"):  # once, and not in each process
+        __import__(name)
+    unchanged = Mutant("unchanged", 0, ast.parse(path_of("domain.money").read_text("utf-8")))
+    if not run([("domain.money", unchanged)], 1):
+        print("the tests fail without any change: repair that first")
+        return 2
+    known = explained()
+    chosen = [
+        (module, mutant)
+        for module in arguments.modules or MODULES
+        for mutant in list(mutants(module))[:: arguments.every]
+        if mutant.name not in known
+    ]
+    begun = time.monotonic()
+    survived = run(chosen, arguments.jobs)
+    print(
+        f"{len(chosen)} mutants, {len(survived)} survived, {len(known)} explained; "
+        f"{time.monotonic() - begun:.0f} s"
+    )
+    return int(bool(survived))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
