@@ -15,6 +15,7 @@ import pytest
 from pytest_chatfake import ChatFake, Naming
 from pytest_chatfake.wire.deviations import deviations
 from pytest_chatfake.wire.models import event_model
+from pytest_chatfake.wire.recordings import recorded
 from pytest_chatfake.wire.schema import event_schema
 
 from .event_fields import KINDS, MESSAGE_FIELDS
@@ -271,3 +272,11 @@ def test_a_float_is_a_number_too() -> None:
 def test_the_schema_of_a_fake_with_every_default_is_the_default() -> None:
     with ChatFake() as fake:
         assert event_schema() == event_schema(fake.config.naming)
+
+
+@pytest.mark.parametrize("number", ["1e401", "-1E+999999999", "1.5e-401"])
+def test_a_number_that_would_fill_the_memory_is_no_number(number: str, tmp_path: Any) -> None:
+    path = tmp_path / "recorded.json"
+    path.write_text(f'[{{"type": "chat.x", "a": {number}}}]')
+    (entry,) = recorded(path)
+    assert "out of range" in entry.problem

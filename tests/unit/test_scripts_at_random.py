@@ -284,3 +284,25 @@ def test_a_star_import_and_a_look_at_all_names_need_no_hypothesis() -> None:
     )
 
     assert "play False\n" == done.stdout
+
+
+def test_in_async_mode_people_change_when_it_is_their_turn() -> None:
+    script = Script(
+        (
+            Step("chat_fake.send_text", (("to", "+1"),), "m1"),
+            Step("m1.deliver"),
+            Step("chat_fake.recipient", (("address", "+1"), ("online", False))),
+            Step("chat_fake.send_text", (("to", "+1"),), "m2"),
+            Step("chat_fake.recipient", (("address", "+1"), ("online", True))),
+        )
+    )
+
+    async def main() -> list[str]:
+        with ChatFake(mode="async") as fake:
+            await play(fake, script)
+            return [message.status for message in fake.messages]
+
+    assert ["delivered", "delivered"] == asyncio.run(main())
+    with ChatFake() as fake:
+        play(fake, script)
+        assert ["delivered", "delivered"] == [message.status for message in fake.messages]

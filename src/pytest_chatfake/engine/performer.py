@@ -35,7 +35,7 @@ NOTHING_TO_AWAIT: Final = (
     "there is nothing to await: this fake is in sync mode, where each verb is performed at once. "
     "Leave `await` out, or make the test `async def`. Where a plain function runs an async test, "
     "override the fixture chat_fake_mode to return 'async', or mark the test with "
-    "@pytest.mark.chat_fake(mode='async'); a ChatFake of your own is async with "
+    "@pytest.mark.chat_fake(mode='async'); a ChatFake of your own is made as "
     "ChatFake(mode='async')."
 )
 

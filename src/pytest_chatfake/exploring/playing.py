@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from ..base.arguments import cited
@@ -115,14 +116,24 @@ def play(chat_fake: ChatFake, script: Script) -> PendingPlan:
         raise TypeError(f"play() takes a script, as scripts() makes them, and not {cited(script)}")
     names: dict[str, Any] = {"chat_fake": chat_fake}
     faults: list[Fault] = []
+    engine = chat_fake._engine
     for step in script.steps:
+        if step.call == "chat_fake.recipient" and engine.mode == "async":
+            # It acts at once, and what stands before it in the script waits for the `await`.
+            engine.step("recipient()", partial(_described, step, names))
+            continue
         result = step.perform(names)
         if isinstance(result, Fault):
             faults.append(result)
-    engine = chat_fake._engine
     engine.step("play()", lambda: _finished(engine))
     chat_fake.settle()
     return engine.step("play()", lambda: _over(engine, faults))
+
+
+def _described(step: Step, names: dict[str, Any]) -> Iterator[None]:
+    """A step: describe a person when it is their turn."""
+    step.perform(names)
+    yield
 
 
 def _finished(engine: Engine) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import warnings
 from collections.abc import Generator, Sequence
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ..base.arguments import cited
 from ..base.errors import NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
 from ..engine.process_time import Journey
@@ -256,10 +258,25 @@ def is_failure(error: BaseException) -> bool:
     return isinstance(error, Exception) and "SkipTest" not in names
 
 
+def refuse_unrun(result: object) -> None:
+    """Refuse what a plain body returned, if nobody would run it: a coroutine, or a generator.
+
+    Raises:
+        TypeError: It is one.
+    """
+    if inspect.iscoroutine(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
+        if inspect.iscoroutine(result):
+            result.close()  # or Python warns that nobody awaited it
+        raise TypeError(
+            f"the body returned {cited(result)}, which nobody runs: write `async def` and await "
+            f"the exploration, or call it in the body"
+        )
+
+
 def run(body: Callable[[ChatFake], Any], world: World) -> None:
     """Run a body in a world, to the barrier at its end."""
     with world.running() as fake:
-        body(fake)
+        refuse_unrun(body(fake))
         world.end()
         fake.settle()
 

@@ -40,6 +40,11 @@ class Kept:
         place, self._place = self._place, self._place + 1
         if self.learning:
             self._values.append(value)
+        elif place >= len(self._values):
+            raise AssertionError(
+                f"assert_order_free() was called {place + 1} times in this world, and "
+                f"{len(self._values)} times in the one as written: call it as often in each"
+            )
         elif value != self._values[place]:
             raise AssertionError(
                 f"the snapshot depends on the order of events:\n"
@@ -89,7 +94,9 @@ def assert_idempotent(fake: Checked, snapshot: Snapshot) -> PendingCheck:
 
     Raises:
         AssertionError: It does not; the message names the first event that changed it.
-        TypeError: It is no function.
+        ChatFakeError: There is nothing to attempt again, or it does not come to the app: a fault or
+            a pause is in its way.
+        TypeError: It is no function, or returns what can't be copied.
     """
     _check_function(snapshot, "assert_idempotent()")
     if _is_async(fake, "assert_idempotent()"):
@@ -97,7 +104,10 @@ def assert_idempotent(fake: Checked, snapshot: Snapshot) -> PendingCheck:
     fake.settle()
     before = _copied(snapshot())
     for event in _taken(fake):
+        attempted = len(fake._engine.outbox.attempts)
         fake.webhooks.redeliver(event)
+        fake.settle()
+        _refuse_absence(fake, event, attempted)
         _compare(event, before, snapshot())
     return PendingCheck(None)
 
@@ -106,7 +116,10 @@ async def _idempotent_async(fake: Checked, snapshot: Snapshot) -> None:
     await fake.settle()
     before = _copied(await _snapshot(snapshot))
     for event in _taken(fake):
+        attempted = len(fake._engine.outbox.attempts)
         await fake.webhooks.redeliver(event)
+        await fake.settle()
+        _refuse_absence(fake, event, attempted)
         _compare(event, before, await _snapshot(snapshot))
 
 
@@ -168,13 +181,41 @@ async def _snapshot(snapshot: Snapshot) -> Any:
 
 def _copied(value: Any) -> Any:
     """Return a value as it is now: an app may give the very dict that it goes on changing."""
-    return copy.deepcopy(value)
+    if inspect.iscoroutine(value):
+        value.close()  # or Python warns that nobody awaited it
+        raise TypeError(
+            "the snapshot is async def, which async mode awaits: write a plain function"
+        )
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:
+        raise TypeError(
+            f"the snapshot returned what can't be copied, {cited(value)}: return plain values, "
+            f"such as a sum, a dict or a list of tuples"
+        ) from error
 
 
 def _taken(fake: Checked) -> Iterator[Event]:
     """Give the events that an endpoint has taken, in order, each once."""
     attempts = list(fake._engine.outbox.attempts)
-    return iter(dict.fromkeys(one.event for one in attempts if one.ok))
+    taken = dict.fromkeys(one.event for one in attempts if one.ok)
+    if not taken and fake._kept is None:
+        raise ChatFakeError(
+            "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
+            "Connect your app, and send something before"
+        )
+    return iter(taken)
+
+
+def _refuse_absence(fake: Checked, event: Event, attempted: int) -> None:
+    """Refuse that an event did not come to the app again; an exploration may want that."""
+    again = list(fake._engine.outbox.attempts)[attempted:]
+    came = any(one.event == event and one.fault not in {"fail", "drop"} for one in again)
+    if not came and fake._kept is None:
+        raise ChatFakeError(
+            f"assert_idempotent() can't tell: {event._title} did not come to the app again. End "
+            f"faults and pauses before, and leave the endpoint connected"
+        )
 
 
 def _compare(event: Event, before: Any, after: Any) -> None:

@@ -121,10 +121,21 @@ def _entry(where: str, value: Any, body: bytes | None = None) -> Recorded:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        return json.loads(text, parse_float=_number, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 
+
+def _number(text: str) -> Decimal:
+    """Return a number that may be written out: with a huge exponent it would fill the memory."""
+    value = Decimal(text)
+    if value and abs(value.adjusted()) > _LARGEST_EXPONENT:
+        raise ValueError(f"the number {shortened(text)} is out of range")
+    return value
+
+
+#: Beyond that of any number that a language of today reads.
+_LARGEST_EXPONENT: Final = 400
 
 _CONSTANTS: Final = "NaN and Infinity are no numbers of JSON"
 

@@ -1,0 +1,100 @@
+"""Checks that would pass without having checked anything are refused, with what to write."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeError, explore
+
+
+def repeated(fake: ChatFake) -> list[str]:
+    """Connect an app that counts what comes twice, and let it take two events."""
+    seen: list[str] = []
+    fake.webhooks.connect(handler=lambda request: seen.append(request.id))
+    fake.send_text().deliver()
+    return seen
+
+
+def test_what_comes_late_again_is_waited_for() -> None:
+    with ChatFake() as fake:
+        seen = repeated(fake)
+        with fake.webhooks.late(by=1, times=None), pytest.raises(AssertionError, match="again"):
+            fake.assert_idempotent(lambda: len(seen))
+
+
+def in_the_way(fake: ChatFake, what: str) -> Any:
+    """Something that keeps events from the app in a block."""
+    if what == "pause":
+        return fake.webhooks.paused()
+    return getattr(fake.webhooks, what)(*([60] if what == "delay" else []), times=None)
+
+
+@pytest.mark.parametrize("what", ["drop", "delay", "pause"])
+def test_what_does_not_come_again_is_not_called_idempotent(what: str) -> None:
+    with ChatFake() as fake:
+        seen = repeated(fake)
+        with in_the_way(fake, what), pytest.raises(ChatFakeError, match="did not come to the app"):
+            fake.assert_idempotent(lambda: len(seen))
+
+
+def test_nor_is_it_in_async_mode() -> None:
+    async def main() -> None:
+        seen: list[str] = []
+        fake.webhooks.connect(handler=lambda request: seen.append(request.id))
+        await fake.send_text().deliver()
+        with (
+            in_the_way(fake, "drop"),
+            pytest.raises(ChatFakeError, match="did not come to the app"),
+        ):
+            await fake.assert_idempotent(lambda: len(seen))
+
+    with ChatFake(mode="async") as fake:
+        asyncio.run(main())
+
+
+def test_where_nothing_was_taken_there_is_nothing_to_check() -> None:
+    with ChatFake() as fake, pytest.raises(ChatFakeError, match="nothing to attempt again"):
+        fake.send_text()
+        fake.assert_idempotent(lambda: 1)
+
+
+def test_a_snapshot_that_cannot_be_compared_is_refused() -> None:
+    async def snapshot() -> int:
+        return 1
+
+    with ChatFake() as fake:
+        repeated(fake)
+        with pytest.raises(TypeError, match="the snapshot is async def"):
+            fake.assert_idempotent(snapshot)
+        with pytest.raises(TypeError, match="return plain values"):
+            fake.assert_idempotent({}.keys)
+
+
+def test_a_check_is_made_as_often_in_each_world() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        seen = repeated(chat_fake)
+        chat_fake.settle()
+        for _ in list(seen):
+            chat_fake.assert_order_free(lambda: 1)
+
+    with pytest.raises(AssertionError, match="called 3 times in this world, and 2 times in the"):
+        explore(world, deviations=["twice"])
+
+
+async def never_run(chat_fake: ChatFake) -> None:
+    raise AssertionError(chat_fake)
+
+
+def generated(chat_fake: ChatFake) -> Any:
+    yield chat_fake
+
+
+@pytest.mark.parametrize("body", [never_run, generated])
+def test_a_body_that_nobody_would_run_is_refused(body: Any) -> None:
+    with pytest.raises(TypeError, match="which nobody runs: write `async def`"):
+        explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind
