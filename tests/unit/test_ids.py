@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pytest_chatfake import ChatFake
 
 
@@ -36,3 +38,13 @@ def test_the_same_seed_gives_the_same_ids() -> None:
     with ChatFake(seed="a") as first, ChatFake(seed="a") as second, ChatFake(seed="b") as other:
         assert ids(first) == ids(second)
         assert set() == {*ids(first)} & {*ids(other)}
+
+
+def test_ids_have_the_shapes_of_the_services() -> None:
+    with ChatFake() as fake:
+        shapes = ["[0-9a-f]{24}", "[0-9A-F]{24}", "[0-9a-f]{24}", "[0-9a-f]{32}"]
+        assert [] == [
+            (shape, one)
+            for shape, one in zip(shapes, ids(fake), strict=True)
+            if not re.fullmatch(shape, one)
+        ]

@@ -319,7 +319,6 @@ class Account:
             if fact.what == "delivered":
                 message.delivered_devices += 1
             else:
-                message.delivered_devices = message.delivered_devices or 1
                 message.read_at = at
             message.state = fact.what
         else:

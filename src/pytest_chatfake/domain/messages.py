@@ -59,7 +59,7 @@ class MessageState:
         total_price: The estimate while it is sent, then the final price (§2.3).
         held: What is held for it now.
         charged: What was charged for it.
-        delivered_devices: On how many devices it arrived.
+        delivered_devices: How many deliveries were told, each on a device of its own.
         created_at: When it was submitted, in nanoseconds since the epoch; the next four alike.
         sent_at: When it was accepted and sent.
         delivered_at: When it first reached a device.
