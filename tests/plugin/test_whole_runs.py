@@ -513,6 +513,9 @@ def test_a_page_is_written_where_the_run_began_and_its_path_is_checked(
     result = run(pytester, "--chat-fake-report=.", body=body)
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["*--chat-fake-report takes the path of a file, not '.'"])
+    result = run(pytester, f"--chat-fake-report={'x' * 300}.html", body=body)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["FAIL: not written: *"])
     result = run(pytester, "--chat-fake-report", "test_it.py", body=body)
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["*the page to write, such as report.html, not 'test_it.py'"])

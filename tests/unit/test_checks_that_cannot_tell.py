@@ -98,3 +98,9 @@ def generated(chat_fake: ChatFake) -> Any:
 def test_a_body_that_nobody_would_run_is_refused(body: Any) -> None:
     with pytest.raises(TypeError, match="which nobody runs: write `async def`"):
         explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind
+
+
+def test_a_configuration_that_is_none_is_refused_by_explorations() -> None:
+    config: Any = {}
+    with pytest.raises(TypeError, match=r"config must be a ChatFakeConfig\(\.\.\.\), not {}"):
+        explore(lambda fake: None, config=config)

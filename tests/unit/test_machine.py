@@ -314,7 +314,5 @@ def test_a_configuration_that_is_none_is_refused() -> None:
     class Mistaken(Books):
         config: Any = "price"
 
-    with pytest.raises(
-        TypeError, match=r"Mistaken\.config must be a ChatFakeConfig\(\.\.\.\), not"
-    ):
+    with pytest.raises(TypeError, match=r"config must be a ChatFakeConfig\(\.\.\.\), not"):
         Mistaken()

@@ -22,6 +22,9 @@ _MICROSECOND = timedelta(microseconds=1)
 #: planned then is still within the calendar.
 _FARTHEST = timedelta(days=36_000)
 
+#: What ``timedelta`` takes.
+_UNITS = frozenset({"days", "hours", "microseconds", "milliseconds", "minutes", "seconds", "weeks"})
+
 
 def instant(moment: int) -> datetime:
     """Return the aware UTC ``datetime`` of a moment, to the microsecond."""
@@ -77,9 +80,12 @@ def length_of(
     try:
         return timedelta(**arguments) if delta is None else delta
     except TypeError:
+        unknown = [f"{unit}=" for unit in arguments if unit not in _UNITS]
+        if not unknown:
+            raise TypeError(f"{call} takes numbers, not {cited(dict(arguments))}") from None
         raise TypeError(
             f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
-            f"takes, not {', '.join(f'{name}=' for name in arguments)}"
+            f"takes, not {', '.join(unknown)}"
         ) from None
     except OverflowError:
         raise ValueError(

@@ -11,7 +11,7 @@ from ..base.arguments import check_int
 from ..base.errors import ChatFakeError, NotAwaited
 from ..base.misspelt import spelt
 from ..domain.ids import derived_key
-from ..fake.config import ChatFakeConfig
+from ..fake.config import ChatFakeConfig, given_or_default
 from ..fake.fake import ChatFake
 from .exploration import Exploration, Plan, Progress
 from .moves import DEFAULT, check_kinds, parsed
@@ -42,7 +42,7 @@ class Explorer:
         start: datetime = _START,
         progress: Progress = lambda _: None,
     ) -> None:
-        config = ChatFakeConfig() if config is None else config
+        config = given_or_default(config)
         seed = config.seed or "pytest-chatfake"
         key = config.api_key or derived_key(f"{seed} explored")
         self._config = config.replace(seed=seed, api_key=key)

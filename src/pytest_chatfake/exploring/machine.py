@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Any, ClassVar
 
-from ..base.arguments import check_str, cited
+from ..base.arguments import check_str
 from ..engine.process_time import Journey
-from ..fake.config import ChatFakeConfig
+from ..fake.config import ChatFakeConfig, given_or_default
 from ..fake.fake import ChatFake
 from ..report import watching
 from .kit import st, stateful
@@ -56,11 +56,7 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
 
     def __init__(self, chat_fake: ChatFake | None = None) -> None:
         super().__init__()
-        if not isinstance(self.config, ChatFakeConfig | None):
-            raise TypeError(
-                f"{type(self).__name__}.config must be a ChatFakeConfig(...), not "
-                f"{cited(self.config)}"
-            )
+        given_or_default(self.config)
         self._journey = Journey()
         self._is_settled = True
         self._is_own = chat_fake is None

@@ -15,7 +15,7 @@ from ..base.misspelt import spelt
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..engine.process_time import Journey
-from ..fake.config import ChatFakeConfig
+from ..fake.config import ChatFakeConfig, given_or_default
 from ..fake.fake import ChatFake
 from ..report import watching
 from ..webhooks.faults import Fault
@@ -273,7 +273,8 @@ def rehearsal(config: ChatFakeConfig | None) -> Generator[Stage]:
 
 def hidden_fake(config: ChatFakeConfig | None, **fields: Any) -> ChatFake:
     """Return a fake whose story is nobody's, with ids that are the same every time."""
-    config = ChatFakeConfig() if config is None else config
-    fake = ChatFake(config.replace(**{"seed": "hypothesis", "mode": "sync"} | fields))
+    fake = ChatFake(
+        given_or_default(config).replace(**{"seed": "hypothesis", "mode": "sync"} | fields)
+    )
     watching.dismiss(fake._story)
     return fake

@@ -203,6 +203,19 @@ _CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
 }
 
 
+def given_or_default(config: ChatFakeConfig | None) -> ChatFakeConfig:
+    """Return a configuration that was given, or the defaults.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if config is None:
+        return ChatFakeConfig()
+    if not isinstance(config, ChatFakeConfig):
+        raise TypeError(f"config must be a ChatFakeConfig(...), not {cited(config)}")
+    return config
+
+
 def _refuse_unknown(fields: Mapping[str, object]) -> None:
     valid = [item.name for item in dataclasses.fields(ChatFakeConfig)]
     unknown = [name for name in fields if name not in valid]

@@ -25,7 +25,7 @@ def run_of(config: pytest.Config) -> Run:
     """
     path: str | None = config.getoption("--chat-fake-report")
     page_at = None if path is None else config.invocation_params.dir / path  # tests may move
-    if page_at is not None and page_at.is_dir():
+    if page_at is not None and _is_folder(page_at):
         raise pytest.UsageError(f"--chat-fake-report takes the path of a file, not {path!r}")
     if page_at is not None and page_at.suffix.lower() not in {".html", ".htm"}:
         raise pytest.UsageError(
@@ -48,6 +48,13 @@ def run_of(config: pytest.Config) -> Run:
         fail_under=least,
     )
     return Run(wanted, is_worker=hasattr(config, "workerinput"))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # it is too long, for example: the run ends with the reason
+        return False
 
 
 class Run:
