@@ -68,7 +68,7 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.mode = settings.mode
-        self.chance = settings.seed
+        self.chance: str = settings.seed
         self.lock: threading.RLock = threading.RLock()
         self.time: ProcessTime = ProcessTime()
         self.schedule: Schedule = Schedule()
