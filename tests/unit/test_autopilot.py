@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, ChatFakeError
 
 from .fakes import START, frozen_fake, played, visible_state
 
@@ -452,3 +452,41 @@ def test_a_function_is_given_a_random_of_its_own() -> None:
         fake.send_text()
 
         assert [Random] == [type(one) for one in given]
+
+
+def test_a_function_of_it_may_look_and_not_act() -> None:
+    def draw(random: Random) -> float:
+        fake.send_text("again")
+        return 60
+
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=draw)
+        with pytest.raises(ChatFakeError, match="is not possible in a function of autopilot") as e:
+            fake.send_text()
+            fake.settle()
+        assert 1 == len(fake.messages)
+    (note, *_) = e.value.__notes__
+    assert note.startswith("in a function of autopilot(), set up at test_autopilot.py:")
+
+
+def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone() -> None:
+    def draw(random: Random) -> float:
+        thread = Thread(target=fake.messages[0].deliver)
+        thread.start()
+        thread.join()
+        return 60
+
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=draw, read_after=60)
+        message = fake.send_text()
+        fake.clock.advance(days=1)
+        assert ["sent", "delivered"] == [event.status for event in message.events]
+
+
+@pytest.mark.parametrize("function", [lambda: 60, lambda one, two: 60])
+def test_a_function_of_it_takes_one_argument(function: Any) -> None:
+    with frozen_fake() as fake:
+        with pytest.raises(TypeError, match="deliver_after takes a function of one argument"):
+            fake.autopilot(deliver_after=function)
+        with pytest.raises(TypeError, match="read_after takes a function of one argument"):
+            fake.autopilot(read_after=function)

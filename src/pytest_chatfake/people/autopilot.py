@@ -12,11 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from hashlib import blake2b
 from random import Random
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
+from ..base.arguments import cited, takes
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.misspelt import spelt
@@ -47,7 +49,7 @@ _FAIL: Final[tuple[str, tuple[object, ...]]] = ("fail", (failure("131026"),))
 class Autopilot:
     """What ``chat_fake.autopilot()`` returned: it ends it. A context manager does so, too."""
 
-    __slots__ = ("_deliver", "_fail_share", "_line", "_pilots", "_read", "_seed", "_to")
+    __slots__ = ("_asks", "_deliver", "_fail_share", "_line", "_pilots", "_read", "_seed", "_to")
 
     def __init__(
         self,
@@ -58,8 +60,11 @@ class Autopilot:
         fail_share: float,
         seed: str,
         line: Line,
+        *,
+        asks: bool,
     ) -> None:
         self._pilots = pilots
+        self._asks = asks
         self._to = to
         self._deliver = deliver
         self._read = read
@@ -158,7 +163,8 @@ class Autopilots:
             raise TypeError(f"fail_share must be a number from 0 to 1, not {fail_share!r}")
         if not 0 <= fail_share <= 1:
             raise ValueError(f"fail_share must be from 0 to 1, not {fail_share!r}")
-        pilot = Autopilot(self, to, deliver, read, fail_share, seed, line)
+        asks = callable(deliver_after) or callable(read_after)
+        pilot = Autopilot(self, to, deliver, read, fail_share, seed, line, asks=asks)
         with self._engine.lock:
             self._pilots[to].append(pilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
@@ -215,9 +221,17 @@ class Autopilots:
         pilots = self._pilots.get(message.recipient) or self._pilots.get(None)
         if not pilots or message.state != "sent":
             return
+        pilot = pilots[-1]
         try:
-            flight = pilots[-1]._flight(message)
-        except Exception as error:  # a function of the test's: it is told at its next use
+            if pilot._asks:  # a function may look, and no more
+                draw = partial(pilot._flight, message)
+                flight = self._engine.asking.ask("a function of autopilot()", "a length", draw)
+                if message.state != "sent":  # another thread was faster meanwhile
+                    return
+            else:
+                flight = pilot._flight(message)
+        except Exception as error:  # of such a function: it is told at the test's next use
+            error.add_note(f"in a function of autopilot(), set up at {pilot._line}")
             self._engine.errors.append(error)
             return
         self._flights[message.number] = flight
@@ -289,6 +303,11 @@ def _draws(span: Span | None, what: str) -> _Draws | None:
     if span is None:
         return None
     if callable(span):
+        if not takes(span, Random()):  # noqa: S311 - no secret
+            raise TypeError(
+                f"{what} takes a function of one argument, as in "
+                f"lambda random: random.expovariate(1), not {cited(span)}"
+            )
         draw = span  # a name of its own: a type checker knows what it is inside the function
         name = f"the length that {what} returned"
         return lambda chance: planned(draw(Random(chance)), name)  # noqa: S311 - no secret
