@@ -48,7 +48,7 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
 
     Raises:
         NotImplementedError: :meth:`connect` is not written.
-        TypeError: :attr:`config` is no configuration.
+        TypeError: ``config`` is no configuration.
         ClockError: freezegun is active.
     """
 
