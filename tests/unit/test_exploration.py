@@ -603,7 +603,7 @@ def test_an_exploration_that_was_never_awaited_has_no_results() -> None:
     for name in ("worlds", "complete"):
         with pytest.raises(NotAwaited, match=r"never awaited: write `await chat_explore\(world"):
             getattr(exploration, name)
-    with pytest.raises(NotAwaited, match="or `await world` below `@chat_explore`. No"):
+    with pytest.raises(NotAwaited, match="or `await world` below `@chat_explore`"):
         explorer._check()
 
 
