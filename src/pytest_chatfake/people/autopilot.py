@@ -15,7 +15,6 @@ from datetime import timedelta
 from functools import partial
 from hashlib import blake2b
 from random import Random
-from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from ..base.arguments import check_share, cited, takes
@@ -78,12 +77,7 @@ class Autopilot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     def end(self) -> None:
