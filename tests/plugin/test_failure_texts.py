@@ -442,6 +442,7 @@ m1, message <message 1> to +15550100: read
   c1, conversation <conversation 1>: session until 2026-01-02T12:01:00.000Z
 Why:
     4  sent       it begins c1, which costs nothing until a delivery (§1)
+    4             its price, 0.05, is the default (assumed; change it with price=)
     4             its price, 0.05, is held until it is delivered (§3 rule 5)
    11  delivered  the first delivery in c1 starts its session and is charged, 0.05 (§1)
    14  read       reading costs nothing (§3)
@@ -473,6 +474,7 @@ m1, message <message 1> to +15550100: sent, then dropped
   c1, conversation <conversation 1>: pending
 Why:
     3  sent       it begins c1, which costs nothing until a delivery (§1)
+    3             its price, 0.05, is the default (assumed; change it with price=)
     3             its price, 0.05, is held until it is delivered (§3 rule 5)
     7  dropped    it was not delivered in time and dropped: what was held comes back (§3 rule 5)
 What happened, times from 2026-01-01T12:00:00.000Z:
@@ -525,6 +527,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                 ]
             ),
@@ -552,6 +555,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent the test put it into c1 (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "delivered the first delivery in c1 starts its session and is charged, 0.05 (§1)",
                 ]
@@ -572,6 +576,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it begins c1, which costs nothing until a delivery (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "delivered the first delivery in c1 starts its session and is charged, 0.05 (§1)",
                     "delivered another device got it: not charged again (§6 rule 2)",
@@ -584,6 +589,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it begins c1, which costs nothing until a delivery (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "read it was delivered and read at once, with no delivered event (§3)",
                     "the first delivery in c1 starts its session and is charged, 0.05 (§1)",
@@ -595,6 +601,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it begins c1, which costs nothing until a delivery (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "delivered it was read without read receipts: the service sees a delivery (assumed)",
                     "the first delivery in c1 starts its session and is charged, 0.05 (§1)",
@@ -612,7 +619,8 @@ def test_a_balance_that_is_too_low_is_a_reason() -> None:
     with a_fake(opening_balance="0.01", on_insufficient_balance="fail") as fake:
         assert snapshot(
             [
-                "failed the balance can't hold its price, 0.05: it failed before it was sent (assumed; change it with on_insufficient_balance=)"
+                "failed its price, 0.05, is the default (assumed; change it with price=)",
+                "the balance can't hold its price, 0.05: it failed before it was sent (assumed; change it with on_insufficient_balance=)",
             ]
         ) == why(fake.explain(fake.send_text()))
 

@@ -69,6 +69,6 @@ class Gathering:
     def _look_at(self, story: Story) -> None:
         found = story.of_the_test()
         if self._wanted.assumptions:
-            self._assumptions |= dict.fromkeys(assumptions(story.engine, found))
+            self._assumptions |= dict.fromkeys(assumptions(story, found))
         if self._wanted.coverage:
             self._exercised |= exercised(found)
