@@ -12,6 +12,7 @@ from ..base.triggers import Trigger
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
+from .coming import still_to_come
 from .happenings import Happening, InFlight
 from .hints import hint, why_idle, why_queued
 from .labels import Labels
@@ -47,6 +48,7 @@ def attention(
         lines = [_line(one) + past.price(one) for one in past.last()]
     if not engine.outbox.endpoints.ever and any(one.kind == "event" for one in found):
         lines.append("no endpoint was connected: nothing was attempted")
+    lines += still_to_come(engine, labels)
     return [labels.clean(line) for line in lines]
 
 
