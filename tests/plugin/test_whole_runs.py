@@ -398,6 +398,29 @@ class Page(HTMLParser):
             self.summaries[-1] += data
 
 
+def test_a_page_of_bodies_with_control_characters_has_none_itself(
+    pytester: pytest.Pytester,
+) -> None:
+    run(
+        pytester,
+        "--chat-fake-report=page.html",
+        body=r"""
+        import pytest
+
+        @pytest.mark.parametrize("body", ["\x00\x1b[31m \ud800 \uffff"])
+        def test_it(chat_fake, body):
+            chat_fake.send_text(body, to="+1\x1b\x07")
+            chat_fake.webhooks.connect(handler=lambda request: (500, body, {}))
+            raise ValueError(body)
+        """,
+    )
+    page = Page(pytester.path / "page.html")
+
+    assert [] == re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\uffff]", page.text)
+    assert r"ValueError: \x00\x1b[31m" in page.text
+    assert r"to +1\x1b\x07, sent" in page.text
+
+
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
 def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhere(
     pytester: pytest.Pytester, workers: list[str]

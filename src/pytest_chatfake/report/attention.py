@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ..base.controls import one_line
 from ..base.errors import ChatFakeError
 from ..base.tracebacks import from_outside
 from ..base.triggers import Trigger
@@ -49,7 +50,7 @@ def attention(
     if not engine.outbox.endpoints.ever and any(one.kind == "event" for one in found):
         lines.append("no endpoint was connected: nothing was attempted")
     lines += still_to_come(engine, labels)
-    return [labels.clean(line) for line in lines]
+    return [one_line(labels.clean(line)) for line in lines]
 
 
 def _some(odd: Sequence[Happening], past: Past) -> list[str]:

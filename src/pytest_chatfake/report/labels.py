@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.controls import printable
 from ..base.redaction import is_secret_header, redacted
 from ..domain.conversations import ConversationRecord
 from ..domain.messages import MessageState
@@ -32,8 +33,8 @@ class Labels:
         self._secrets = sorted(secrets, key=len, reverse=True)
 
     def clean(self, text: str) -> str:
-        """Return a text without keys, and without what URLs have in secret."""
-        return redacted(text, self._secrets)
+        """Return a text without keys, without what URLs have in secret, and without controls."""
+        return printable(redacted(text, self._secrets))
 
     def message(self, message: MessageState) -> str:
         """Return ``m1`` for the first message that was accepted or rejected."""

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from ..base import notes
+from ..base.controls import one_line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
 from ..base.views import Records, View
@@ -162,8 +163,8 @@ class _Reading:
     def _add(self, kind: Kind, moment: int, text: str, **more: Any) -> int:
         self._number = number_ = self._number + 1
         marks = tuple(str(mark) for mark in more.pop("marks", ()))
-        text = self._labels.clean(text)
-        marks = tuple(map(self._labels.clean, marks))
+        text = one_line(self._labels.clean(text))
+        marks = tuple(one_line(self._labels.clean(mark)) for mark in marks)
         self._found.append(Happening(number_, moment, kind, text, marks=marks, **more))
         return number_
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from ..base.controls import one_line
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
@@ -162,4 +163,4 @@ def _legend(labels: Labels, shown: Sequence[Happening]) -> Iterator[str]:
         *filter(None, map(labels.legend_of_endpoint, endpoints.values())),
     ]
     for name in names:
-        yield f"  {labels.clean(name)}"
+        yield f"  {one_line(labels.clean(name))}"

@@ -7,11 +7,11 @@ the browser's own search opens what it finds, and the tests that failed stand fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import Final
 
 import pytest
 
+from ..base.controls import escape
 from ..report.exercised import ITEMS, name_of
 from ..report.svg import STYLE
 
