@@ -94,6 +94,7 @@ class _Reading:
         self._places = places
         self._kinds = journal.kinds
         self._causes = journal.causes
+        self._arrivals = api._arrivals
         attempt = outbox.attempts.__getitem__
         self._cursors = {
             notes.VERB: _Cursor(journal.verbs),
@@ -281,9 +282,10 @@ class _Reading:
     def _request(self, request: ApiRequest) -> None:
         ok = request.status is not None and 200 <= request.status <= 299
         failed = not ok and not request.marks and request.status is not None
-        self._by_request[self._cursors[notes.REQUEST].at - 1] = self._add(
+        place = self._cursors[notes.REQUEST].at - 1
+        self._by_request[place] = self._add(
             "request",
-            request.moment,
+            self._arrivals.get(place, request.moment),
             str(request),
             marks=request.marks,
             failed=failed,
