@@ -481,6 +481,26 @@ def test_ctrl_c_prints_it(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines([f"*= {TITLE} =*", "What to look at", "*verb     send_text() m1*"])
 
 
+@pytest.mark.parametrize("options", [[], ["-q"], ["-v"]])
+def test_what_ctrl_c_prints_has_a_line_of_its_own(
+    pytester: pytest.Pytester, options: list[str]
+) -> None:
+    pytester.makepyfile(
+        test_it="""
+        def test_before():
+            pass
+
+        def test_it(chat_fake):
+            chat_fake.send_text()
+            raise KeyboardInterrupt
+        """
+    )
+    result = pytester.runpytest_inprocess(*OPTIONS, *options, no_reraise_ctrlc=True)
+
+    (line,) = [line for line in result.outlines if f" {TITLE} " in line]
+    assert line.startswith("===")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(
     pytester: pytest.Pytester,

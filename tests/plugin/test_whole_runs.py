@@ -474,8 +474,29 @@ def test_an_interrupted_run_has_a_page_with_what_had_arrived(pytester: pytest.Py
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
     names = [" ".join(one.split()[:2]) for one in Page(pytester.path / "page.html").summaries]
-    assert "passed test_it.py::test_one" in names
-    assert not any("three" in name for name in names)
+    assert ["interrupted test_it.py::test_two", "passed test_it.py::test_one"] == names
+
+
+@pytest.mark.parametrize("verb", ["chat_fake.top_up(1)", "pass"])
+def test_the_test_that_was_interrupted_is_shown_as_that_with_what_it_had_done(
+    pytester: pytest.Pytester, verb: str
+) -> None:
+    pytester.makepyfile(
+        test_it=f"""
+        def test_it(chat_fake):
+            {verb}
+            raise KeyboardInterrupt
+        """
+    )
+    options = [*OPTIONS, "-q", "--chat-fake-report=page.html", "--chat-fake-assumptions"]
+    result = pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
+    page, has_happened = Page(pytester.path / "page.html"), verb != "pass"
+
+    assert ["interrupted test_it.py::test_it"] == [
+        " ".join(one.split()[:2]) for one in page.summaries
+    ]
+    assert has_happened == ("top_up() +1" in page.text) == ("<svg" in page.text)
+    assert ("test_it.py::test_it" == section(result, "assumptions")[0]) == has_happened
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
