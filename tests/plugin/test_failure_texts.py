@@ -464,6 +464,32 @@ def test_requests_that_are_nearly_what_was_expected(method: str, path: str, like
     assert likely == text.splitlines()[1]
 
 
+def test_requests_that_an_app_may_have_made_if_it_had_taken_an_event() -> None:
+    with a_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        receiver.respond(500)
+        fake.send_text()
+        fake.webhooks.lose_answer(endpoint=receiver.endpoint)
+        fake.send_text()
+        text = failure(lambda: fake.assert_requested("GET", "/v2/balance"))
+        fake.webhooks.attempts  # noqa: B018 - they are seen
+
+    assert [
+        "The app may ask when it has taken an event, and this attempt failed:",
+        "sent m1 -> Receiver(): answered 500.",
+    ] == text.splitlines()[1:3]
+
+
+def test_requests_that_were_lost_because_the_test_said_so_have_no_cause() -> None:
+    with a_fake() as fake:
+        fake.webhooks.receiver()
+        fake.webhooks.drop()
+        fake.send_text()
+        text = failure(lambda: fake.assert_requested("GET", "/v2/balance"))
+
+    assert "Nothing was asked of the API at all." == text.splitlines()[1]
+
+
 # -- what is still to come -------------------------------------------------------------------------
 
 

@@ -15,6 +15,8 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..wire.exact_json import number
 from .coming import advance, coming, first, likely
+from .happenings import LOSING
+from .hints import beginning
 from .labels import Labels
 from .reasoning import Reasoning
 
@@ -144,6 +146,9 @@ class Causes:
         elif found := self._first({"attempt", *_ENDS}):
             yield "The app may ask when it hears of what is to come:"
             yield from found
+        elif failed := self._failed():
+            yield "The app may ask when it has taken an event, and this attempt failed:"
+            yield f"{failed}."
         elif not asked:
             yield "Nothing was asked of the API at all."
             yield (
@@ -155,6 +160,16 @@ class Causes:
         """Say what is to come by itself that may be missing, and how to get there."""
         found = first(coming(self._engine, self._labels), verbs, *of)
         return [] if found is None else list(likely(self._engine, found))
+
+    def _failed(self) -> str | None:
+        """Say which attempt failed last, unless the test wanted it to."""
+        attempts = self._engine.outbox.attempts
+        for place in reversed(attempts.failed(0)):
+            one = attempts[place]
+            if one.fault not in LOSING:
+                what, to = self._labels.event(one.event), self._labels.endpoint(one.endpoint)
+                return f"{what} -> {to}: {beginning(one.outcome)}"
+        return None
 
     def _obstacle(self, message: MessageState) -> str | None:
         """Say what keeps a message from its phone."""
