@@ -74,6 +74,9 @@ class Portal:
         """
         return not self._closed and self._loop.lend(pause, self)
 
+    def _end(self, lifespan: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.run(lifespan())
+
     def close(self) -> None:
         """Leave the loop; one's own is closed, with all that is on it.
 
@@ -86,7 +89,7 @@ class Portal:
             with ExitStack() as stack:  # each of them, whatever the others do
                 stack.callback(setattr, self, "_closed", True)
                 for end in self.lifespans.values():
-                    stack.callback(lambda end: self.run(end()), end)
+                    stack.callback(self._end, end)
             self.lifespans.clear()
         else:
             self._loop.close()
