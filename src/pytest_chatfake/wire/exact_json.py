@@ -10,6 +10,9 @@ from typing import Any
 
 from ..base.arguments import cited
 
+#: How many digits a number may have: what Python itself reads as a whole number.
+_MOST_DIGITS = 4_300
+
 
 def number(value: Decimal) -> str:
     """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
@@ -21,7 +24,7 @@ def encode(value: Any) -> str:
 
     Raises:
         TypeError: JSON has no such thing, or a key is not text.
-        ValueError: A number is not finite.
+        ValueError: A number is not finite, or has more than 4,300 digits.
     """
     anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
     match value:
@@ -34,6 +37,11 @@ def encode(value: Any) -> str:
         case int():
             return int.__repr__(value)
         case Decimal() if value.is_finite():
+            if _digits(value) > _MOST_DIGITS:
+                raise ValueError(
+                    f"{value:.6e} can't be written as a JSON number: it has more than "
+                    f"{_MOST_DIGITS} digits"
+                )
             return number(value)
         case float() if isfinite(value):
             return float.__repr__(value)
@@ -45,6 +53,13 @@ def encode(value: Any) -> str:
             return "[" + ",".join(map(encode, anything)) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {cited(value)} can't be written as JSON")
+
+
+def _digits(value: Decimal) -> int:
+    """Return how many digits a finite decimal has, written without an exponent."""
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    return max(len(digits) + exponent, 1) + max(-exponent, 0)
 
 
 def members(fields: Mapping[Any, Any]) -> str:
