@@ -22,6 +22,10 @@ def post(fake: ChatFake, body: Any, path: str = "/v2/messages", **options: Any) 
     return call_with_werkzeug(fake, "POST", path, body=data, **options)
 
 
+async def awaited(_: object) -> dict[str, Any]:
+    return {}
+
+
 def with_number(number: bytes) -> bytes:
     """An order whose text has one more member."""
     return b'{"to": "+1", "type": "text", "text": {"body": "x", "n": ' + number + b"}}"
@@ -231,6 +235,8 @@ def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
         ({"echo": [1]}, TypeError, "a name in echo must be text"),
         ({"parse": 1}, TypeError, "parse must be a function"),
         ({"reply": 1}, TypeError, "reply must be a function"),
+        ({"parse": awaited}, TypeError, "parse must be a plain function: write `def`, not `async"),
+        ({"reply": awaited}, TypeError, "reply must be a plain function: write `def`, not `async"),
         ({"echo": ["x"], "parse": lambda _: {}}, TypeError, "not both"),
     ],
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
-from ..base.arguments import check_bool, check_choice, check_str, cited
+from ..base.arguments import check_bool, check_choice, check_str, cited, takes
 from ..base.misspelt import nearest, spelt
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
@@ -132,8 +133,8 @@ class ChatFakeConfig:
             self, "retry_after", tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
         )
         check_signer(self.signer)
-        if self.extra is not None and not callable(self.extra):
-            check_extra(self.extra, self.naming)
+        if self.extra is not None:
+            _check_extra(self.extra, self.naming)
         if self.strict is not None:
             check_bool(self.strict, "strict")
 
@@ -243,6 +244,16 @@ def _api_key(value: object) -> None:
     if not re.fullmatch(r"[!-~]+", check_str(value, "api_key")):
         raise ValueError(
             f"api_key must be printable ASCII without spaces, not {cited(tail(str(value)))}"
+        )
+
+
+def _check_extra(extra: Extra, naming: Naming) -> None:
+    if not callable(extra):
+        check_extra(extra, naming)
+    elif inspect.iscoroutinefunction(extra) or not takes(extra, object(), "sent"):
+        raise TypeError(
+            f"extra takes a plain function of the message and the status to come, as in "
+            f'lambda message, status: {{"account": "a1"}}, not {cited(extra)}'
         )
 
 

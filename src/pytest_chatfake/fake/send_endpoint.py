@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -81,6 +82,8 @@ def send_endpoint(
     for what, function in (("parse", parse), ("reply", reply)):
         if function is not None and not callable(function):
             raise TypeError(f"{what} must be a function, not {cited(function)}")
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"{what} must be a plain function: write `def`, not `async def`")
     if parse is not None and names:
         raise TypeError("give echo=, or a parse= that returns extra=, not both")
     read = partial(_parsed, names, fake.config.naming) if parse is None else partial(_given, parse)
