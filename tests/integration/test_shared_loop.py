@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import urllib.request
 
@@ -13,7 +14,7 @@ import pytest
 from pytest_chatfake import ChatFake
 from pytest_chatfake.base import sharing
 from pytest_chatfake.base.errors import ClosedError
-from pytest_chatfake.transport.client import closed_loops
+from pytest_chatfake.transport.client import closed_loops, own_loop
 from pytest_chatfake.transport.client.own_loop import OwnLoop
 from pytest_chatfake.transport.client.portal import Portal
 
@@ -114,6 +115,32 @@ def test_a_session_inside_another_one_is_on_its_own(session):
 def test_a_loop_of_which_nobody_made_use_ends_too(session):
     Portal().close()
     session()
+
+
+def test_what_goes_wrong_at_the_end_of_a_session_is_said_on_the_terminal(monkeypatch):
+    said = []
+    monkeypatch.setattr(sharing, "say", said.append)
+    monkeypatch.setattr(own_loop, "GRACE_SECONDS", 0.01)
+    end = sharing.begin(shares=True)
+
+    async def stubborn():
+        while not released:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(SECONDS)
+
+    async def leave():
+        task = asyncio.create_task(stubborn())
+        await asyncio.sleep(0)
+        return task
+
+    released = False
+    task = Portal().run(leave())
+    end()
+
+    assert 1 == len(said)
+    assert said[0].startswith("the app left tasks that did not end when they were cancelled: ")
+    task._log_destroy_pending = False
+    released = True
 
 
 # What ends with a fake

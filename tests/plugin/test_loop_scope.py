@@ -370,7 +370,7 @@ def test_a_run_inside_another_one_has_a_scope_of_its_own(
 
 @pytest.mark.parametrize("scope", ["", "module", "Session"])
 def test_another_scope_is_a_mistake_in_the_usage(pytester: pytest.Pytester, scope: str) -> None:
-    result = pytester.runpytest_subprocess("-o", f"chat_fake_loop_scope={scope}", timeout=60)
+    result = pytester.runpytest_inprocess("-p", "no:xdist", "-o", f"chat_fake_loop_scope={scope}")
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(
         [f"ERROR: the ini option chat_fake_loop_scope is function or session, not {scope!r}"]
