@@ -120,8 +120,6 @@ class OwnLoop:
 
     def close(self) -> None:
         """Cancel what is left on the loop, and close it; raise if a task does not end."""
-        if self._closed:
-            return
         with self._turn:
             while self._lent and not self._runs_here():
                 self._turn.wait()
