@@ -165,6 +165,7 @@ def test_a_lifespan_that_was_left_is_shut_down_and_no_more(session, answering):
             assert [] == answering.log
         with fake.webhooks.lifespan(answering):
             pass
+        assert {} == fake._portal.lifespans
     assert ["shut down", "shut down"] == answering.log
 
 
@@ -265,6 +266,43 @@ def test_what_another_fake_runs_goes_on_when_the_loop_is_no_longer_needed_by_the
     assert "done" == beside(first, works, lambda: second.run(follows()))
 
 
+def test_what_another_fake_has_run_comes_back_at_once(session):
+    first, second = Portal(), Portal()
+    loop = first.run(where())
+    back = asyncio.Event()
+
+    def calls():
+        result = second.run(where())
+        loop.call_soon_threadsafe(back.set)
+        return result
+
+    assert loop is beside(first, back.wait, calls)
+
+
+def test_whoever_goes_on_with_the_loop_has_it_to_himself(session):
+    first, second, third = Portal(), Portal(), Portal()
+    begun, over = asyncio.Event(), []
+
+    async def follows():
+        begun.set()
+        while not over:
+            await asyncio.sleep(0)
+
+    thread = threading.Thread(target=lambda: second.run(follows()), daemon=True)
+
+    async def works():
+        thread.start()
+        await begun.wait()
+
+    first.run(works())
+    while first._loop._user is not second:
+        pass
+    assert first.run(where()) is third.run(where())
+    over.append(True)
+    thread.join(SECONDS)
+    assert not thread.is_alive()
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_an_error_of_what_another_fake_runs_is_its_own(session, late):
     first, second = Portal(), Portal()
@@ -299,7 +337,7 @@ def test_in_the_same_fake_another_thread_is_refused_as_ever(session):
 
 def test_an_interrupt_while_another_one_s_loop_is_waited_for_ends_the_call(session, monkeypatch):
     first, second = Portal(), Portal()
-    ended = asyncio.Event()
+    ended, cancelled = asyncio.Event(), []
 
     def interrupted(_):
         raise Interrupted
@@ -307,6 +345,8 @@ def test_an_interrupt_while_another_one_s_loop_is_waited_for_ends_the_call(sessi
     async def hangs():
         try:
             await asyncio.sleep(SECONDS)
+        except asyncio.CancelledError:
+            cancelled.append(True)
         finally:
             ended.set()
 
@@ -318,6 +358,7 @@ def test_an_interrupt_while_another_one_s_loop_is_waited_for_ends_the_call(sessi
         await asyncio.wait([asyncio.ensure_future(ended.wait())])
 
     assert isinstance(beside(first, works, calls), Interrupted)
+    assert [True] == cancelled
 
 
 def test_two_fakes_of_a_session_whose_apps_call_each_other(session):
@@ -420,8 +461,8 @@ def test_an_answer_remarks_that_the_app_has_used_a_closed_loop():
 
     with ChatFake() as fake:
         fake.webhooks.connect(handler=handler)
-        fake.send_text().deliver()
-        sent, delivered = fake.webhooks.attempts
+        fake.send_text().deliver(devices=2)
+        sent, delivered, _ = fake.webhooks.attempts
         text = fake._story.section()
 
     assert (200, "") == (sent.status_code, sent._remark)
