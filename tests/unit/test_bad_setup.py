@@ -58,8 +58,8 @@ BAD_FIELDS = [
     ("seed", "", ValueError, "seed must not be empty"),
     ("seed", 1, TypeError, "seed must be text"),
     ("extra", 1, TypeError, "extra must be a mapping of field names to values, not 1"),
-    ("extra", lambda _: {}, TypeError, "a plain function of the message and the status to come"),
-    ("extra", awaited, TypeError, "a plain function of the message and the status to come, as in"),
+    ("extra", lambda _: {}, TypeError, "extra takes a function of the message and the status"),
+    ("extra", awaited, TypeError, "extra must be a plain function: write `def`, not `async def`"),
     ("strict", 1, TypeError, "strict must be True or False, not 1"),
     ("strict", "yes", TypeError, "strict must be True or False, not 'yes'"),
 ]

@@ -22,6 +22,9 @@ def post(fake: ChatFake, body: Any, path: str = "/v2/messages", **options: Any) 
     return call_with_werkzeug(fake, "POST", path, body=data, **options)
 
 
+TOO_DEEP = "what is nested so deeply, or holds itself, can't be written as JSON"
+
+
 async def awaited(_: object) -> dict[str, Any]:
     return {}
 
@@ -151,7 +154,7 @@ def test_in_async_mode_it_acts_at_once_and_its_events_wait_for_the_next_await() 
         (b"[" * 100_000, "the body is not JSON"),
         (with_number(b"NaN"), "the body is not JSON"),
         (with_number(b"-Infinity"), "the body is not JSON"),
-        (with_number(b"[" * 800 + b"]" * 800), "the body is nested too deeply"),
+        (with_number(b"[" * 800 + b"]" * 800), TOO_DEEP),
         (
             with_number(b"1e999999999"),
             "1.000000e+999999999 can't be written as a JSON number: it has more than 4300 digits",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, overload
 
-from ..base.arguments import check_int
-from ..base.errors import ChatFakeError, NotAwaited
+from ..base.arguments import check_int, cited
+from ..base.errors import ChatFakeError
 from ..base.misspelt import spelt
 from ..domain.ids import derived_key
 from ..fake.config import ChatFakeConfig, given_or_default
@@ -138,20 +138,16 @@ class Explorer:
                 "`def world(chat_fake): ...`"
             )
         for one in self.explorations:
-            if inspect.iscoroutinefunction(one._body) and not one._awaited:
-                raise NotAwaited(
-                    f"the exploration of {one._body.__name__}() was never awaited: write "
-                    f"`await chat_explore({one._body.__name__})`"
-                )
+            one._refuse_unawaited()
 
 
 def _checked_seconds(seconds: object) -> float | None:
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise TypeError(f"seconds must be a number of real seconds, not {seconds!r}")
+        raise TypeError(f"seconds must be a number of real seconds, not {cited(seconds)}")
     if not seconds > 0:
-        raise ValueError(f"seconds must be greater than 0, not {seconds!r}")
+        raise ValueError(f"seconds must be greater than 0, not {cited(seconds)}")
     return seconds
 
 
@@ -159,7 +155,7 @@ def _check_body(body: object) -> None:
     if not callable(body) or inspect.isclass(body):
         raise TypeError(
             f"an exploration takes a body: a function of one fake, as in "
-            f"`def world(chat_fake): ...`, and not {body!r}"
+            f"`def world(chat_fake): ...`, and not {cited(body)}"
         )
     name = getattr(body, "__name__", type(body).__name__)
     if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
@@ -198,6 +194,8 @@ def explore(
     Returns:
         What was done.
     """
-    return Explorer(config)(
+    exploration = Explorer(config)(
         body, deviations=deviations, limit=limit, depth=depth, seconds=seconds, only=only
     )
+    exploration._is_loose = True
+    return exploration

@@ -129,10 +129,7 @@ def _parsed(echo: list[str], naming: Naming, request: Request) -> _Arguments:
     if naming.from_key is not None and "from" in fields:
         sender = _text(fields, "from")
     extra = {name: fields[name] for name in echo if name in fields and name != kind}
-    try:
-        encode([content, extra])
-    except RecursionError:
-        raise ValueError("the body is nested too deeply") from None
+    encode([content, extra])  # refuses now what could not be written later
     return {"type": kind, "content": content, "to": to, "extra": extra or None}, sender
 
 
