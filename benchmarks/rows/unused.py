@@ -60,9 +60,9 @@ EXTRA: Final = {
             if self.fields_of is not None:
                 decide = partial(self._decided, verb, now)
                 facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
-            events = self._outbox.writing.of_facts(facts, fields)
+            told = self._outbox.writing.of_facts(facts, fields)
 """,
-            "            events = self._outbox.writing.of_facts(facts)\n",
+            "            told = self._outbox.writing.of_facts(facts)\n",
         ),
     ],
     "webhooks/writing.py": [
@@ -73,9 +73,9 @@ EXTRA: Final = {
         (
             """\
             more = "" if fields is None else fields[fact.message, fact.what]
-            written.append((event, self._writer.write(id_, fact, more)))
+            told.append((fact, event, self._writer.write(id_, fact, more)))
 """,
-            "            written.append((event, self._writer.write(id_, fact)))\n",
+            "            told.append((fact, event, self._writer.write(id_, fact)))\n",
         ),
     ],
     "wire/bodies.py": [
