@@ -10,6 +10,7 @@ Moments are nanoseconds since the epoch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple, cast
 
@@ -193,7 +194,7 @@ class Account:
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
         if devices == 1:
             return [first]
-        other = first._replace(entries=(), rule=reasons.ANOTHER_DEVICE)
+        other = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
         return [first, *[other] * (devices - 1)]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
@@ -261,8 +262,7 @@ class Account:
         if message.delivered_at is not None:
             rule = reasons.READ if what == "read" else reasons.ANOTHER_DEVICE
             return Fact(what, message, now, rule, message.total_price, conversation, expires_at)
-        entries = self._released(message, now)
-        charge = ZERO
+        entries, charge = self._released(message, now), ZERO
         if expires_at is None:  # pending: this delivery starts it (§1)
             expires_at = now + self._rules.conversation_length
             outcome = "free"

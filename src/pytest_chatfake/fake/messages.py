@@ -11,7 +11,7 @@ from typing import Any, Self
 from ..base.arguments import check_int, check_str, cited
 from ..base.controls import one_line
 from ..base.errors import NotAwaited
-from ..base.misspelt import spelt
+from ..base.misspelt import known, spelt
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
@@ -86,7 +86,7 @@ class Conversation:
             return tuple(Message(engine, one) for one in engine.account.members.of(self._record))
 
 
-@spelt
+@known
 class Message:
     """A message, and what the person at the other end does with it.
 
@@ -322,7 +322,7 @@ class Submission:
                 is over.
             TypeError: Its price function returned no amount.
             ValueError: The amount is out of range, or the conversation has another origin type.
-            ClosedError: The conversation was begun before the fake was reset.
+            ClosedError: It was submitted, or its conversation begun, before the fake was reset.
         """
         return self._decide(Verb("accept", self._state, (self._draft,)))
 
@@ -343,6 +343,7 @@ class Submission:
             IllegalTransition: It was accepted or rejected already.
             TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
+            ClosedError: It was submitted before the fake was reset.
         """
         why = _failure(code, message, platform_error)
         return self._decide(Verb("reject", self._state, (why,)))
