@@ -64,7 +64,7 @@ class EventWriter:
         """
         what, message, conversation = fact.what, fact.message, fact.conversation
         shown = what if status is None else encode(status)[1:-1]
-        now, price = stamp(fact.at // MILLISECOND), number(fact.total_price)
+        price, now = number(fact.total_price), stamp(fact.at // MILLISECOND)
         session = details = people = ""
         if self._has_addresses:
             people = self._addresses(message)
