@@ -148,3 +148,9 @@ def aware(moment: object, what: str) -> datetime:
             f"write '{moment.isoformat()}Z', or datetime(..., tzinfo=timezone.utc)"
         )
     return moment
+
+
+def seconds(nanoseconds: int) -> str:
+    """Write a length of time in seconds, as Python would have it: ``86400``, ``0.5``."""
+    whole, rest = divmod(nanoseconds, SECOND)
+    return f"{whole}.{rest:09d}".rstrip("0") if rest else f"{whole}"

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from ..report.happenings import length
 from .moves import Move
 from .search import Log, Step
 
@@ -36,6 +37,15 @@ def sentence(move: Move, log: Log) -> str:
         were = "was" if len(overtaking) == 1 else "were"
         its = _events([mine], overtaking) + (f" at {mine.at}" if mine.at else "")
         return f"{_events(overtaking)} {were} attempted before {its}"
+    if move.kind == "together":
+        beside = [one for one in steps if one.round and one.round == mine.round]
+        others = [one for one in beside if one.chance != move.start]
+        if others:
+            its = _events([mine], others) + (f" at {mine.at}" if mine.at else "")
+            return f"{_events(others)} and {its} were attempted at the same time"
+        return f"{name} was attempted {'twice at the same time' if beside else 'late'}"
+    if move.kind == "pause":
+        return f"{name} came twice, the second time after time was moved by {length(move.steps)}"
     if move.kind == "never":
         return f"{name} was never attempted at the app"
     between = steps[places[0] + 1 : places[1]] if len(places) > 1 else []

@@ -8,10 +8,39 @@ and one line on the terminal says for what.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from ..base.terminal import say
 from ..transport.client.answers import too_late
 from ..transport.client.loops import GRACE_SECONDS
-from .endpoints import WebhookRequest
+from ..transport.client.targets import Target
+from .events import Event
+
+
+class Posted(Protocol):
+    """A request that is being made, or a round of them."""
+
+    @property
+    def event(self) -> Event:
+        """What it is about."""
+        ...
+
+    @property
+    def endpoint(self) -> Place:
+        """Where it goes."""
+        ...
+
+
+class Place(Protocol):
+    """An endpoint."""
+
+    @property
+    def label(self) -> str:
+        """What a report calls it."""
+        ...
+
+    @property
+    def _target(self) -> Target: ...
 
 
 class Overdue:
@@ -26,11 +55,11 @@ class Overdue:
     """
 
     def __init__(self, limit: float) -> None:
-        self.doing: WebhookRequest | None = None
+        self.doing: Posted | None = None
         self.limit = limit
-        self._ending: WebhookRequest | None = None
+        self._ending: Posted | None = None
 
-    def overdue(self, doing: WebhookRequest) -> float | None:
+    def overdue(self, doing: Posted) -> float | None:
         """End a request, or say that it is still waited for; called in the watch's thread."""
         endpoint, event = doing.endpoint, doing.event
         if self._ending is not doing:
