@@ -38,12 +38,7 @@ def sentence(move: Move, log: Log) -> str:
         its = _events([mine], overtaking) + (f" at {mine.at}" if mine.at else "")
         return f"{_events(overtaking)} {were} attempted before {its}"
     if move.kind == "together":
-        beside = [one for one in steps if one.round and one.round == mine.round]
-        others = [one for one in beside if one.chance != move.start]
-        if others:
-            its = _events([mine], others) + (f" at {mine.at}" if mine.at else "")
-            return f"{_events(others)} and {its} were attempted at the same time"
-        return f"{name} was attempted {'twice at the same time' if beside else 'late'}"
+        return _together(mine, [one for one in steps if one.round and one.round == mine.round])
     if move.kind == "pause":
         return f"{name} came twice, the second time after time was moved by {length(move.steps)}"
     if move.kind == "never":
@@ -55,6 +50,18 @@ def sentence(move: Move, log: Log) -> str:
     if move.kind == "lost":
         return f"the app's answer to {name} was lost, and it came again {where}"
     return f"{name} was refused before the app had it, and came {where}"
+
+
+def _together(mine: Step, beside: Sequence[Step]) -> str:
+    """Say what was attempted at the same time as an attempt, itself included."""
+    where = [one for one in dict.fromkeys(step.at for step in beside) if one]
+    at = f" at {_and(where)}" if where else ""
+    if not beside:
+        return f"{_events([mine])} was attempted late"
+    if len({(one.message, one.what) for one in beside}) > 1:
+        return f"{_events(beside)} were attempted at the same time{at}"
+    twice = "" if len(where) > 1 else " twice"
+    return f"{_events([mine])} was attempted{twice}{at} at the same time"
 
 
 def _events(steps: Sequence[Step], known: Sequence[Step] = ()) -> str:

@@ -225,9 +225,9 @@ class World:
             if fault._kind == "answer_last" and fault.fired
         )
         paused = tuple(
-            (move.start, move.steps)
-            for move, fault in zip(self.moves, self._set_up, strict=True)
-            if move.kind == "pause" and fault.fired
+            (fault._start, fault._pause)
+            for fault in engine.outbox.faults.ever
+            if isinstance(fault, Deviation) and fault._pause and fault.fired
         )
         moments = [(one.moment,) if isinstance(one, Made) else one.moments for one in self._log]
         session = engine.settings.rules.conversation_length

@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..base.calling_line import Line
+from ..base.marks import Mark
 from ..base.triggers import Triggers
 from ..transport.client.answers import Answer
 from ..transport.client.portal import Portal
@@ -29,7 +30,7 @@ from .dispatch import Dispatch, Group
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .faults import Fault
-from .together import Drainer, Round
+from .together import TOGETHER, Drainer, Round
 
 #: What becomes of an attempt that is about to be made.
 Turn: TypeAlias = Literal["now", "later", "refused"]
@@ -149,6 +150,7 @@ class AttemptOrder:
         self._company: list[Dispatch] = []  # of the attempt that is about to be made
         self.round: Round | None = None
         self._in_round = 0  # how many attempts of it are to be recorded
+        self._mark: Mark | None = None  # theirs
         self._chances: dict[tuple[int, Endpoint], int] = {}
         self._choices: dict[tuple[int, Endpoint], Choice] = {}
 
@@ -170,7 +172,7 @@ class AttemptOrder:
         if (group := dispatch.group) is not None:
             return self._join(group, replace(dispatch, endpoints=(endpoint,), group=None))
         if choice is None:
-            return self._now()
+            return self._now(dispatch, endpoint)
         fault = choice.fault
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
         if choice.kind == "late":
@@ -183,7 +185,7 @@ class AttemptOrder:
             return "later"
         if choice.kind == "together":
             self._company.append(alone)
-            return self._now()
+            return "now"
         if choice.kind == "delay":
             self._outbox.plan(alone, choice.steps)
             return "later"
@@ -191,13 +193,13 @@ class AttemptOrder:
             due = self._outbox._now() + choice.pause
             self._outbox.plan(alone, choice.pause)
             self._pauses.append(Pause(due, dispatch.event, fault.description, fault.line))
-            return self._now()
+            return self._now(dispatch, endpoint)
         if choice.kind == "duplicate":
             until, missed = self.made + 1 + choice.steps, not choice.by_chance
             self._waiting.append(_Waiting(until, alone, first=False, missed=missed, fault=fault))
-            return self._now()
+            return self._now(dispatch, endpoint)
         self._choices[key] = choice
-        return self._now() if choice.kind == "lose_answer" else "refused"
+        return "refused" if choice.kind == "fail" else self._now(dispatch, endpoint)
 
     def _choice(
         self, dispatch: Dispatch, endpoint: Endpoint, key: tuple[int, Endpoint]
@@ -217,19 +219,18 @@ class AttemptOrder:
         if group.left:
             self._for_company.append(_Waiting(0, alone, first=True, group=group))
             return "later"
-        return self._now(group)
+        return self._now(alone, alone.endpoints[0], group)
 
-    def _now(self, group: Group | None = None) -> Turn:
-        """Let an attempt be made, with those that wait for it."""
-        if self._for_company:
-            waiting, self._for_company = self._for_company, []
-            for one in waiting:
-                is_due = one.until <= self.made and one.group is group
-                if is_due:
-                    self._company.append(one.dispatch)
-                else:
-                    self._for_company.append(one)
-        return "now"
+    def _now(self, dispatch: Dispatch, endpoint: Endpoint, group: Group | None = None) -> Turn:
+        """Let an attempt be made: with those that wait for it, after the first of them."""
+        due = [one for one in self._for_company if one.group is group and one.until <= self.made]
+        if not due:
+            return "now"
+        self._for_company = [one for one in self._for_company if one not in due]
+        first, *others = (one.dispatch for one in due)
+        self._company += [*others, replace(dispatch, endpoints=(endpoint,))]
+        self._outbox._put_first(first)
+        return "later"
 
     def begin(self, request: WebhookRequest) -> None:
         """Let the attempts that were waiting for this one be made at the same time."""
@@ -237,7 +238,9 @@ class AttemptOrder:
             others, self._company = self._company, []
             self._rounds += 1
             self._in_round = 1 + len(others)
-            self._mark = others[0].overrides.marks[-1]
+            everything = [self._outbox._dispatch, *others]
+            marks = [mark for one in everything if one for mark in one.overrides.marks]
+            self._mark = next((mark for mark in marks if mark.text == TOGETHER), None)
             self.round = Round(self._outbox, request, others, self.portal)
             self.has_threads = self.has_threads or self.round.has_threads
 
@@ -258,7 +261,7 @@ class AttemptOrder:
             self._keep(dispatch, endpoint, answer, choice)
         if self._in_round:
             self._in_round -= 1
-            if self._mark not in dispatch.overrides.marks:
+            if self._mark is not None and self._mark not in dispatch.overrides.marks:
                 dispatch = replace(dispatch)
                 dispatch.mark(self._mark)
         if choice is None:
@@ -306,6 +309,7 @@ class AttemptOrder:
     def letting_go(self) -> Iterator[None]:
         """A step: let go of what waits, after what is queued was attempted."""
         self.settled = True
+        self.end_round()  # it was not, if it was interrupted
         yield
         while released := self._let_go():
             self._outbox.queue.extend(released)
@@ -341,8 +345,8 @@ class AttemptOrder:
     def next_pause(self) -> Pause | None:
         """Return the pause that ends next; None if there is none."""
         now = self._outbox._now()
-        self._pauses = sorted(one for one in self._pauses if one.due > now)
-        return self._pauses[0] if self._pauses else None
+        self._pauses = [one for one in self._pauses if one.due > now]
+        return min(self._pauses, key=lambda one: one.due, default=None)
 
 
 class Ordered(Drainer, Protocol):
@@ -356,6 +360,8 @@ class Ordered(Drainer, Protocol):
     def plan(self, dispatch: Dispatch, delay: int) -> None:
         """Attempt something later, by so much on the clock."""
         ...
+
+    def _put_first(self, dispatch: Dispatch) -> None: ...
 
 
 def _marked(dispatch: Dispatch, choice: Choice) -> Dispatch:
