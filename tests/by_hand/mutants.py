@@ -82,11 +82,13 @@ class Mutant(NamedTuple):
     """One change of one place.
 
     Attributes:
+        module: Where it is.
         name: Module, function and change; the same wherever the place moves to.
-        line: Where it is now.
+        line: Its line now.
         tree: The module with the change.
     """
 
+    module: str
     name: str
     line: int
     tree: ast.Module
@@ -105,7 +107,8 @@ def mutants(module: str) -> Iterator[Mutant]:
             name = f"{module}.{function}: {old} -> {_shown(twin)}"
             names[name] = number = names.get(name, 0) + 1
             again = f" ({number})" if number > 1 else ""
-            yield Mutant(name + again, getattr(node, "lineno", 0), ast.fix_missing_locations(tree))
+            changed = ast.fix_missing_locations(tree)
+            yield Mutant(module, name + again, getattr(node, "lineno", 0), changed)
 
 
 def path_of(module: str) -> Path:
@@ -153,7 +156,7 @@ def _changes(node: ast.AST) -> list:  # type: ignore[type-arg]
     if isinstance(node, ast.BinOp) and type(node.op) in _COMPUTED:
         return [put("op", _COMPUTED[type(node.op)]())]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return [put("op", ast.UAdd()) if _is_number(node.operand) else put("operand", _not(node))]
+        return [put("operand", ast.UnaryOp(ast.Not(), node.operand))]
     if isinstance(node, ast.Constant) and isinstance(node.value, bool):
         return [put("value", not node.value)]
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
@@ -168,21 +171,13 @@ def _changes(node: ast.AST) -> list:  # type: ignore[type-arg]
     return []
 
 
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
-
-
-def _not(node: ast.UnaryOp) -> ast.expr:
-    return ast.UnaryOp(ast.Not(), node.operand)
-
-
 def _shown(node: ast.AST) -> str:
     """Return a node as one short line."""
     text = ast.unparse(node.test if isinstance(node, ast.If) else node)
     return ("if " if isinstance(node, ast.If) else "") + " ".join(text.split())[:100]
 
 
-def run_one(module: str, mutant: Mutant) -> None:
+def run_one(mutant: Mutant) -> None:
     """Run the tests with a change, in this process, and end it: 0 if none of them sees it."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -190,9 +185,10 @@ def run_one(module: str, mutant: Mutant) -> None:
     with TemporaryDirectory() as folder:
         package = Path(folder, SRC.name)
         shutil.copytree(SRC, package)  # with the times of the files, so what is compiled stays good
-        package.joinpath(*module.split(".")).with_suffix(".py").write_text(ast.unparse(mutant.tree))
+        file = package.joinpath(*mutant.module.split(".")).with_suffix(".py")
+        file.write_text(ast.unparse(mutant.tree))
         sys.path.insert(0, folder)
-        code = _run_tests(module)
+        code = _run_tests(mutant.module)
     os._exit(code)
 
 
@@ -205,24 +201,24 @@ def _run_tests(module: str) -> int:
         return 3
 
 
-def run(chosen: list[tuple[str, Mutant]], jobs: int) -> list[tuple[str, Mutant]]:
-    """Run the tests with each change; return those that no test sees."""
-    waiting, running, survived = chosen[::-1], {}, []
+def run(chosen: list[Mutant], jobs: int) -> int:
+    """Run the tests with each change, show those that no test sees, and return how many."""
+    waiting, running, survived = chosen[::-1], {}, 0
     while waiting or running:
         while waiting and len(running) < jobs:
-            module, mutant = waiting.pop()
+            mutant = waiting.pop()
             child = os.fork()
             if not child:
-                run_one(module, mutant)
-            running[child] = (module, mutant, time.monotonic())
+                run_one(mutant)
+            running[child] = (mutant, time.monotonic())
         child, status = os.waitpid(-1, os.WNOHANG)
         if child:
-            module, mutant, _ = running.pop(child)
+            mutant, _ = running.pop(child)
             if status == 0:
-                survived.append((module, mutant))
+                survived += 1
                 print(f"passed: line {mutant.line}: {mutant.name}", flush=True)
             continue
-        for late, (_, _, begun) in running.items():
+        for late, (_, begun) in running.items():
             if time.monotonic() - begun > LONGEST_RUN:
                 os.kill(late, signal.SIGKILL)
         time.sleep(0.02)
@@ -247,13 +243,13 @@ def main() -> int:
     os.chdir(ROOT)
     for name in ("pydantic", "werkzeug.test", "trio"):  # once, and not in each process
         __import__(name)
-    unchanged = Mutant("unchanged", 0, ast.parse(path_of("domain.money").read_text("utf-8")))
-    if not run([("domain.money", unchanged)], 1):
+    tree = ast.parse(path_of("domain.money").read_text("utf-8"))
+    if not run([Mutant("domain.money", "unchanged", 0, tree)], 1):
         print("the tests fail without any change: repair that first")
         return 2
     known = explained()
     chosen = [
-        (module, mutant)
+        mutant
         for module in arguments.modules or MODULES
         for mutant in list(mutants(module))[:: arguments.every]
         if mutant.name not in known
@@ -261,10 +257,10 @@ def main() -> int:
     begun = time.monotonic()
     survived = run(chosen, arguments.jobs)
     print(
-        f"{len(chosen)} mutants, {len(survived)} survived, {len(known)} explained; "
+        f"{len(chosen)} mutants, {survived} survived, {len(known)} explained; "
         f"{time.monotonic() - begun:.0f} s"
     )
-    return int(bool(survived))
+    return int(survived > 0)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,29 @@ def check_int(value: object, what: str, least: int, most: int | None = None) -> 
     return value
 
 
+def check_share(value: object, what: str) -> None:
+    """Refuse what is no number from 0 to 1.
+
+    Raises:
+        TypeError: It is no number.
+        ValueError: It is out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} must be a number from 0 to 1, not {cited(value)}")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{what} must be from 0 to 1, not {cited(value)}")
+
+
+def check_seed(value: object) -> None:
+    """Refuse what chance can't be drawn from.
+
+    Raises:
+        TypeError: It is neither a whole number nor text.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise TypeError(f"seed must be a whole number or text, not {cited(value)}")
+
+
 def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
     """Return ``value`` if it is one of the choices.
 

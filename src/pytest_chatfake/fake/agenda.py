@@ -48,7 +48,7 @@ def agenda(engine: Engine) -> list[AgendaEntry]:
     """Return what is due, in order; the ends of sessions that have started are among it."""
     with engine.lock:
         found = [(due[0], _entry(engine, *due)) for due in engine.schedule.planned()]
-        found += [(at, entry) for at, entry in _expiries(engine)]
+        found += _expiries(engine)
     return [entry for _, entry in sorted(found, key=lambda one: one[0])]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Protocol, Unpack
 
-from ..base.arguments import check_bool, check_int, cited
+from ..base.arguments import check_bool, check_int, check_seed, check_share, cited
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..domain.instants import SECOND, planned
@@ -121,14 +121,10 @@ def chaos(
     """
     engine = webhooks._engine
     engine.refuse_closed()
-    if isinstance(seed, bool) or not isinstance(seed, (int, str)):
-        raise TypeError(f"seed must be a whole number or a text, not {cited(seed)}")
+    check_seed(seed)
     given = {"fail": fail, "lose": lose, "duplicate": duplicate, "reorder": reorder}
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"{name} must be a number from 0 to 1, not {cited(value)}")
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name} must be from 0 to 1, not {value}")
+        check_share(value, name)
     longest = 0 if delay is None else planned(delay, "delay")
     if delay is not None and longest < SECOND:
         raise ValueError(f"delay must be at least a second, not {cited(delay)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, Protocol, Self
 
-from ..base.arguments import check_int, check_str
+from ..base.arguments import check_int, check_seed, check_str
 from ..base.calling_line import calling_line
 from ..base.misspelt import spelt
 from ..domain.facts import Verb
@@ -254,8 +254,8 @@ def autopilot(
     engine = fake._engine
     engine.refuse_closed()
     address = None if to is None else address_of(to, engine)
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, str))):
-        raise TypeError(f"seed must be a whole number or text, not {seed!r}")
+    if seed is not None:
+        check_seed(seed)
     chance = engine.chance if seed is None else str(seed)
     line = calling_line()
     return fake._autopilots.add(address, deliver_after, read_after, fail_share, chance, line)

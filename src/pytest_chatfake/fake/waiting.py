@@ -20,7 +20,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Coroutine, Generator
 from datetime import timedelta
-from types import TracebackType
 from typing import Any, Protocol, Self, TypeGuard
 
 from ..base.arguments import cited, takes
@@ -142,12 +141,7 @@ class _Wait:
         watch.add(self)
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         watch.remove(self)
         self._over.set()
         self._worker.close()

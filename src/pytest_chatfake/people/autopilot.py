@@ -15,10 +15,9 @@ from datetime import timedelta
 from functools import partial
 from hashlib import blake2b
 from random import Random
-from types import TracebackType
 from typing import Final, Self, TypeAlias
 
-from ..base.arguments import cited, takes
+from ..base.arguments import check_share, cited, takes
 from ..base.calling_line import Line
 from ..base.errors import IllegalTransition
 from ..base.misspelt import spelt
@@ -78,12 +77,7 @@ class Autopilot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     def end(self) -> None:
@@ -159,10 +153,7 @@ class Autopilots:
         """
         deliver = _draws(deliver_after, "deliver_after")
         read = _draws(read_after, "read_after")
-        if isinstance(fail_share, bool) or not isinstance(fail_share, (int, float)):
-            raise TypeError(f"fail_share must be a number from 0 to 1, not {fail_share!r}")
-        if not 0 <= fail_share <= 1:
-            raise ValueError(f"fail_share must be from 0 to 1, not {fail_share!r}")
+        check_share(fail_share, "fail_share")
         asks = callable(deliver_after) or callable(read_after)
         pilot = Autopilot(self, to, deliver, read, fail_share, seed, line, asks=asks)
         with self._engine.lock:
