@@ -964,6 +964,15 @@ def test_a_check_that_is_never_awaited_fails_the_test() -> None:
         asyncio.run(main())
 
 
+def test_in_the_body_as_written_there_must_be_something_to_attempt_again() -> None:
+    def world(fake: ChatFake) -> None:
+        fake.send_text()
+        fake.assert_idempotent(list)
+
+    with pytest.raises(ChatFakeError, match="has nothing to attempt again"):
+        explore(world, depth=0)
+
+
 def test_all_worlds_end_in_the_snapshot_of_the_first() -> None:
     def world(fake: ChatFake, once: bool) -> None:
         ids = summing(fake, once=once)

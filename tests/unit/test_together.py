@@ -380,6 +380,17 @@ def test_an_error_of_each_app_is_recorded_and_the_first_comes_out() -> None:
         assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
 
 
+def test_plain_functions_are_called_one_by_one_whatever_they_raise() -> None:
+    def failing(request: Any) -> None:
+        raise LookupError(request.event.status)
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=failing)
+        with pytest.raises(LookupError, match="sent"), fake.webhooks.together():
+            fake.send_text().deliver()
+        assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
+
+
 def test_an_interrupt_in_one_of_them_ends_them_and_all_is_recorded() -> None:
     async def interrupted(request: Any) -> None:
         if request.event.status == "sent":

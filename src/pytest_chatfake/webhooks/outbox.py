@@ -46,7 +46,6 @@ from ..domain.ids import Ids
 from ..domain.instants import MILLISECOND, SECOND
 from ..domain.schedule import Schedule
 from ..transport.client.answers import Answer
-from ..transport.client.targets import Target
 from ..wire.bodies import EventWriter
 from .attempts import AttemptLog, is_success
 from .busy import Busy
@@ -57,6 +56,7 @@ from .faults import Fault, shaped, tampered
 from .order import REFUSED, AttemptOrder
 from .overdue import Overdue
 from .signing import sign
+from .together import Way
 from .writing import Writing, Written
 
 Outcome: TypeAlias = "Answer | BaseException"
@@ -118,7 +118,7 @@ class Outbox:
         self.busy: Busy = Busy()
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
-        self._target: Target
+        self._target: Way
         self._next_endpoint = 0
         self._depth = 0
         self._moment = 0

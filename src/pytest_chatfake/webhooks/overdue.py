@@ -8,12 +8,11 @@ and one line on the terminal says for what.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..base.terminal import say
 from ..transport.client.answers import too_late
 from ..transport.client.loops import GRACE_SECONDS
-from ..transport.client.targets import Target
 from .events import Event
 
 
@@ -40,7 +39,15 @@ class Place(Protocol):
         ...
 
     @property
-    def _target(self) -> Target: ...
+    def _target(self) -> Endable: ...
+
+
+class Endable(Protocol):
+    """What an attempt at it can be ended through."""
+
+    def end(self, request: Any, why: Exception) -> bool:
+        """End it; return whether it ends now or soon."""
+        ...
 
 
 class Overdue:

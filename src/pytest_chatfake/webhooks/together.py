@@ -19,7 +19,6 @@ from ..transport.client import at_once
 from ..transport.client.answers import Answer
 from ..transport.client.at_once import Call
 from ..transport.client.portal import Portal
-from ..transport.client.targets import Target
 from .dispatch import Dispatch
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
@@ -31,11 +30,23 @@ Outcome: TypeAlias = "Answer | BaseException"
 TOGETHER: Final = "at the same time"
 
 
+class Way(Protocol):
+    """How an attempt is made: a target, or a round."""
+
+    def attempt(self, request: Any) -> Answer:
+        """Make it here."""
+        ...
+
+    async def attempt_async(self, request: Any) -> Answer:
+        """Await it here."""
+        ...
+
+
 class Drainer(Protocol):
     """The outbox, as far as a round takes part in its work."""
 
     overdue: Overdue
-    _target: Target
+    _target: Way
     _dispatch: Dispatch | None
     _next_endpoint: int
     _moment: int
@@ -76,11 +87,8 @@ class Round:
         endpoint: The watch asks it to end an attempt: itself.
         event: What the first one is about.
         label: What a report calls it.
-        threaded: As for any target.
         has_threads: Whether two of the attempts are made in threads.
     """
-
-    overlaps = False
 
     def __init__(
         self,
@@ -104,7 +112,6 @@ class Round:
         self.label: str = " and ".join(
             dict.fromkeys(one.request.endpoint.label for one in self._calls)
         )
-        self.threaded: bool = any(one.target.threaded for one in self._calls)
         self.has_threads: bool = sum(one.target.threaded for one in self._calls) > 1
         for place, call in enumerate(reversed(self._calls)):
             call.context = (_part, (self, place))
@@ -156,20 +163,10 @@ class Round:
             raise outcome
         return outcome
 
-    def twin(self, gate: object) -> Round:  # noqa: ARG002 - as targets have it
-        """Return itself: a round is no part of another one."""
-        return self
-
     def end(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - all have one limit
         """End all that can be ended."""
         ended = [call.target.end(call.request, why) for call in self._calls]
         return any(ended)
-
-    def hang_up(self) -> None:
-        """Do nothing: the endpoints do."""
-
-    def close(self) -> None:
-        """Do nothing: the endpoints do."""
 
     def record(self) -> None:
         """Record the others, now that the first one is."""

@@ -26,6 +26,9 @@ PostT = TypeVar("PostT", bound=Post)
 _TURN: Final = 1e-6
 
 
+_NO_CONTEXT: Final[ContextVar[Any]] = ContextVar("pytest_chatfake_no_context")
+
+
 class Call(Generic[PostT]):
     """One of several attempts.
 
@@ -37,20 +40,17 @@ class Call(Generic[PostT]):
         request: As given.
         target: As given; while the attempt is made, its twin.
         outcome: What came of it; None: nothing yet.
-        context: A variable that is set while it is made, and its value; None: none is.
+        context: A variable that is set while it is made, and its value.
     """
 
     def __init__(self, request: PostT, target: Target) -> None:
         self.request = request
         self.target = target
         self.outcome: Answer | BaseException | None = None
-        self.context: tuple[ContextVar[Any], object] | None = None
+        self.context: tuple[ContextVar[Any], object] = (_NO_CONTEXT, None)
 
     @contextmanager
     def _set(self) -> Generator[None]:
-        if self.context is None:
-            yield
-            return
         variable, value = self.context
         token = variable.set(value)
         try:
