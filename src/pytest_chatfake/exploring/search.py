@@ -155,7 +155,7 @@ _FITS: Final[Mapping[str, Callable[[int, int, int], bool]]] = {
     "twice": lambda steps, after, _: steps <= after,
     "lost": lambda steps, _, near: steps == near,
     "retry": lambda steps, _, near: steps == near,
-    "never": lambda steps, *_: steps == 0,
+    "never": lambda steps, _after, _near: steps == 0,
     "pause": lambda steps, after, _: steps == after,
     "together": lambda steps, _, near: steps <= near,
 }
