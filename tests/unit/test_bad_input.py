@@ -34,8 +34,8 @@ AMOUNTS = [
     ("sNaN", ValueError, "must be a finite number such as '0.05'"),
     ("Infinity", ValueError, "must be a finite number such as '0.05', not Infinity"),
     (Decimal("-Infinity"), ValueError, "must be a finite number such as '0.05'"),
-    ("-0.01", ValueError, "must not be negative, and -0.01 is: write 0.01"),
-    (-1, ValueError, "must not be negative, and -1 is: write 1"),
+    ("-0.01", ValueError, "-0.01 is: set_balance() takes what is available from now on, 0 or more"),
+    (-1, ValueError, "must not be negative, and -1 is: set_balance() takes what is available"),
     (Decimal("-0.5"), ValueError, "must not be negative"),
     (TOO_LONG, ValueError, "must have at most 28 significant digits"),
     ("1E+41", ValueError, "an exponent between -40 and 40"),
@@ -55,27 +55,47 @@ def test_an_invalid_amount_is_refused_with_what_to_write(
         assert before == visible_state(fake)
 
 
-# Every place that takes an amount, and how its refusals begin.
+ZERO_OR_MORE = "write 0 or more"
+
+# Every place that takes an amount, how its refusals begin, and what it says of a negative one.
 PLACES = {
-    "price of a message": (lambda fake, value: fake.send_text(price=value), "price"),
-    "price of a submission": (lambda fake, value: fake.submit_text(price=value), "price"),
+    "price of a message": (lambda fake, value: fake.send_text(price=value), "price", ZERO_OR_MORE),
+    "price of a submission": (
+        lambda fake, value: fake.submit_text(price=value),
+        "price",
+        ZERO_OR_MORE,
+    ),
     "price that a function returns": (
         lambda fake, value: fake.send_text(price=lambda _: value),
         "the amount that the price function returned",
+        ZERO_OR_MORE,
     ),
-    "final price": (lambda fake, value: fake.messages[0].deliver(price=value), "price"),
-    "top_up": (lambda fake, value: fake.top_up(value), "the amount to top up"),
-    "set_balance": (lambda fake, value: fake.set_balance(value), "the balance"),
+    "final price": (
+        lambda fake, value: fake.messages[0].deliver(price=value),
+        "price",
+        ZERO_OR_MORE,
+    ),
+    "top_up": (
+        lambda fake, value: fake.top_up(value),
+        "the amount to top up",
+        "it is what is added. To take money away, write what is left: set_balance(...)",
+    ),
+    "set_balance": (
+        lambda fake, value: fake.set_balance(value),
+        "the balance",
+        "set_balance() takes what is available from now on, 0 or more, and no difference",
+    ),
     "expect_charge": (
         lambda fake, value: fake.expect_charge(value).__enter__(),
         "the expected amount",
+        "write what the block charges, without a sign",
     ),
 }
 
 
-@pytest.mark.parametrize(("call", "name"), PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize(("call", "name", "meaning"), PLACES.values(), ids=PLACES)
 def test_every_place_that_takes_an_amount_refuses_a_float_and_a_negative_one(
-    call: Any, name: str
+    call: Any, name: str, meaning: str
 ) -> None:
     with frozen_fake() as fake:
         fake.send_text()
@@ -83,9 +103,10 @@ def test_every_place_that_takes_an_amount_refuses_a_float_and_a_negative_one(
 
         with pytest.raises(TypeError, match=f"^{name} must be exact, and the float 0.05 is not"):
             call(fake, 0.05)
-        with pytest.raises(ValueError, match=f"^{name} must not be negative, and -1 is: write 1"):
+        with pytest.raises(ValueError) as negative:
             call(fake, "-1")
 
+        assert f"{name} must not be negative, and -1 is: {meaning}" == str(negative.value)
         assert before == visible_state(fake)
 
 

@@ -14,6 +14,9 @@ _T = TypeVar("_T", bound=str | None)
 #: How many characters of an argument an error cites.
 _MOST_CITED = 200
 
+#: Python writes integers of some 4,300 digits at most.
+_MOST_BITS = 10_000
+
 
 def cited(value: object) -> str:
     """Return an argument as an error cites it: short, and without what a URL has in secret."""
@@ -94,9 +97,14 @@ def check_seed(value: object) -> None:
 
     Raises:
         TypeError: It is neither a whole number nor text.
+        ValueError: It is a number of thousands of digits, or a text that has no bytes.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise TypeError(f"seed must be a whole number or text, not {cited(value)}")
+    if isinstance(value, str):
+        utf8(value, "seed")
+    elif value.bit_length() > _MOST_BITS:
+        raise ValueError(f"seed must be a whole number of at most {_MOST_BITS} bits")
 
 
 def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
@@ -142,6 +150,25 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+def check_takes(function: Callable[..., object], what: str, example: str, *arguments: str) -> None:
+    """Refuse a function that can't be called as it will be.
+
+    Args:
+        function: What was given; callable.
+        what: Where it was given.
+        example: What to write.
+        *arguments: What it will be called with, in words.
+
+    Raises:
+        TypeError: It takes other arguments.
+    """
+    if not takes(function, *arguments):
+        told = " and ".join(arguments) or "no argument"
+        raise TypeError(
+            f"{what} takes a function of {told}, as in {example}, not {cited(function)}"
+        )
 
 
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:

@@ -87,7 +87,7 @@ def length_of(
             f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
             f"takes, not {', '.join(unknown)}"
         ) from None
-    except OverflowError:
+    except (OverflowError, ValueError):  # a NaN is the latter
         raise ValueError(
             f"the length to {name} by must be a finite length of time, not {cited(dict(arguments))}"
         ) from None
@@ -128,7 +128,7 @@ def aware(moment: object, what: str) -> datetime:
 
     Raises:
         TypeError: It is neither.
-        ValueError: It has no time zone, or the text is not ISO 8601.
+        ValueError: It has no time zone or no place in the calendar, or the text is not ISO 8601.
     """
     if isinstance(moment, str):
         try:
@@ -147,6 +147,12 @@ def aware(moment: object, what: str) -> datetime:
             f"{what} takes a moment with a time zone, and {moment.isoformat()} has none: "
             f"write '{moment.isoformat()}Z', or datetime(..., tzinfo=timezone.utc)"
         )
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError(
+            f"{what} takes a moment of the years 1 to 9999 in UTC, and {moment.isoformat()} is none"
+        ) from None
     return moment
 
 

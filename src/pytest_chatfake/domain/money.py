@@ -18,12 +18,13 @@ _MAX_DIGITS = 28
 _MAX_EXPONENT = 40
 
 
-def amount(value: object, what: str) -> Decimal:
+def amount(value: object, what: str, meaning: str = "write 0 or more") -> Decimal:
     """Return ``value`` as an exact, finite amount that is not negative.
 
     Args:
         value: A ``Decimal``, an ``int`` or a text such as ``"0.05"``.
         what: What the amount is, for the error's sentence.
+        meaning: What to write instead of a negative one: the end of its sentence.
 
     Raises:
         TypeError: The value is a float, a bool or no number at all.
@@ -48,7 +49,7 @@ def amount(value: object, what: str) -> Decimal:
             f"{what} must be a Decimal, an int or a text such as '0.05', "
             f"not {type(value).__name__} {cited(value)}"
         )
-    return _checked(result, what)
+    return _checked(result, what, meaning)
 
 
 def signed(value: object, what: str) -> Decimal:
@@ -72,14 +73,14 @@ def _parse(text: str, what: str) -> Decimal:
     raise ValueError(f"{what} must be a number such as '0.05', not the text {cited(text)}")
 
 
-def _checked(value: Decimal, what: str) -> Decimal:
+def _checked(value: Decimal, what: str, meaning: str) -> Decimal:
     if not value.is_finite():
         raise ValueError(f"{what} must be a finite number such as '0.05', not {value}")
     if not value:
         return ZERO if value.is_signed() else _bounded(value, what)
     if value.is_signed():
         positive = shortened(str(value.copy_negate()))
-        raise ValueError(f"{what} must not be negative, and -{positive} is: write {positive}")
+        raise ValueError(f"{what} must not be negative, and -{positive} is: {meaning}")
     return _bounded(value, what)
 
 

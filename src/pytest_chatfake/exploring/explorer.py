@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, overload
 
-from ..base.arguments import check_int
+from ..base.arguments import check_int, cited
 from ..base.errors import ChatFakeError
 from ..base.misspelt import spelt
 from ..domain.ids import derived_key
@@ -145,9 +145,9 @@ def _checked_seconds(seconds: object) -> float | None:
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise TypeError(f"seconds must be a number of real seconds, not {seconds!r}")
+        raise TypeError(f"seconds must be a number of real seconds, not {cited(seconds)}")
     if not seconds > 0:
-        raise ValueError(f"seconds must be greater than 0, not {seconds!r}")
+        raise ValueError(f"seconds must be greater than 0, not {cited(seconds)}")
     return seconds
 
 
@@ -155,7 +155,7 @@ def _check_body(body: object) -> None:
     if not callable(body) or inspect.isclass(body):
         raise TypeError(
             f"an exploration takes a body: a function of one fake, as in "
-            f"`def world(chat_fake): ...`, and not {body!r}"
+            f"`def world(chat_fake): ...`, and not {cited(body)}"
         )
     name = getattr(body, "__name__", type(body).__name__)
     if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):

@@ -261,6 +261,8 @@ class Search:
                 log = self._log
                 if log is not None and level < self._depth:
                     grown.append((moves, sum(map(_distance, moves)), log))
+            if not grown:  # whatever the depth is
+                return
             parents = grown
 
     def tried(self, log: Log) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from operator import add
 from typing import Any
 
-from ..base.arguments import cited
+from ..base.arguments import check_takes, cited
 from ..base.errors import ClockError
 from ..base.misspelt import spelt
 from ..domain.instants import aware, duration, instant, length_of, nanoseconds, planned
@@ -138,7 +138,11 @@ class Clock:
                 moment has passed, or time can't be moved.
         """
         if not isinstance(edge, Edge):
-            raise TypeError(f"advance_to() takes one of edges(), not {cited(edge)}")
+            kind = "session" if isinstance(edge, str) and edge == "session" else "drop"
+            raise TypeError(
+                f"advance_to() takes one edge, not {cited(edge)}: write edges({kind!r})[1] for the "
+                f"moment itself; [0] is a millisecond before it, and [2] after it"
+            )
         state = state_of(message, self._engine)
 
         def target_of(_: int) -> int:
@@ -167,7 +171,8 @@ class Clock:
             ClockError: It is still not so at the limit, or time can't be moved.
         """
         if inspect.iscoroutinefunction(predicate) or not callable(predicate):
-            raise TypeError(f"run_until() takes a plain function, not {predicate!r}")
+            raise TypeError(f"run_until() takes a plain function, not {cited(predicate)}")
+        check_takes(predicate, "run_until()", "lambda: message.dropped")
 
         def look() -> bool:
             found = predicate()

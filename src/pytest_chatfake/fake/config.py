@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
-from ..base.arguments import check_bool, check_choice, check_str, cited
+from ..base.arguments import check_bool, check_choice, check_str, check_takes, cited
 from ..base.misspelt import nearest, spelt
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
@@ -111,8 +111,7 @@ class ChatFakeConfig:
             raise ValueError(
                 f"currency must be a three-letter code such as 'USD', not {cited(self.currency)}"
             )
-        if not callable(self.price):
-            amount(self.price, "price")
+        _check_price(self.price)
         for name in ("origin_type", "conversation_type", "insufficient_balance_code", "sender"):
             check_str(getattr(self, name), name)
         for name in ("conversation_length", "drop_after", "timeout"):
@@ -132,8 +131,8 @@ class ChatFakeConfig:
             self, "retry_after", tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
         )
         check_signer(self.signer)
-        if self.extra is not None and not callable(self.extra):
-            check_extra(self.extra, self.naming)
+        if self.extra is not None:
+            _check_given_extra(self.extra, self.naming)
         if self.strict is not None:
             check_bool(self.strict, "strict")
 
@@ -230,6 +229,26 @@ def _suggesting(unknown: list[str], valid: list[str]) -> Iterator[str]:
     for name in unknown:
         near = nearest(name, valid)
         yield f"{name!r} (did you mean {near!r}?)" if near else repr(name)
+
+
+def _check_price(price: Price) -> None:
+    if callable(price):
+        check_price_function(price)
+    else:
+        amount(price, "price")
+
+
+def check_price_function(price: Callable[..., object]) -> None:
+    """Refuse a price function that does not take a message; raise a TypeError."""
+    check_takes(price, "price", 'lambda message: "0.05"', "the message")
+
+
+def _check_given_extra(extra: Extra, naming: Naming) -> None:
+    if callable(extra):
+        example = 'lambda message, status: {"kind": status}'
+        check_takes(extra, "extra", example, "the message", "the status")
+    else:
+        check_extra(extra, naming)
 
 
 def _seconds(timeout: timedelta | float | None) -> float:

@@ -70,11 +70,13 @@ def target_of(
     if wsgi is not None:
         if _is_async(wsgi):
             raise TypeError(f"{_name(wsgi)} looks like an ASGI app: connect it as asgi=")
+        _check_app(wsgi, "wsgi", "environ", "start_response")
         target: Target = WsgiTarget(wsgi, path=path, client=client)
         return f"{_name(wsgi)} (WSGI) {path}", target
     if asgi is not None:
         if hasattr(asgi, "wsgi_app"):
             raise TypeError(f"{_name(asgi)} looks like a WSGI app: connect it as wsgi=")
+        _check_app(asgi, "asgi", "scope", "receive", "send")
         target = AsgiTarget(asgi, path=path, client=client, portal=portal)
         return f"{_name(asgi)} (ASGI) {path}", target
     if handler is not None:
@@ -86,6 +88,14 @@ def target_of(
         return f"{_name(handler)}()", HandlerTarget(handler, portal=portal)
     name = check_str(url, "the URL")
     return name, UrlTarget(name, timeout=timeout)
+
+
+def _check_app(app: Callable[..., Any], what: str, *arguments: str) -> None:
+    if not takes(app, *arguments):
+        raise TypeError(
+            f"{what}= takes an app, which is called with {', '.join(arguments)}, and "
+            f"{_name(app)} is none. A function that takes the request is connected as handler="
+        )
 
 
 def label_of(

@@ -16,7 +16,7 @@ from ..domain.money import amount as exact
 from ..engine.engine import Engine
 from ..wire.exact_json import encode, members
 from ..wire.naming import check_type
-from .config import ChatFakeConfig, Price, check_extra
+from .config import ChatFakeConfig, Price, check_extra, check_price_function
 from .messages import Conversation, Message
 from .recipients import Recipient, address_of
 
@@ -128,6 +128,7 @@ class Drafting:
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:
         if not callable(price):
             return exact(price, "price")
+        check_price_function(price)
         engine = self._engine
 
         def ask(message: MessageState) -> Decimal:

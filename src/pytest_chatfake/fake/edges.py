@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal, TypeAlias, get_args
 
-from ..base.arguments import check_str
+from ..base.arguments import check_str, cited
 from ..base.errors import ClockError
 from ..base.misspelt import spelt
 from ..domain.instants import MILLISECOND
@@ -32,10 +32,23 @@ class Edge:
         kind: ``"session"``: the end of the message's conversation (§8); ``"drop"``: the moment at
             which an undelivered message is dropped (§3 rule 5).
         offset: How far from that moment: minus one, no, or plus one millisecond.
+
+    Raises:
+        TypeError: The kind is no text.
+        ValueError: There is no such kind, or no such offset.
     """
 
     kind: EdgeKind
     offset: timedelta
+
+    def __post_init__(self) -> None:
+        _check_kind(self.kind)
+        offset: object = self.offset
+        if not (isinstance(offset, timedelta) and offset in _SIDES):
+            raise ValueError(
+                f"an edge's offset is timedelta(0), or a millisecond of either sign, "
+                f"not {cited(self.offset)}: edges() makes all three"
+            )
 
     @property
     def __name__(self) -> str:
@@ -64,9 +77,13 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
     if not kinds:
         raise TypeError("edges() takes what to find the edges of: 'session', 'drop', or both")
     for kind in kinds:
-        if check_str(kind, "an edge") not in _KINDS:
-            raise ValueError(f"edges are {' and '.join(map(repr, _KINDS))}, and {kind!r} is none")
+        _check_kind(kind)
     return [Edge(kind, offset) for kind in kinds for offset in _SIDES]
+
+
+def _check_kind(kind: object) -> None:
+    if check_str(kind, "an edge") not in _KINDS:
+        raise ValueError(f"edges are {' and '.join(map(repr, _KINDS))}, and {cited(kind)} is none")
 
 
 def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:

@@ -121,7 +121,7 @@ def expect_charge(fake: Asked, amount: Money) -> Generator[None, None, None]:
         TypeError: The amount is of the wrong kind.
         ValueError: The amount is no number, or negative.
     """
-    value = exact(amount, "the expected amount")
+    value = exact(amount, "the expected amount", "write what the block charges, without a sign")
     fake._engine.settle_before_read()
     ledger = fake._engine.account.ledger
     charged, count = ledger.charged, len(ledger)

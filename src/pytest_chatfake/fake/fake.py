@@ -34,7 +34,7 @@ from ..transport.client.watch import watch
 from ..webhooks.events import Event
 from . import checking, expectations, recipients, sending
 from .clock import Clock
-from .config import ChatFakeConfig
+from .config import ChatFakeConfig, given_or_default
 from .drafting import Drafting
 from .finding import find
 from .messages import Conversation, Message
@@ -82,7 +82,7 @@ class ChatFake:
     """
 
     def __init__(self, config: ChatFakeConfig | None = None, /, **fields: Any) -> None:
-        config = ChatFakeConfig.of(**fields) if config is None else config.replace(**fields)
+        config = given_or_default(config).replace(**fields)
         self.config = config
         seed = config.seed or os.urandom(16).hex()
         self._engine = engine = Engine(config._settings(seed))
@@ -196,7 +196,11 @@ class ChatFake:
             TypeError: The amount is of the wrong kind.
             ValueError: It is not above 0.
         """
-        value = exact(amount, "the amount to top up")
+        value = exact(
+            amount,
+            "the amount to top up",
+            "it is what is added. To take money away, write what is left: set_balance(...)",
+        )
         if not value:
             raise ValueError("the amount to top up must be more than 0")
         self._engine.perform(Verb("top_up", None, (value,)), "top_up()")
@@ -212,7 +216,11 @@ class ChatFake:
             TypeError: The amount is of the wrong kind.
             ValueError: It is negative or not finite.
         """
-        value = exact(available, "the balance")
+        value = exact(
+            available,
+            "the balance",
+            "set_balance() takes what is available from now on, 0 or more, and no difference",
+        )
         self._engine.perform(Verb("set_balance", None, (value,)), "set_balance()")
         return PendingPlan(self._engine.performer)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Protocol
 
+from ..base.arguments import cited
 from ..engine.engine import Engine
 from .config import ChatFakeConfig
 from .messages import Message
@@ -58,7 +59,8 @@ def find(
     fitting = [message for count, message, _ in candidates if not count]
     if len(fitting) == 1:
         return fitting[0]
-    asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items()) or "nothing asked for"
+    texts = (f"{name}={cited(value)}" for name, value in wanted.items())
+    asked = ", ".join(texts) or "nothing asked for"
     if fitting:
         listed = "\n".join(f"  {message!r} to {message.to}" for message in fitting[:_MAX_LISTED])
         raise LookupError(f"{len(fitting)} messages fit ({asked}), and one was expected:\n{listed}")
@@ -71,6 +73,6 @@ def find(
 
 def _differences(different: dict[str, object]) -> str:
     return "has " + ", ".join(
-        f"no {name}" if value is _MISSING else f"{name}={value!r}"
+        f"no {name}" if value is _MISSING else f"{name}={cited(value)}"
         for name, value in different.items()
     )

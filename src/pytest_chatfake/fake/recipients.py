@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, Protocol, Self
 
-from ..base.arguments import check_int, check_seed, check_str
+from ..base.arguments import check_bool, check_int, check_seed, check_str
 from ..base.calling_line import calling_line
 from ..base.misspelt import spelt
 from ..domain.facts import Verb
@@ -185,8 +185,7 @@ def recipient(
     }
     changes: dict[str, Any] = {name: flag for name, flag in flags.items() if flag is not None}
     for name, flag in changes.items():
-        if not isinstance(flag, bool):
-            raise TypeError(f"{name} must be True or False, not {flag!r}")
+        check_bool(flag, name)
     if devices is not None:
         changes["devices"] = check_int(devices, "devices", 1, MAX_DEVICES)
     handle = fake._recipients.get(address) or Recipient(engine, address)

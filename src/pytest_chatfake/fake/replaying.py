@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from operator import add
 from os import PathLike
@@ -52,6 +53,13 @@ def replay(
     check_choice(timing, "timing", _TIMINGS)
     if not isinstance(path, (str, PathLike)):
         raise TypeError(f"replay() takes the path of a file, not {cited(path)}")
+    try:
+        os.fsencode(path)
+        named = "\0" not in str(path)
+    except UnicodeEncodeError:
+        named = False
+    if not named:
+        raise ValueError(f"replay() takes the path of a file, and {cited(path)} can't be one")
     engine = webhooks._engine
     engine.refuse_closed()
     events: list[tuple[OtherEvent, int | None]] = []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final, Unpack, overload
 
-from ..base.arguments import check_bool, check_str, cited
+from ..base.arguments import check_bool, check_str, check_takes, cited
 from ..base.calling_line import calling_line
 from ..base.misspelt import spelt
 from ..base.notes import WEBHOOK_FAULT
@@ -282,6 +282,8 @@ class Webhooks:
         """
         if change is not None and not callable(change):
             raise TypeError(f"change must be a function of the body, not {cited(change)}")
+        if change is not None:
+            check_takes(change, "change", "lambda body: body[:-1]", "the body")
         return self._fault("tamper", where, change=change or _with_a_space)
 
     def sign(self, signer: Signer, **where: Unpack[Where]) -> Fault:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.arguments import check_bytes, check_int, check_str
+from ..base.arguments import check_bytes, check_int, check_str, cited
 from ..base.calling_line import calling_line
 from ..base.marks import Mark
 from ..base.misspelt import spelt
@@ -291,7 +291,7 @@ class AccountApi:
             kept = len(reply.body) // 2 if length is None else length
             return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
 
-        return self._add("truncate", "" if length is None else str(length), damage, times, start)
+        return self._add("truncate", "" if length is None else cited(length), damage, times, start)
 
     def rate_limit(
         self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1

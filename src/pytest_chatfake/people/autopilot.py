@@ -304,10 +304,12 @@ def _draws(span: Span | None, what: str) -> _Draws | None:
         return lambda chance: planned(draw(Random(chance)), name)  # noqa: S311 - no secret
     if isinstance(span, (tuple, list)):
         if len(span) != 2:
-            raise TypeError(f"{what} must be a pair for a range, (60, 3600), not {span!r}")
+            raise TypeError(f"{what} must be a pair for a range, (60, 3600), not {cited(span)}")
         least, most = (planned(one, what) for one in span)
         if least > most:
-            raise ValueError(f"{what} must begin with the shorter length, and {span!r} does not")
+            raise ValueError(
+                f"{what} must begin with the shorter length, and {cited(span)} does not"
+            )
         steps = (most - least) // 1_000 + 1
         return lambda chance: least + int.from_bytes(chance) * steps // _WHOLE * 1_000
     length = planned(span, what)

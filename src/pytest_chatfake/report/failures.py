@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
+from ..base.arguments import cited
 from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -161,4 +162,4 @@ def _events_table(events: Iterable[Event]) -> str:
 
 
 def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    return "once" if count == 1 else f"{cited(count)} times"

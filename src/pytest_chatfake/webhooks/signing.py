@@ -14,19 +14,21 @@ from datetime import timedelta
 from string import Formatter
 from typing import Any, Literal, cast
 
-from ..base.arguments import check_choice, cited, utf8
+from ..base.arguments import check_choice, check_takes, cited, utf8
 from ..base.misspelt import spelt
 from ..transport.client.headers import NAME, complete_headers
 from .endpoints import Signer, WebhookRequest
 
 
 def check_signer(value: object) -> None:
-    """Raise a TypeError for a signer that is neither None nor a function."""
+    """Raise a TypeError for a signer that is neither None nor a function of the request."""
     if value is not None and not callable(value):
         raise TypeError(
             f"signer must be a function that takes the WebhookRequest and returns headers, "
             f"not {cited(value)}"
         )
+    if value is not None:
+        check_takes(value, "signer", 'lambda request: {"X-Signature": "..."}', "the request")
 
 
 def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:

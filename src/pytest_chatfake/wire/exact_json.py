@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 from ..base.arguments import cited
 
 
 def number(value: Decimal) -> str:
     """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
-    return format(value, "f")
+    text = str(value)  # much faster than a format, and nearly always the same
+    return format(value, "f") if "E" in text or "e" in text else text
 
 
 def encode(value: Any) -> str:
@@ -21,8 +22,30 @@ def encode(value: Any) -> str:
 
     Raises:
         TypeError: JSON has no such thing, or a key is not text.
-        ValueError: A number is not finite.
+        ValueError: A number is not finite or has thousands of digits, or the value is nested too
+            deeply.
     """
+    try:
+        return _written(value)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+def members(fields: Mapping[Any, Any]) -> str:
+    """Write fields as the inside of a JSON object, each with a comma before it.
+
+    Errors are those of :func:`encode`.
+    """
+    try:
+        return _members(fields)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+
+
+_TOO_DEEP: Final = "what is nested so deeply, or holds itself, can't be written as JSON"
+
+
+def _written(value: Any) -> str:
     anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
     match value:
         case None:
@@ -32,7 +55,7 @@ def encode(value: Any) -> str:
         case str():
             return quoted(value)
         case int():
-            return int.__repr__(value)
+            return _integer(value)
         case Decimal() if value.is_finite():
             return number(value)
         case float() if isfinite(value):
@@ -40,18 +63,24 @@ def encode(value: Any) -> str:
         case Decimal() | float():
             raise ValueError(f"{value} can't be written as a JSON number")
         case dict():
-            return "{" + members(anything)[1:] + "}"
+            return "{" + _members(anything)[1:] + "}"
         case list() | tuple():
-            return "[" + ",".join(map(encode, anything)) + "]"
+            return "[" + ",".join(map(_written, anything)) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {cited(value)} can't be written as JSON")
 
 
-def members(fields: Mapping[Any, Any]) -> str:
-    """Write fields as the inside of a JSON object, each with a comma before it."""
+def _integer(value: int) -> str:
+    try:
+        return int.__repr__(value)
+    except ValueError:
+        raise ValueError("an integer of thousands of digits can't be written as JSON") from None
+
+
+def _members(fields: Mapping[Any, Any]) -> str:
     text = ""
     for key, value in fields.items():
         if not isinstance(key, str):
             raise TypeError(f"a JSON key must be text, not {type(key).__name__} {cited(key)}")
-        text += f",{quoted(key)}:{encode(value)}"
+        text += f",{quoted(key)}:{_written(value)}"
     return text
