@@ -215,9 +215,8 @@ class Webhooks:
             after: How many other attempts come in between, whatever they are about; 0: none. The
                 events concerned are counted where they are attempted then, at each endpoint on its
                 own. None: the second attempt follows when the first was made at all endpoints.
-            pause: How much time passes in between on the fake's clock; a ``timedelta`` or seconds.
-                Events are counted as with ``after``. The next ``settle()`` moves the clock, unless
-                the test does.
+            pause: Or how much time passes in between, a ``timedelta`` or seconds; the next
+                ``settle()`` moves the clock, unless the test does. They are counted likewise.
             **where: Which events; see :class:`Webhooks`.
         """
         if after is not None or pause is not None:
@@ -249,9 +248,8 @@ class Webhooks:
         if by is not None:
             return deviating.together(self, by, where)
         if where:
-            raise TypeError(
-                f"together() takes {', '.join(where)} only with by=, as in together(by=1, start=2)"
-            )
+            text = f"together() takes {', '.join(where)} only with by="
+            raise TypeError(f"{text}, as in together(by=1, start=2)")
         self._engine.refuse_closed()
         return Together(self._engine, self._portal)
 
