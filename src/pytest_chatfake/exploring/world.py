@@ -200,6 +200,7 @@ class World:
         """Return what happened, as far as the search needs it."""
         engine, api = self.fake._engine, self.fake.api
         places = {endpoint: n for n, endpoint in enumerate(engine.outbox.endpoints.ever)}
+        overlaps = {endpoint: endpoint._target.overlaps for endpoint in places}
         steps: list[Step | None] = []
         for one in self._log:
             if isinstance(one, Made):
@@ -209,8 +210,8 @@ class World:
                 number = one.event._log._numbers[one.event._index]
                 what = one.event.status or one.event.type
                 at = one.endpoint._shown if len(places) > 1 else ""
-                overlaps = one.endpoint._target.overlaps
-                steps.append(Step(one.chance, item, number, what, at, overlaps, one.round))
+                own = overlaps[one.endpoint]
+                steps.append(Step(one.chance, item, number, what, at, own, one.round))
             else:
                 steps.append(None)
         causes = {place for kind, place in engine.journal.causes.values() if kind == REQUEST}
