@@ -136,7 +136,8 @@ class Attempt:
     def fault(self) -> str | None:
         """The kind of the last fault that shaped it; None without.
 
-        ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"`` or ``"sign"``.
+        ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"late"``,
+        ``"lose_answer"``, ``"fail"`` or ``"together"``.
         """
         return self._result.overrides.fault
 
