@@ -292,8 +292,9 @@ class Account:
         """
         conversation, expires_at = message.conversation, None
         if conversation is not None and message.sent_at is not None:
-            estimate = message.sent_at + self._rules.conversation_length
-            expires_at = conversation.expires_at or estimate
+            expires_at = (
+                conversation.expires_at or message.sent_at + self._rules.conversation_length
+            )
         return Fact(
             cast("Happening", status) if status in STATUSES else "sent",
             message,
