@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Final
 
 from .wire.deviations import deviations
 from .wire.naming import Naming
 from .wire.recordings import recorded
-from .wire.schema import event_schema
+from .wire.schema import envelope_schema, event_schema, is_other_type
+
+#: The status of a program that the shell has ended because nobody reads on: 128 and SIGPIPE.
+_BROKEN_PIPE: Final = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Those of the command line; None: the program's own.
 
     Returns:
-        0; 1, if recorded bodies deviate.
+        0; 1, if recorded bodies deviate; 141, if nobody reads what is printed.
 
     Raises:
         SystemExit: The arguments mean nothing, or a file can't be read: with 2.
@@ -44,28 +49,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="let fields pass that the service's description does not have",
     )
     given = parser.parse_args(arguments)
-    if given.command == "schema":
-        print(json.dumps(event_schema(given.naming), indent=2))
-        return 0
     try:
+        if given.command == "schema":
+            print(json.dumps(event_schema(given.naming), indent=2), flush=True)
+            return 0
         return _validate(given.files, given.naming, extra_fields=given.extra_fields)
+    except BrokenPipeError:
+        # Who reads it has enough, as `head` has. What is left goes nowhere, or Python would tell
+        # of it at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     except OSError as error:
         parser.error(str(error))
 
 
 def _validate(files: Sequence[str], naming: Naming | None, *, extra_fields: bool) -> int:
-    schema = event_schema(naming)
-    events = found = 0
+    schema, envelope = event_schema(naming), envelope_schema()
+    events = others = found = 0
     for entry in (entry for file in files for entry in recorded(file)):
         if entry.problem:
             told = [entry.problem]
+        elif is_other_type(entry.json, naming):
+            others += 1
+            told = deviations(entry.json, envelope, extra_fields=True)
         else:
             events += 1
             told = deviations(entry.json, schema, extra_fields=extra_fields)
         found += len(told)
         for sentence in told:
             print(f"{entry.where}: {sentence}")
-    print(f"{_counted(events, 'event')}, {_counted(found, 'deviation')}")
+    beside = f", {others:,} of other types (envelope only)" if others else ""
+    text = f"{_counted(events + others, 'event')}{beside}, {_counted(found, 'deviation')}"
+    print(text, flush=True)
     return 1 if found else 0
 
 

@@ -20,6 +20,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], Any, str]] = [
     ({"start": None}, TypeError, "start must be a whole number"),
     ({"status": ""}, ValueError, "status must not be empty"),
     ({"status": 200}, TypeError, "status must be text"),
+    ({"status": "delivred"}, ValueError, "no status of the service: did you mean 'delivered'"),
     ({"message": "an id"}, TypeError, "a Message is needed"),
     ({"endpoint": "http://127.0.0.1/"}, ValueError, "is not connected to this fake"),
 ]
@@ -80,3 +81,36 @@ def test_an_endpoint_of_another_fake_is_refused() -> None:
 
         with pytest.raises(ValueError, match="is not connected to this fake"):
             fake.webhooks.drop(endpoint=endpoint)
+
+
+@pytest.mark.parametrize(
+    ("slip", "status"),
+    [
+        ("deliver", "delivered"),
+        ("Delivered", "delivered"),
+        ("snet", "sent"),
+        ("fail", "failed"),
+        ("reads", "read"),
+    ],
+)
+def test_a_status_that_is_a_slip_is_refused_with_the_one_that_was_meant(
+    slip: str, status: str
+) -> None:
+    with frozen_fake() as fake:
+        for kind in ("late", "drop"):
+            with pytest.raises(ValueError, match=f"did you mean '{status}'"):
+                set_up_fault(fake, kind, status=slip)
+
+
+def test_a_status_of_the_teams_own_is_taken() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        message = fake.send_text()
+        for status in ("seen", "unread", "deleted", "re"):
+            with fake.webhooks.drop(status=status):
+                fake.webhooks.emit(message, status)
+        fake.webhooks.emit(message, "Read")
+        with fake.webhooks.drop(status="Read"):  # it is one, for an event has it
+            fake.webhooks.emit(message, "Read")
+
+        assert ["sent", "Read"] == receiver.statuses(message)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import time
 import unittest
@@ -139,7 +140,7 @@ def test_each_endpoint_has_its_own_choice() -> None:
         (3, {"limit": 10}, "10 of at least 41 worlds, cut by limit=10"),
         (3, {"limit": 41}, "41 worlds, all with up to 2 deviations"),
         (3, {"limit": 4}, "4 of at least 10 worlds, cut by limit=4"),
-        (0, {}, "1 world, all with up to 2 deviations"),
+        (0, {"depth": 0}, "1 world: the body as written"),
     ],
 )
 def test_an_exploration_says_what_it_did(events: int, options: Any, text: str) -> None:
@@ -371,6 +372,8 @@ def test_warnings_count_in_the_world_as_written_only() -> None:
     assert explore(world).complete
 
     def warned(chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.send_text()
         chat_fake.webhooks.drop(status="read")
 
     with pytest.warns(WebhookWarning, match="never fired") as caught:
@@ -412,6 +415,59 @@ def test_pytest_s_own_outcomes_pass_through_and_its_failure_is_one(outcome: Any)
     with pytest.raises(pytest.fail.Exception) as failed:
         explore(lambda fake: world(fake, pytest.fail))
     assert "came twice" in failed.value.__notes__[0]
+
+
+# -- bodies and lists in which nothing would be tried ----------------------------------------------
+
+
+def silent(chat_fake: ChatFake) -> None:
+    chat_fake.webhooks.connect(handler=lambda _: None)
+
+
+def deaf(chat_fake: ChatFake) -> None:
+    chat_fake.send_text().deliver()
+
+
+def lossy(chat_fake: ChatFake) -> None:
+    chat_fake.webhooks.connect(handler=lambda _: None)
+    chat_fake.webhooks.drop(times=None)
+    chat_fake.send_text().deliver()
+
+
+@pytest.mark.parametrize("only", [None, ["webhooks.late()"]])
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [(silent, "sent no event to"), (lossy, "sent no event to"), (deaf, "connected no app")],
+)
+def test_a_body_in_which_nothing_can_deviate_is_refused(body: Any, words: str, only: Any) -> None:
+    with pytest.raises(ChatFakeError, match=words):
+        explore(body, only=only)
+    if only is None:
+        assert 1 == explore(body, depth=0).worlds  # it rightly has none, and says so
+
+
+def test_a_body_that_resets_its_fake_at_the_end_has_sent_something() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        silent(chat_fake)
+        chat_fake.send_text()
+        chat_fake.reset()
+
+    assert 1 < explore(world).worlds
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        ("webhooks.late(by=1, start=9)", "there was only 2 attempts"),
+        ("api.answer_last(start=3)", "there was no such call"),
+    ],
+)
+def test_a_listed_deviation_that_comes_to_nothing_is_refused(only: str, words: str) -> None:
+    with pytest.raises(ChatFakeError) as caught:
+        explore(counting(2), only=["webhooks.late(by=1)", only])
+    text = str(caught.value)
+    assert f"only= has {only!r}, which came to nothing" in text
+    assert words in text
 
 
 # -- bodies that are not the same twice ------------------------------------------------------------
@@ -535,6 +591,39 @@ def test_a_forgotten_await_is_a_failure_of_the_body() -> None:
         await explore(world)
 
     with pytest.raises(NotAwaited, match="never awaited"):
+        asyncio.run(main())
+
+
+def test_an_exploration_that_was_never_awaited_has_no_results() -> None:
+    async def world(fake: ChatFake) -> None:
+        raise AssertionError("never run")
+
+    explorer = Explorer()
+    exploration = explorer(world)
+    for name in ("worlds", "complete"):
+        with pytest.raises(NotAwaited, match=r"never awaited: write `await chat_explore\(world"):
+            getattr(exploration, name)
+    with pytest.raises(NotAwaited, match="or `await world` below `@chat_explore`"):
+        explorer._check()
+
+
+def test_outside_pytest_python_warns_of_one_that_was_never_awaited() -> None:
+    async def world(fake: ChatFake) -> None:
+        raise AssertionError("never run")
+
+    def forget() -> None:
+        explore(world)
+        gc.collect()
+
+    with pytest.warns(RuntimeWarning, match=r"the exploration of world\(\) was never awaited"):
+        forget()
+
+
+def test_an_exploration_of_a_plain_body_is_not_awaited() -> None:
+    async def main() -> None:
+        await explore(counting(2), depth=0)
+
+    with pytest.raises(TypeError, match=r"world\(\) is a plain function, .* Leave `await` out"):
         asyncio.run(main())
 
 
@@ -686,6 +775,32 @@ def test_outside_an_exploration_there_is_nothing_to_compare() -> None:
         fake.assert_order_free(list)
 
 
+def test_a_comparison_in_which_no_app_has_a_say_is_refused() -> None:
+    def unconnected(fake: ChatFake) -> None:
+        fake.send_text()
+        fake.assert_order_free(list)
+
+    def too_early(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.assert_order_free(list)
+        fake.send_text()
+
+    async def awaited(fake: ChatFake) -> None:
+        await fake.send_text()
+        await fake.assert_order_free(list)
+
+    async def main() -> None:
+        await explore(awaited)
+
+    for run in (
+        lambda: explore(unconnected),
+        lambda: explore(too_early),
+        lambda: asyncio.run(main()),
+    ):
+        with pytest.raises(ChatFakeError, match="has nothing to compare: no event was attempted"):
+            run()
+
+
 @pytest.mark.parametrize("name", ["assert_idempotent", "assert_order_free"])
 def test_a_snapshot_must_be_a_function(name: str) -> None:
     with ChatFake() as fake, pytest.raises(TypeError, match="takes a function"):
@@ -745,13 +860,15 @@ def test_the_three_ways_to_write_it_are_one() -> None:
 
     @explorer
     def first(chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.receiver()
         chat_fake.send_text()
 
     @explorer(limit=3)
     def second(chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.receiver()
         chat_fake.send_text()
 
-    third = explorer(lambda fake: None)
+    third = explorer(lambda fake: None, depth=0)
     assert [first, second, third] == explorer.explorations
     assert {Exploration} == {type(one) for one in explorer.explorations}
 

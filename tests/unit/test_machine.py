@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import time_machine
 from hypothesis import Phase, settings
-from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, invariant, rule, run_state_machine_as_test
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeMachine, UndeliveredWebhooks
 
@@ -316,3 +316,54 @@ def test_a_configuration_that_is_none_is_refused() -> None:
 
     with pytest.raises(TypeError, match=r"config must be a ChatFakeConfig\(\.\.\.\), not"):
         Mistaken()
+
+
+class AsyncConnect(Books):
+    async def connect(self, chat_fake: ChatFake) -> None:  # type: ignore[override]
+        raise AssertionError("never awaited")
+
+
+class AsyncRule(Books):
+    @rule()
+    async def wait(self) -> None:
+        raise AssertionError("never awaited")
+
+
+class AsyncStart(Books):
+    @initialize()
+    async def start(self) -> None:
+        raise AssertionError("never awaited")
+
+
+class AsyncInvariant(Books):
+    @invariant()
+    async def agree(self) -> None:
+        raise AssertionError("never awaited")
+
+
+class AsyncConfig(Books):
+    config = ChatFakeConfig(mode="async")
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        (AsyncConnect, r"AsyncConnect.connect\(\) is `async def`: write `def`"),
+        (AsyncRule, r"AsyncRule.wait\(\) is `async def`"),
+        (AsyncStart, r"AsyncStart.start\(\) is `async def`"),
+        (AsyncInvariant, r"AsyncInvariant.agree\(\) is `async def`"),
+        (AsyncConfig, "a configuration in sync mode"),
+        (lambda: Books(ChatFake(mode="async")), "give it a fake"),
+    ],
+)
+def test_what_is_written_for_async_mode_is_refused(machine: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=f"ChatFakeMachine is for sync mode, .*{words}"):
+        machine()
+
+
+def test_a_helper_of_the_machine_may_be_async() -> None:
+    class Helped(Books):
+        async def fetch(self) -> None:
+            raise AssertionError("not called")
+
+    Helped().teardown()

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -144,3 +145,60 @@ def test_it_is_a_program() -> None:
     )
 
     assert event_schema() == json.loads(ran.stdout)
+
+
+def other(type_: str, **fields: object) -> str:
+    envelope = {"id": "evt_o1", "type": type_, "apiVersion": "v2"}
+    return json.dumps({**envelope, "createTime": "2026-01-01T12:00:00.000Z", **fields})
+
+
+def test_events_of_other_types_are_held_to_the_envelope_and_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inbound = other("chat.inbound_message.received", chatInboundMessage={"from": "+1"})
+    path = written(tmp_path / "a.jsonl", "\n".join([*bodies(), inbound]))
+
+    assert 0 == main(["validate", path])
+    assert ["4 events, 1 of other types (envelope only), 0 deviations"] == out(capsys)
+
+    path = written(tmp_path / "b.jsonl", inbound.replace("evt_o1", "o1").replace('"v2"', "2"))
+    assert 1 == main(["validate", path])
+    assert [
+        f"{path}:1: `id` is 'o1', and not of the form ^evt_.+",
+        f"{path}:1: `apiVersion` is 2, and not 'v2'",
+        "1 event, 1 of other types (envelope only), 2 deviations",
+    ] == out(capsys)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        other(
+            "pigeon.message.updated", pigeonMessage={}
+        ),  # the channel's name: --naming is missing
+        other("chat.message.update", chatMessage={}),  # it has a message
+        other(""),
+    ],
+)
+def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(
+    body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "a.jsonl", body)
+
+    assert 1 == main(["validate", path])
+    lines = out(capsys)
+    assert any(f"{path}:1: `type` is " in line for line in lines)
+    assert "of other types" not in lines[-1]
+
+
+@pytest.mark.parametrize("command", ["schema", "validate"])
+def test_a_program_that_nobody_reads_on_ends_quietly(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        path = written(tmp_path / "a.jsonl", bodies()[0])
+        assert 141 == main([command, *([path] if command == "validate" else [])])
+    assert "" == capfd.readouterr().err

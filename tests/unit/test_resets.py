@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -126,3 +127,29 @@ def test_a_conversation_from_before_a_reset_is_gone() -> None:
             fake.send_text(conversation=conversation)
         assert ([], []) == (list(fake.messages), list(fake.conversations))
         assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)
+
+
+@pytest.mark.parametrize("decide", ["accept", "reject"])
+def test_a_submission_of_before_a_reset_is_gone(decide: str) -> None:
+    with frozen_fake() as fake:
+        text, other = fake.submit_text("before"), fake.submit("image", {"url": "x"})
+        fake.reset()
+        for submission in (text, other):
+            with pytest.raises(ClosedError, match="it is of before the fake was reset"):
+                getattr(submission, decide)()
+        assert [] == list(fake.messages)
+        assert "sent" == fake.submit_text("after").accept().status
+
+
+def test_in_async_mode_it_counts_when_the_steps_are_performed() -> None:
+    async def chain(fake: ChatFake) -> None:
+        before = fake.submit_text("before")
+        fake.reset()
+        after = fake.submit_text("after").accept()
+        await after
+        assert "sent" == after.status
+        with pytest.raises(ClosedError, match="it is of before the fake was reset"):
+            await before.accept()
+
+    with frozen_fake(mode="async") as fake:
+        asyncio.run(chain(fake))

@@ -262,6 +262,13 @@ def test_bad_arguments_are_refused() -> None:
         messages(addresses="+4915550001")
     with pytest.raises(ValueError, match="addresses must not be empty: nobody would get a message"):
         recipients(addresses=[])
+    for strategy in (recipients, messages, scripts):
+        with pytest.raises(ValueError, match="an address must not be empty"):
+            strategy(addresses=[""])
+        with pytest.raises(TypeError, match="an address must be text, not int 1"):
+            strategy(addresses=["+1", 1])
+    with pytest.raises(TypeError, match=r"play\(\) takes a fake and a script, .* is None"):
+        play(None, Script())  # type: ignore[arg-type]
 
 
 def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,22 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
+def meant(word: str, words: Iterable[str]) -> str | None:
+    """Return the word that another one is for certain, but for a slip of the fingers.
+
+    That is less than :func:`nearest`: a letter more, less or in the wrong place, the beginning of
+    the word, or capitals. ``seen`` is not ``sent``.
+    """
+    if word in words:
+        return None
+    for one in words:
+        lower = word.lower()
+        is_begun = len(lower) > 2 and one.startswith(lower)
+        if is_begun or sorted(lower) == sorted(one) or get_close_matches(lower, [one], 1, 0.85):
+            return one
+    return None
+
+
 def hint(name: str, names: Iterable[str]) -> str:
     """Return what an error about an attribute that is not there ends with.
 

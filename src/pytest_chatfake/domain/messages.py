@@ -60,6 +60,7 @@ class MessageState:
         held: What is held for it now.
         charged: What was charged for it.
         delivered_devices: How many deliveries were told, each on a device of its own.
+        submitted_to: The account that it was submitted to; None: it is sent without that.
         created_at: When it was submitted, in nanoseconds since the epoch; the next four alike.
         sent_at: When it was accepted and sent.
         delivered_at: When it first reached a device.
@@ -93,6 +94,7 @@ class MessageState:
         "sender",
         "sent_at",
         "state",
+        "submitted_to",
         "total_price",
         "type",
     )
@@ -116,6 +118,7 @@ class MessageState:
         self.held: Decimal = ZERO
         self.charged: Decimal = ZERO
         self.delivered_devices: int = 0
+        self.submitted_to: object | None = None
         self.created_at: int | None = None
         self.sent_at: int | None = None
         self.delivered_at: int | None = None

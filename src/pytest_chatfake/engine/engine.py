@@ -170,6 +170,10 @@ class Engine:
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
+            message = verb.message
+            own = message is None or message.submitted_to in (None, self.account)
+            if not own and message is not None and message.state == "submitted":
+                raise ClosedError("the submission is gone: it is of before the fake was reset")
             self.changes.make(verb, what, line, now)
             return True
 
@@ -181,7 +185,7 @@ class Engine:
         """Note when a message was submitted: now, or after the pending steps."""
 
         def run() -> Iterator[None]:
-            message.created_at = self.time.read()
+            message.created_at, message.submitted_to = self.time.read(), self.account
             return iter(())
 
         if self.plan and not self._acts_at_once():

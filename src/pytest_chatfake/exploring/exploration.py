@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
 from collections.abc import Callable, Generator, Sequence
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import watching
-from ..base.errors import NotRepeatable
+from ..base.errors import NotAwaited, NotRepeatable
 from ..base.misspelt import spelt
 from .moves import Move
 from .search import Search
 from .telling import Pasted, pasted, sentence
-from .world import Surroundings, World, run, run_async
+from .world import Surroundings, World, refuse_idle, run, run_async
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0
@@ -47,18 +48,16 @@ class Exploration:
     """What an exploration did.
 
     In an async test, ``await`` it: it does nothing before.
-
-    Attributes:
-        worlds: How many different worlds were tried, the body as written among them.
-        complete: Whether these were all, up to the depth.
     """
 
     def __init__(
         self, body: Callable[..., Any], plan: Plan, surroundings: Surroundings, progress: Progress
     ) -> None:
-        self.worlds: int = 0
-        self.complete: bool = False
+        self._worlds_tried = 0
+        self._complete = False
         self._body = body
+        self._is_loose = False  # and no fixture looks after it
+        self._is_async = inspect.iscoroutinefunction(body)
         self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
         self._plan = plan
         self._surroundings = surroundings
@@ -76,7 +75,48 @@ class Exploration:
     def __str__(self) -> str:
         return self._text
 
+    @property
+    def worlds(self) -> int:
+        """How many different worlds were tried, the body as written among them.
+
+        Raises:
+            NotAwaited: The body is async, and the exploration was never awaited.
+        """
+        self._refuse_unawaited()
+        return self._worlds_tried
+
+    @property
+    def complete(self) -> bool:
+        """Whether these were all, up to the depth.
+
+        Raises:
+            NotAwaited: The body is async, and the exploration was never awaited.
+        """
+        self._refuse_unawaited()
+        return self._complete
+
+    def _refuse_unawaited(self) -> None:
+        if self._is_async and not self._awaited:
+            name = name_of(self._body)
+            raise NotAwaited(
+                f"the exploration of {name}() was never awaited: write "
+                f"`await chat_explore({name})` in an `async def` test, or `await {name}` below "
+                f"`@chat_explore`. No world is run before that"
+            )
+
+    def __del__(self) -> None:
+        """Say what Python says of a coroutine that nobody awaited, where no fixture says it."""
+        if self._is_loose and self._is_async and not self._awaited:
+            text = f"the exploration of {name_of(self._body)}() was never awaited"
+            warnings.warn(text, RuntimeWarning, stacklevel=1, source=self)
+
     def __await__(self) -> Generator[Any, Any, Exploration]:
+        if not self._is_async:
+            name = name_of(self._body)
+            raise TypeError(
+                f"there is nothing to await: {name}() is a plain function, and was explored when "
+                f"chat_explore was called. Leave `await` out, or write `async def {name}`"
+            )
         yield from self._run_async().__await__()
         return self
 
@@ -123,19 +163,23 @@ class Exploration:
                 world.close()
                 self._progress("")
                 raise world.error
+            if not moves and plan.depth:
+                refuse_idle(world)
             search.tried(world.log())
             outline = None if moves else world.outline()
             world.close()
             if outline is not None:
                 yield from self._repeated(outline)
         self._progress("")
-        self.worlds = search.worlds
-        self.complete = not search.cut
+        self._worlds_tried = search.worlds
+        self._complete = not search.cut
         self._text = self._summary()
 
     def _only(self, moves: tuple[Move, ...]) -> Generator[World]:
         written = World(self._surroundings)
         yield written
+        if written.error is None:
+            refuse_idle(written)
         written.close()
         if written.error is not None:
             raise written.error
@@ -145,8 +189,9 @@ class Exploration:
             self._text = f"failed in the world {[move.verb for move in moves]}"
             yield from self._found(world)
             raise world.error
+        world.refuse_misfits()
         world.close()
-        self.worlds = 1
+        self._worlds_tried = 1
         self._text = f"1 world, only {[move.verb for move in moves]}"
 
     def _repeated(self, first: list[tuple[object, ...]]) -> Generator[World]:
@@ -186,8 +231,10 @@ class Exploration:
         log = world.log()
         head = "chat_explore: the body fails in this world"
         if self._plan.only is None:
-            self.worlds = self._search.worlds + 1
-            head = f"chat_explore: the body as written passes, and fails in world {self.worlds}"
+            self._worlds_tried = self._search.worlds + 1
+            head = (
+                f"chat_explore: the body as written passes, and fails in world {self._worlds_tried}"
+            )
         notes = [f"{head}:", *(f"  {sentence(move, log)}" for move in world.moves)]
         if world.is_hasty:
             notes.append("  There was no settle() before this assertion.")
@@ -216,9 +263,9 @@ class Exploration:
 
     def _summary(self) -> str:
         search, depth = self._search, self._plan.depth
-        worlds = _worlds(self.worlds)
+        tried, worlds = self._worlds_tried, _worlds(self._worlds_tried)
         if search.cut:
-            text = f"{self.worlds:,} of at least {search.at_least():,} worlds, cut by {search.cut}"
+            text = f"{tried:,} of at least {search.at_least():,} worlds, cut by {search.cut}"
         elif not depth:
             text = f"{worlds}: the body as written"
         else:
@@ -229,6 +276,11 @@ class Exploration:
                 "seems to answer one call at a time"
             )
         return text
+
+
+def name_of(body: Callable[..., Any]) -> str:
+    """Return what a text calls a body."""
+    return getattr(body, "__name__", type(body).__name__)
 
 
 def _worlds(count: int) -> str:

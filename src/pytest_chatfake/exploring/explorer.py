@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, overload
 
 from ..base.arguments import check_int, cited
-from ..base.errors import ChatFakeError, NotAwaited
+from ..base.errors import ChatFakeError
 from ..base.misspelt import spelt
 from ..domain.ids import derived_key
 from ..fake.config import ChatFakeConfig, given_or_default
@@ -138,11 +138,7 @@ class Explorer:
                 "`def world(chat_fake): ...`"
             )
         for one in self.explorations:
-            if inspect.iscoroutinefunction(one._body) and not one._awaited:
-                raise NotAwaited(
-                    f"the exploration of {one._body.__name__}() was never awaited: write "
-                    f"`await chat_explore({one._body.__name__})`"
-                )
+            one._refuse_unawaited()
 
 
 def _checked_seconds(seconds: object) -> float | None:
@@ -198,6 +194,8 @@ def explore(
     Returns:
         What was done.
     """
-    return Explorer(config)(
+    exploration = Explorer(config)(
         body, deviations=deviations, limit=limit, depth=depth, seconds=seconds, only=only
     )
+    exploration._is_loose = True
+    return exploration

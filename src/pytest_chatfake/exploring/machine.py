@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from ..base.arguments import check_str
 from ..engine.process_time import Journey
@@ -24,6 +25,23 @@ _MEANWHILE = st.one_of(
 )
 
 
+_SYNC_ONLY: Final = (
+    "ChatFakeMachine is for sync mode, because Hypothesis calls its rules as plain functions"
+)
+
+
+#: Where Hypothesis keeps what its decorators were put on.
+_MARKS: Final = (
+    "hypothesis_stateful_rule",
+    "hypothesis_stateful_initialize_rule",
+    "hypothesis_stateful_invariant",
+)
+
+
+def _is_async(chat_fake: ChatFake | None) -> bool:
+    return chat_fake is not None and chat_fake._engine.mode == "async"
+
+
 def _has_messages(machine: ChatFakeMachine) -> bool:
     return bool(machine._stage.open)
 
@@ -38,6 +56,9 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
     Time begins at a fixed moment, and moves as the machine says. Invariants are checked after each
     verb; where attempts may be held back by a deviation, only after a ``settle()``.
 
+    It is for sync mode only, because Hypothesis calls rules and invariants as plain functions. An
+    ASGI app is connected as any other app: it runs on the fake's own loop.
+
     Args:
         chat_fake: The fake; None: one of its own. A pasted test gives one.
 
@@ -48,7 +69,8 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
 
     Raises:
         NotImplementedError: :meth:`connect` is not written.
-        TypeError: ``config`` is no configuration.
+        TypeError: ``config`` is no configuration, or something is written for async mode: the
+            fake, ``config``, :meth:`connect`, a rule or an invariant.
         ClockError: freezegun is active.
     """
 
@@ -56,7 +78,9 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
 
     def __init__(self, chat_fake: ChatFake | None = None) -> None:
         super().__init__()
-        given_or_default(self.config)
+        if given_or_default(self.config).mode == "async" or _is_async(chat_fake):
+            raise TypeError(f"{_SYNC_ONLY}: give it a fake and a configuration in sync mode")
+        self._refuse_coroutines()
         self._journey = Journey()
         self._is_settled = True
         self._is_own = chat_fake is None
@@ -74,6 +98,16 @@ class ChatFakeMachine(stateful.RuleBasedStateMachine):
         except BaseException:
             self._end()
             raise
+
+    def _refuse_coroutines(self) -> None:
+        """Refuse methods that nobody would await."""
+        for name in dir(type(self)):
+            member = getattr(type(self), name, None)
+            called = [getattr(getattr(member, mark, None), "function", None) for mark in _MARKS]
+            if any(map(inspect.iscoroutinefunction, called if name != "connect" else [member])):
+                raise TypeError(
+                    f"{_SYNC_ONLY}, and {type(self).__name__}.{name}() is `async def`: write `def`"
+                )
 
     def connect(self, chat_fake: ChatFake) -> None:
         """Make your app, and connect it; write this method.

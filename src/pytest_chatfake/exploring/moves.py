@@ -11,6 +11,7 @@ from ..base.arguments import check_list
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..base.triggers import Trigger
     from ..fake.fake import ChatFake
 
 #: The deviations that an exploration may try, and those that it tries unless told otherwise.
@@ -53,10 +54,10 @@ class Move(NamedTuple):
         """Whether it concerns an attempt, and not a call."""
         return self.kind != "race"
 
-    def apply(self, fake: ChatFake) -> None:
-        """Set it up."""
+    def apply(self, fake: ChatFake) -> Trigger:
+        """Set it up, and return the fault."""
         webhooks = fake.webhooks
-        setters: dict[str, Callable[[], object]] = {
+        setters: dict[str, Callable[[], Trigger]] = {
             "twice": lambda: webhooks.duplicate(after=self.steps, start=self.start),
             "late": lambda: webhooks.late(by=self.steps, start=self.start),
             "lost": lambda: webhooks.lose_answer(start=self.start),
@@ -64,7 +65,7 @@ class Move(NamedTuple):
             "never": lambda: webhooks.fail(again=False, start=self.start),
             "race": lambda: fake.api.answer_last(start=self.start),
         }
-        setters[self.kind]()
+        return setters[self.kind]()
 
 
 #: What the verbs take beside ``start``, and what the moves are called.

@@ -107,12 +107,19 @@ def play(chat_fake: ChatFake, script: Script) -> PendingPlan:
         Something to ``await`` in async mode.
 
     Raises:
-        TypeError: It is no script.
+        TypeError: It is no fake, or no script.
         IllegalTransition: A verb is not possible, because the fake's configuration is another one
             than the script was made for.
         Exception: What an app in process raised.
     """
-    if not isinstance(script, Script):
+    fake: object = chat_fake
+    if not isinstance(fake, ChatFake):
+        raise TypeError(
+            f"play() takes a fake and a script, as in play(chat_fake, script): its first argument "
+            f"is {cited(fake)}"
+        )
+    given: object = script
+    if not isinstance(given, Script):
         raise TypeError(f"play() takes a script, as scripts() makes them, and not {cited(script)}")
     names: dict[str, Any] = {"chat_fake": chat_fake}
     faults: list[Fault] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from ..base.arguments import check_int, check_list
+from ..base.arguments import check_int, check_list, check_str
 from ..fake.config import ChatFakeConfig
 from .kit import st
 from .playing import Script, Step, rehearsal
@@ -34,8 +34,8 @@ def recipients(*, addresses: Sequence[str] = _ADDRESSES) -> st.SearchStrategy[di
         addresses: Theirs.
 
     Raises:
-        TypeError: ``addresses`` is no list.
-        ValueError: It is empty.
+        TypeError: ``addresses`` is no list of texts.
+        ValueError: It is empty, or one of them is.
     """
     flags = st.sampled_from(_FLAGS).flatmap(lambda name: st.tuples(st.just(name), st.booleans()))
     some = st.lists(flags, max_size=2, unique_by=lambda flag: flag[0])
@@ -60,8 +60,8 @@ def messages(*, addresses: Sequence[str] = _ADDRESSES) -> st.SearchStrategy[dict
         addresses: To whom.
 
     Raises:
-        TypeError: ``addresses`` is no list.
-        ValueError: It is empty.
+        TypeError: ``addresses`` is no list of texts.
+        ValueError: It is empty, or one of them is.
     """
     required = {"body": st.sampled_from(_BODIES), "to": _addresses(addresses)}
     return st.fixed_dictionaries(required, optional={"price": st.sampled_from(_PRICES)})
@@ -84,7 +84,7 @@ def scripts(
 
     Raises:
         TypeError: An argument is of the wrong kind.
-        ValueError: ``most`` is below 1, or there are no addresses.
+        ValueError: ``most`` is below 1, there are no addresses, or one of them is empty.
     """
     acts = st.lists(_acts(addresses), min_size=1, max_size=check_int(most, "most", 1))
 
@@ -136,7 +136,8 @@ def _deviation(drawn: tuple[str, int, int]) -> Step:
 
 
 def _addresses(addresses: Sequence[str]) -> st.SearchStrategy[str]:
-    known = check_list(addresses, "addresses", "texts such as ['+4915550001']")
+    given = check_list(addresses, "addresses", "texts such as ['+4915550001']")
+    known = [check_str(one, "an address") for one in given]
     if not known:
         raise ValueError("addresses must not be empty: nobody would get a message")
     return st.sampled_from(known)

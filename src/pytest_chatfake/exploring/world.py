@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import cited
-from ..base.errors import NotAwaited, UndeliveredWebhooks
+from ..base.errors import ChatFakeError, NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
+from ..base.triggers import Trigger
 from ..engine.process_time import Journey
 from ..fake.checking import Kept
 from ..fake.config import ChatFakeConfig
@@ -117,8 +118,7 @@ class World:
         self._log: MadeLog = []
         self._order = outbox.order = AttemptOrder(outbox, self._log)
         self._order.deviates = bool(moves)
-        for move in self.moves:
-            move.apply(self.fake)
+        self._set_up: list[Trigger] = [move.apply(self.fake) for move in self.moves]
 
     @contextmanager
     def running(self) -> Generator[ChatFake]:
@@ -175,6 +175,23 @@ class World:
         if self._surroundings.config.strict:
             refuse_failed(self.fake)
 
+    def refuse_misfits(self) -> None:
+        """Refuse moves that came to nothing: they were found with another body.
+
+        Raises:
+            ChatFakeError: There are some.
+        """
+        made = {one.chance for one in self._log if isinstance(one, Made)}
+        for move, fault in zip(self.moves, self._set_up, strict=True):
+            if fault.fired:
+                continue
+            self.close()
+            what = f"only {len(made)} attempts" if move.of_attempts else "no such call"
+            raise ChatFakeError(
+                f"only= has {move.verb!r}, which came to nothing, for there was {what}: the body "
+                f"is not the one that it was found with. Leave only= out, to try every world anew"
+            )
+
     def log(self) -> Log:
         """Return what happened, as far as the search needs it."""
         engine, api = self.fake._engine, self.fake.api
@@ -227,6 +244,23 @@ class World:
         outcomes = {one.outcome for one in self._log if isinstance(one, Made)}
         errors = [self.error, *self.fake._engine.errors]
         return bool(outcomes & timeouts) or any(isinstance(one, TimeoutError) for one in errors)
+
+
+def refuse_idle(world: World) -> None:
+    """Refuse a body in which nothing can deviate, because nothing was attempted.
+
+    Raises:
+        ChatFakeError: It is such a body.
+    """
+    if any(isinstance(one, Made) for one in world._log):
+        return
+    world.close()
+    text = "the body sent no event to the app, so there is nothing to try: send something in it, "
+    text += "as in chat_fake.send_text().deliver()"
+    if not world.fake._engine.outbox.endpoints.ever:
+        text = "the body connected no app, so there is nothing to try: connect it inside the body, "
+        text += "as in chat_fake.webhooks.connect(wsgi=app, path='/hooks/chat')"
+    raise ChatFakeError(f"{text}. A body that rightly has none is run as written by depth=0")
 
 
 def refuse_failed(fake: ChatFake) -> None:

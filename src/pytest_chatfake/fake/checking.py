@@ -136,7 +136,7 @@ def assert_order_free(fake: Checked, snapshot: Snapshot) -> PendingCheck:
 
     Raises:
         AssertionError: It is not the one of the world as written.
-        ChatFakeError: The fake is not one of an exploration.
+        ChatFakeError: The fake is not one of an exploration, or no event was attempted before.
         TypeError: It is no function.
     """
     _check_function(snapshot, "assert_order_free()")
@@ -149,13 +149,24 @@ def assert_order_free(fake: Checked, snapshot: Snapshot) -> PendingCheck:
     if _is_async(fake, "assert_order_free()"):
         return PendingCheck(lambda: _order_free_async(fake, kept, snapshot).__await__())
     fake.settle()
+    _refuse_silence(fake, kept)
     kept.compare(_copied(snapshot()))
     return PendingCheck(None)
 
 
 async def _order_free_async(fake: Checked, kept: Kept, snapshot: Snapshot) -> None:
     await fake.settle()
+    _refuse_silence(fake, kept)
     kept.compare(_copied(await _snapshot(snapshot)))
+
+
+def _refuse_silence(fake: Checked, kept: Kept) -> None:
+    """Refuse a comparison in which no app has had a say; in other worlds all may be lost."""
+    if kept.learning and all(one.fault == "drop" for one in fake._engine.outbox.attempts):
+        raise ChatFakeError(
+            "assert_order_free() has nothing to compare: no event was attempted at an app before. "
+            "Connect your app inside the body, send something, and call it after that"
+        )
 
 
 def _is_async(fake: Checked, what: str) -> bool:

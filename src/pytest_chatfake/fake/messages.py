@@ -322,7 +322,7 @@ class Submission:
                 is over.
             TypeError: Its price function returned no amount.
             ValueError: The amount is out of range, or the conversation has another origin type.
-            ClosedError: The conversation was begun before the fake was reset.
+            ClosedError: It was submitted, or its conversation begun, before the fake was reset.
         """
         return self._decide(Verb("accept", self._state, (self._draft,)))
 
@@ -343,6 +343,7 @@ class Submission:
             IllegalTransition: It was accepted or rejected already.
             TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
+            ClosedError: It was submitted before the fake was reset.
         """
         why = _failure(code, message, platform_error)
         return self._decide(Verb("reject", self._state, (why,)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from ..base.arguments import check_names, check_str, cited
+from ..base.misspelt import meant
+from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint
 from .messages import Message, state_of
@@ -46,7 +48,7 @@ def checked(where: Where, call: str, engine: Engine) -> dict[str, Any]:
     check_names(where, Where.__annotations__, call)
     status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
     if status is not None:
-        check_str(status, "status")
+        _refuse_misspelt(check_str(status, "status"), engine)
     event_type = where.get("type")
     if event_type is not None:
         foreign = check_str(event_type, "type") != engine.settings.naming.event_type
@@ -65,3 +67,18 @@ def checked(where: Where, call: str, engine: Engine) -> dict[str, Any]:
         "endpoint": endpoint,
         "type": event_type,
     }
+
+
+def _refuse_misspelt(status: str, engine: Engine) -> None:
+    """Refuse a status that is one of the service's, but for a slip: it would never match.
+
+    Raises:
+        ValueError: It is. Any other text may be a status that ``emit()`` gives.
+    """
+    near = meant(status, STATUSES)
+    emitted = engine.outbox.events
+    if near and all(event.status != status for event in emitted):
+        raise ValueError(
+            f"status={cited(status)} is no status of the service: did you mean {near!r}? A status "
+            f"of your own is taken once emit() has given it"
+        )

@@ -6,12 +6,14 @@ An entry is the body that was received, or an object with the body and the momen
     {"at": "2026-03-01T09:00:00Z", "body": {"id": "evt_2", ...}}
     {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
 
-What is a body of its own, or a text, is kept byte for byte.
+Every body is kept byte for byte, wherever it stands: a signature over it holds, and no number is
+written in another way.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
@@ -21,7 +23,6 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 
 from ..base.arguments import shortened, utf8
 from ..domain.instants import aware, nanoseconds
-from .exact_json import encode
 
 
 class Recorded(NamedTuple):
@@ -57,12 +58,15 @@ def recorded(path: str | PathLike[str]) -> list[Recorded]:
     if not text.strip():
         return [Recorded(name, problem="holds no events")]
     try:
-        whole = items = _parsed(text)  # two names: a check narrows a type to one partly unknown
+        whole = _parsed(text)
     except ValueError as error:
         return list(_lines(name, text)) or [_not_json(name, error)]
+    if whole == []:
+        return [Recorded(name, problem="holds no events")]
     if isinstance(whole, list):
-        return [_entry(f"{name}, number {n}", one) for n, one in enumerate(items, 1)]
-    return [_entry(f"{name}:1", whole, text.strip().encode())]
+        items = enumerate(_items(text), 1)
+        return [_entry(f"{name}, number {number}", *item) for number, item in items]
+    return [_entry(f"{name}:1", whole, text.strip())]
 
 
 def _lines(name: str, text: str) -> Iterator[Recorded]:
@@ -74,7 +78,7 @@ def _lines(name: str, text: str) -> Iterator[Recorded]:
             continue
         where = f"{name}:{number}"
         try:
-            entries.append(_entry(where, _parsed(body), body.encode()))
+            entries.append(_entry(where, _parsed(body), body))
         except ValueError as error:
             entries.append(Recorded(where, problem=f"is not JSON: {_problem(error)}"))
     if any(not one.problem for one in entries):
@@ -92,16 +96,19 @@ def _problem(error: ValueError) -> str:
     return str(error)
 
 
-def _entry(where: str, value: Any, body: bytes | None = None) -> Recorded:
+def _entry(where: str, value: Any, text: str) -> Recorded:
     if not isinstance(value, dict):
-        return Recorded(where, problem=f"is {shortened(encode(value))}, and not an object")
+        return Recorded(where, problem=f"is {shortened(text)}, and not an object")
     event = cast("dict[str, Any]", value)
+    body = text.encode()
     moment: int | None = None
     if "body" in event and event.keys() <= {"at", "body"}:
-        inner, body = event["body"], None
+        inner = event["body"]
         try:
             if isinstance(inner, str):
                 body, inner = utf8(inner, "it"), _parsed(inner)
+            else:
+                body = _member(text, "body").encode()
         except ValueError as error:
             return Recorded(where, problem=f"has a body that is not JSON: {_problem(error)}")
         if not isinstance(inner, dict):
@@ -116,14 +123,42 @@ def _entry(where: str, value: Any, body: bytes | None = None) -> Recorded:
         # What is no moment deviates from the description, and means nothing here.
         with suppress(TypeError, ValueError):
             moment = nanoseconds(aware(event.get("createTime"), "createTime"))
-    return Recorded(where, encode(event).encode() if body is None else body, event, moment)
+    return Recorded(where, body, event, moment)
 
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text, parse_float=_number, parse_constant=_refuse)
+        return _DECODER.decode(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _items(text: str) -> Iterator[tuple[Any, str]]:
+    """Give the items of a JSON list, each with its text."""
+    place = _behind("[", text, 0)
+    while text[place] != "]":
+        value, end = _DECODER.raw_decode(text, place)
+        yield value, text[place:end]
+        place = _behind(",", text, end)
+
+
+def _member(text: str, name: str) -> str:
+    """Return the text of an object's member; of several with that name, the last one counts."""
+    found, place = "", _behind("{", text, 0)
+    while text[place] != "}":
+        key, end = _DECODER.raw_decode(text, place)
+        place = _behind(":", text, end)
+        _, end = _DECODER.raw_decode(text, place)
+        if key == name:
+            found = text[place:end]
+        place = _behind(",", text, end)
+    return found
+
+
+def _behind(mark: str, text: str, place: int) -> int:
+    """Return the place behind a mark, if it comes next, and the white space around it."""
+    place = _SPACE.match(text, place).end()
+    return _SPACE.match(text, place + 1).end() if text[place] == mark else place
 
 
 def _number(text: str) -> Decimal:
@@ -142,3 +177,9 @@ _CONSTANTS: Final = "NaN and Infinity are no numbers of JSON"
 
 def _refuse(_constant: str) -> NoReturn:
     raise ValueError(_CONSTANTS)
+
+
+_DECODER: Final = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)
+
+#: Any white space of JSON's, or none: it matches everywhere.
+_SPACE: Final[Any] = re.compile(r"[ \t\n\r]*")

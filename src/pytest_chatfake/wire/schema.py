@@ -7,6 +7,7 @@ milliseconds, and nothing is null. It needs no library, and the tests hold it ag
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from .naming import Naming
@@ -82,6 +83,39 @@ def event_schema(naming: Naming | None = None) -> Schema:
             ),
         },
     }
+
+
+def envelope_schema() -> Schema:
+    """Return the JSON Schema of what events of all types have: the envelope (§2.2).
+
+    The description has one type (§6): what else stands in an event of another one is not known.
+    """
+    properties: Schema = {
+        "id": {"type": "string", "pattern": "^evt_.+"},
+        "type": _FILLED,
+        "apiVersion": {"const": "v2"},
+        "createTime": _MOMENT,
+    }
+    schema = _object("The event envelope (§2.2).", properties)
+    return {"$schema": _DIALECT, "title": "event", **schema, "$defs": {}}
+
+
+def is_other_type(event: Mapping[str, Any], naming: Naming | None = None) -> bool:
+    """Return whether an event is of another type than those about messages (§6), by its body.
+
+    It is none if it has a message, or if its type differs in the channel's name only: then
+    something else is wrong, with the event or with the naming.
+
+    Args:
+        event: The event, parsed.
+        naming: As for :func:`event_schema`.
+    """
+    naming = naming or Naming()
+    kind = event.get("type")
+    if not isinstance(kind, str) or not kind or naming.message_key in event:
+        return False
+    own = naming.event_type
+    return kind != own and kind.partition(".")[2] != own.partition(".")[2]
 
 
 def _message(naming: Naming) -> Schema:
