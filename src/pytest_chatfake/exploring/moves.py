@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..base.arguments import check_list
+from ..base.arguments import check_list, cited
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,8 @@ def parsed(only: Iterable[Any]) -> tuple[Move, ...]:
 def _parsed(text: object) -> Move:
     if not isinstance(text, str):
         raise TypeError(
-            f"only must be a list of texts such as 'webhooks.late(by=1, start=2)', not {text!r}"
+            f"only must be a list of texts such as 'webhooks.late(by=1, start=2)', "
+            f"not {cited(text)}"
         )
     try:
         call = ast.parse(text.strip(), mode="eval").body
@@ -108,11 +109,11 @@ def _parsed(text: object) -> Move:
         assert start >= 1
         assert type(steps) is int
         assert steps >= (kind == "late")
-    except (AssertionError, KeyError, SyntaxError, ValueError):
+    except (AssertionError, KeyError, SyntaxError, ValueError, RecursionError, MemoryError):
         verbs = ", ".join(f"{verb}(...)" for verb in _VERBS)
         raise ValueError(
-            f"only has {text!r}, which is no deviation: copy the list that the failure printed; "
-            f"deviations are {verbs}"
+            f"only has {cited(text)}, which is no deviation: copy the list that the failure "
+            f"printed; deviations are {verbs}"
         ) from None
     return Move("never" if given.get("again") is False else kind, start, steps)
 
@@ -127,5 +128,5 @@ def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
     kinds = tuple(check_list(deviations, "deviations", f"names such as {list(DEFAULT)}"))
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f"deviations are {', '.join(map(repr, KINDS))}, and not {kind!r}")
+            raise ValueError(f"deviations are {', '.join(map(repr, KINDS))}, and not {cited(kind)}")
     return kinds
