@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,7 +31,7 @@ def charge_every_device(patch: pytest.MonkeyPatch) -> None:
         fact = arrival(self, what, message, now, *more)
         if message.state == "delivered" and message.charged:
             again = LedgerEntry("charge", message.charged, now, message.id, fact.conversation.id)
-            fact = fact._replace(entries=(*fact.entries, again))
+            fact = replace(fact, entries=(*fact.entries, again))
         return fact
 
     patch.setattr(Account, "_arrival", charging_again)
@@ -40,7 +41,7 @@ def forget_the_release_at_the_drop(patch: pytest.MonkeyPatch) -> None:
     drop = Account._drop
 
     def keeping_the_hold(self: Any, message: Any, now: int) -> Any:
-        return [fact._replace(entries=()) for fact in drop(self, message, now)]
+        return [replace(fact, entries=()) for fact in drop(self, message, now)]
 
     patch.setattr(Account, "_drop", keeping_the_hold)
 
@@ -61,7 +62,7 @@ def write_the_expiry_too_late(patch: pytest.MonkeyPatch) -> None:
     def expiring_later(self: Any, what: Any, message: Any, now: int, *more: Any) -> Any:
         fact = arrival(self, what, message, now, *more)
         if message.conversation.expires_at is None:
-            fact = fact._replace(expires_at=fact.expires_at + MILLISECOND)
+            fact = replace(fact, expires_at=fact.expires_at + MILLISECOND)
         return fact
 
     patch.setattr(Account, "_arrival", expiring_later)

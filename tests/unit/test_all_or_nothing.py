@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: The ways in which one of them is made.
 MAKERS = [
-    *((Fact, "__new__"), (Fact, "_replace"), (PersonFact, "__new__")),
+    *((Fact, "__init__"), (PersonFact, "__new__")),
     *((LedgerEntry, "__new__"), (Event, "__init__")),
 ]
 

@@ -52,7 +52,6 @@ def held() -> Iterator[dict[str, Any]]:
         ("LedgerEntry", "ammount", "amount"),
         ("TimelineEntry", "texts", "text"),
         ("Recipient", "goes_offlin", "goes_offline"),
-        ("Message", "delivr", "deliver"),
         ("Conversation", "expire_at", "expires_at"),
         ("Submission", "acept", "accept"),
         ("Receiver", "event", "events"),
@@ -148,21 +147,22 @@ def test_a_misspelt_argument_suggests_the_near_one_where_it_is_shown(fake: ChatF
         assert text == str(error)
 
 
-def test_a_misspelt_attribute_of_an_event_suggests_the_near_one_where_it_is_shown(
-    fake: ChatFake,
+@pytest.mark.parametrize(
+    ("kind", "misspelt_name", "meant"),
+    [("Event", "statsu", "status"), ("Message", "delivr", "deliver")],
+)
+def test_a_misspelt_attribute_of_what_is_used_most_suggests_the_near_one_where_it_is_shown(
+    held: dict[str, Any], kind: str, misspelt_name: str, meant: str
 ) -> None:
-    fake.send_text()
     with pytest.raises(AttributeError) as caught:
-        _ = fake.events[0].statsu  # type: ignore[attr-defined]
+        getattr(held[kind], misspelt_name)
 
     suggest(caught.value)
     shown = "".join(traceback.format_exception_only(caught.value))  # as pytest shows it
 
-    assert (
-        "AttributeError: 'Event' object has no attribute 'statsu'. Did you mean: 'status'?\n"
-        == shown
-    )
-    assert "'Event' object has no attribute 'statsu'. Did you mean: 'status'?" == str(caught.value)
+    text = f"'{kind}' object has no attribute '{misspelt_name}'. Did you mean: '{meant}'?"
+    assert f"AttributeError: {text}\n" == shown
+    assert text == str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ Moments are nanoseconds since the epoch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple, cast
 
@@ -191,7 +192,7 @@ class Account:
         first = self._arrival("delivered", message, now, price, reasons.DELIVERED)
         if devices == 1:
             return [first]
-        other = first._replace(entries=(), rule=reasons.ANOTHER_DEVICE)
+        other = replace(first, entries=(), rule=reasons.ANOTHER_DEVICE)
         return [first, *[other] * (devices - 1)]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:

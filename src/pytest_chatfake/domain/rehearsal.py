@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from .account import Account
@@ -87,7 +88,8 @@ class Rehearsal(Account):
     def play(self, facts: list[Fact]) -> list[Fact]:
         """Let facts be so, for the copies; return them as they are about those."""
         played = [
-            fact._replace(
+            replace(
+                fact,
                 message=self._twin(fact.message),
                 conversation=fact.conversation and self._sessions.of(fact.conversation),
             )
@@ -100,7 +102,8 @@ class Rehearsal(Account):
     def after(self, facts: Sequence[Fact | PersonFact], now: int) -> list[Fact]:
         """Return what follows from facts that are so for the copies, in order."""
         return [
-            fact._replace(
+            replace(
+                fact,
                 message=self._messages.original(fact.message),
                 conversation=fact.conversation and self._sessions.original(fact.conversation),
             )
@@ -112,7 +115,7 @@ class Rehearsal(Account):
             people = self._known if isinstance(fact, PersonFact) else self.people
             for verb in people.follow_ups(fact):
                 assert verb.message is not None
-                made = self.decide(verb._replace(message=self._twin(verb.message)), now)
+                made = self.decide(replace(verb, message=self._twin(verb.message)), now)
                 for one in made:
                     self.apply(one)
                 yield from made

@@ -72,8 +72,8 @@ class Schedule:
 
     def is_due(self, now: int) -> bool:
         """Return whether a piece of work is due at ``now``."""
-        heap, latest = self._heap, (now + 1) << _BITS
-        while heap and heap[0] < latest:
+        heap = self._heap
+        while heap and heap[0] >> _BITS <= now:
             if heap[0] in self.work:
                 return True
             heappop(heap)

@@ -90,7 +90,7 @@ class Changes:
             if self.fields_of is not None:
                 decide = partial(self._decided, verb, now)
                 facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
-            events = self._outbox.writing.of_facts(facts, fields)
+            told = self._outbox.writing.of_facts(facts, fields)
         except BaseException:
             if message is not None and message.state == "submitted":
                 message.withdraw()
@@ -101,9 +101,9 @@ class Changes:
             self._note_cause()
         if message is None and len(ledger) > posted:
             journal.note(POSTING)
-        for fact, event in zip(facts, events, strict=True):
+        for fact, event, body in told:
             account.apply(fact)
-            self._outbox.emit(fact, event, line)
+            self._outbox.emit(fact, event, body, line)
         if self.watchers:
             self._tell(facts)
 
@@ -147,12 +147,12 @@ class Changes:
         if self.fields_of is not None:
             facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
         fact = people.decide(what, address, changes, now)
-        events = self._outbox.writing.of_facts(facts, fields)
+        told = self._outbox.writing.of_facts(facts, fields)
         self.note(what, line, fact, now)
         people.apply(fact)
-        for one, event in zip(facts, events, strict=True):
+        for one, event, body in told:
             self.account.apply(one)
-            self._outbox.emit(one, event, line)
+            self._outbox.emit(one, event, body, line)
         self._tell([fact, *facts])
 
     # What falls due

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ..base.arguments import check_int, check_str, cited
 from ..base.errors import NotAwaited
-from ..base.misspelt import spelt
+from ..base.misspelt import known, spelt
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
@@ -85,7 +85,7 @@ class Conversation:
             return tuple(Message(engine, one) for one in engine.account.members.of(self._record))
 
 
-@spelt
+@known
 class Message:
     """A message, and what the person at the other end does with it.
 

@@ -56,21 +56,13 @@ class EventLog:
     def __iter__(self) -> Iterator[Event]:
         return (Event(self, index) for index in range(len(self)))
 
-    def next_id(self, number: int, ahead: int = 0) -> str:
-        """Return the id of the next event, if it is about the message of that number.
-
-        Args:
-            number: The message's number.
-            ahead: How many events will come before it.
-        """
-        return self._id(len(self._moments) + ahead, number)
-
-    def _id(self, index: int, number: int) -> str:
+    def id_of(self, event: Event, number: int) -> str:
+        """Return the id of an event about the message of a number, be it there or to come."""
         if self._per_message:
             return self._ids.event % number
         if self._other_places:  # events of other types have a sequence of their own
-            index -= bisect(self._other_places, index)
-        return self._ids.event % (index + 1)
+            return self._ids.event % (event._index - bisect(self._other_places, event._index) + 1)
+        return self._ids.event % (event._index + 1)
 
     def upcoming(self, ahead: int = 0) -> Event:
         """Return an event that is not there yet: the next one, or one after so many others."""
@@ -138,7 +130,7 @@ class Event:
     def id(self) -> str:
         """The event's identifier, ``evt_...``."""
         given = self._log._given_ids.get(self._index)
-        return given or self._log._id(self._index, self._log._numbers[self._index])
+        return given or self._log.id_of(self, self._log._numbers[self._index])
 
     @property
     def type(self) -> str:

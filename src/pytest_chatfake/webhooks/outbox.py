@@ -145,9 +145,8 @@ class Outbox:
 
     # Emitting: the fake's lock is held
 
-    def emit(self, fact: Fact, written: Written, line: Line) -> None:
+    def emit(self, fact: Fact, event: Event, body: bytes, line: Line) -> None:
         """Emit the event of a fact, as it was written."""
-        event, body = written
         self.events.add(fact.what, fact.message.number, body, line, fact.at)
         self._note(fact.rule.code + ENTRY * len(fact.entries))
         self._send_off(event, self._type, fact.at)

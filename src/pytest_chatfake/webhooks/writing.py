@@ -14,6 +14,9 @@ from .synthetic import Edit, OtherEvent
 #: An event to come and its body. It is made beforehand, because making it might fail.
 Written: TypeAlias = tuple[Event, bytes]
 
+#: The same, behind the fact that it tells of.
+Told: TypeAlias = tuple[Fact, Event, bytes]
+
 
 class Writing:
     """Writes events before they are emitted; the fake's lock is held.
@@ -34,7 +37,7 @@ class Writing:
 
     def of_facts(
         self, facts: list[Fact], fields: Mapping[tuple[MessageState, str], str] | None
-    ) -> list[Written]:
+    ) -> list[Told]:
         """Write the events of facts that are about to become so.
 
         Args:
@@ -42,18 +45,20 @@ class Writing:
             fields: More fields of the message resource, as JSON text, for each message and status;
                 None: there are none.
         """
-        written: list[Written] = []
+        told: list[Told] = []
+        events = self.events
         for ahead, fact in enumerate(facts):
-            event = self.events.upcoming(ahead)
-            id_ = self.events.next_id(fact.message.number, ahead)
+            event = events.upcoming(ahead)
+            id_ = events.id_of(event, fact.message.number)
             more = "" if fields is None else fields[fact.message, fact.what]
-            written.append((event, self._writer.write(id_, fact, more)))
-        return written
+            told.append((fact, event, self._writer.write(id_, fact, more)))
+        return told
 
     def of_synthetic(self, fact: Fact, fields: str, status: str, edit: Edit) -> Written:
         """Write an event that the service would not emit: an honest body, edited."""
-        id_ = self.events.next_id(fact.message.number)
-        return self.events.upcoming(), edit(self._writer.write(id_, fact, fields, status))
+        event = self.events.upcoming()
+        id_ = self.events.id_of(event, fact.message.number)
+        return event, edit(self._writer.write(id_, fact, fields, status))
 
     def of_other(self, draft: OtherEvent, now: int) -> tuple[str, Written]:
         """Write an event of another type, and give its id."""

@@ -62,23 +62,22 @@ class EventWriter:
             fields: More fields of the message resource, as JSON text with a comma before it.
             status: The status to show, if it is another than the fact's.
         """
-        what, message, at, _, total_price, conversation, expires_at, _, failure = fact
+        what, message, conversation = fact.what, fact.message, fact.conversation
         shown = what if status is None else encode(status)[1:-1]
-        now = stamp(at // MILLISECOND)
+        price, now = number(fact.total_price), stamp(fact.at // MILLISECOND)
         session = details = people = ""
         if self._has_addresses:
             people = self._addresses(message)
         if what == "failed":
-            assert failure is not None
-            details = self._failure(failure)
+            assert fact.failure is not None
+            details = self._failure(fact.failure)
         elif conversation is not None:
             # A moment that the message does not have yet is the fact's.
             created, sent = message.created_at, message.sent_at
+            begun = now if sent is None else stamp(sent // MILLISECOND)
+            made = begun if created is None or created == sent else stamp(created // MILLISECOND)
             delivered, read = message.delivered_at, message.read_at
-            details = (
-                f',"createTime":"{now if created is None else stamp(created // MILLISECOND)}"'
-                f',"sendTime":"{now if sent is None else stamp(sent // MILLISECOND)}"'
-            )
+            details = f',"createTime":"{made}","sendTime":"{begun}"'
             kind = ""
             if what != "sent":
                 kind = self._conversation
@@ -86,11 +85,11 @@ class EventWriter:
                 details += f',"deliverTime":"{time}"'
             if what == "read":
                 details += f',"readTime":"{now if read is None else stamp(read // MILLISECOND)}"'
-            assert expires_at is not None  # estimated, if the session has not begun
+            assert fact.expires_at is not None  # estimated, if the session has not begun
             session = (
                 f',"conversation":{{"id":"{conversation.id}",{kind}'
                 f'"originType":{quoted(conversation.origin_type)},'
-                f'"expireTime":"{stamp(expires_at // MILLISECOND)}"}}'
+                f'"expireTime":"{stamp(fact.expires_at // MILLISECOND)}"}}'
             )
         content = message.content
         if content is None:
@@ -98,8 +97,8 @@ class EventWriter:
         return (
             f'{{"id":"{event_id}",{self._type},"createTime":"{now}",{self._resource}:{{'
             f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"{people}'
-            f',"status":"{shown}"{session},"totalPrice":{total_price:f},{self._currency}{details}'
-            f',{self._biz_type},"type":"{message.type}","{message.type}":{content}'
+            f',"status":"{shown}"{session},"totalPrice":{price},{self._currency}'
+            f'{details},{self._biz_type},"type":"{message.type}","{message.type}":{content}'
             f"{fields}{message.extra}}}}}"
         ).encode()
 
