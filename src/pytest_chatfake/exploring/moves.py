@@ -109,7 +109,7 @@ def _parsed(text: object) -> Move:
         assert start >= 1
         assert type(steps) is int
         assert steps >= (kind == "late")
-    except (AssertionError, KeyError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (AssertionError, KeyError, SyntaxError, ValueError):
         verbs = ", ".join(f"{verb}(...)" for verb in _VERBS)
         raise ValueError(
             f"only has {cited(text)}, which is no deviation: copy the list that the failure "
