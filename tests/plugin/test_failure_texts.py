@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,7 @@ def test_charged_of_the_account_names_what_shares_a_conversation() -> None:
         assert snapshot("""\
 charged: expected 0.10 USD, found 0.05 USD
 In c1, which was charged with m1 (§1): m2.
+The session of c1 ends at 2026-01-02T12:00:00.000Z: what is sent after chat_fake.clock.advance(days=1) is charged anew.
 All of them went to the default recipient, +15550100. Remedy: send to others, as in to='+15550101'.
 Charged to the account, by the ledger:
   2026-01-01T12:00:00.000Z  opening  100
@@ -119,7 +121,7 @@ def test_held_of_the_account_names_when_it_comes_back() -> None:
         assert snapshot("""\
 held: expected 0 USD, found 0.35 USD
 Sent and not delivered, and so held (§3 rule 5): m1, m2, m3, m4, m5 and 2 more.
-Remedy: deliver() it, or move the clock to 2026-01-31T12:00:00.000Z, when it is dropped.
+Remedy: deliver() it, or chat_fake.clock.advance(days=30): at 2026-01-31T12:00:00.000Z it is dropped.
 Held for the account, by the ledger:
   2026-01-01T12:00:00.000Z  opening  100
   2026-01-01T12:00:00.000Z  hold     0.05  m1
@@ -185,6 +187,7 @@ Remedy: deliver() it, or read() it.\
 charged: expected 0.05 USD, found 0 USD
 m2: c1 was charged when m1 was delivered: not again (§1).
 In c1, which was charged with m1 (§1): m2.
+The session of c1 ends at 2026-01-02T12:00:00.000Z: what is sent after chat_fake.clock.advance(days=1) is charged anew.
 All of them went to the default recipient, +15550100. Remedy: send to others, as in to='+15550101'.\
 """),
         ),
@@ -195,7 +198,8 @@ charged: expected 0.05 USD, found 0 USD
 m1: it was delivered and read at once, with no delivered event (§3).
 m1: c1 was charged when m2 was delivered: not again (§1).
 m1: it kept its hold until now, 0.05, which is released (assumed).
-In c1, which was charged with m2 (§1): m1.\
+In c1, which was charged with m2 (§1): m1.
+The session of c1 ends at 2026-01-02T12:00:00.000Z: what is sent after chat_fake.clock.advance(days=1) is charged anew.\
 """),
         ),
         (
@@ -260,7 +264,7 @@ def test_held_for_a_message() -> None:
         assert snapshot("""\
 held: expected 0 USD, found 0.05 USD
 m1 is sent and not delivered: its price is held until then (§3 rule 5).
-Remedy: deliver() it, or move the clock to 2026-01-31T12:00:00.000Z, when it is dropped.
+Remedy: deliver() it, or chat_fake.clock.advance(days=30): at 2026-01-31T12:00:00.000Z it is dropped.
 Held for m1, message <message 1>, by the ledger:
   2026-01-01T12:00:00.000Z  hold  0.05  m1\
 """) == failure(lambda: fake.assert_held("0", message=message))
@@ -395,8 +399,8 @@ def test_requests() -> None:
     with a_fake() as fake:
         assert snapshot("""\
 POST /v2/messages was requested 0 times, and at least once was expected
-No endpoint is connected, so no app has heard of anything.
-Remedy: chat_fake.webhooks.connect(...) before the first verb.
+Nothing was asked of the API at all.
+Remedy: let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.
 Requested were:
   (none)\
 """) == failure(lambda: fake.assert_requested("POST", "/v2/messages"))
@@ -418,11 +422,287 @@ def test_requests_that_an_attempt_to_come_would_lead_to() -> None:
 
         assert snapshot("""\
 GET /v2/balance was requested 0 times, and at least once was expected
-An attempt is still due: sent m1, at 2026-01-01T12:00:30.000Z.
-Remedy: advance the clock by 30 s.
+The app may ask when it hears of what is to come:
+attempt 2 at sent m1 is due at 2026-01-01T12:00:30.000Z, caused at test_failure_texts.py:N.
+Remedy: chat_fake.clock.advance(seconds=30).
 Requested were:
   (none)\
 """) == failure(lambda: fake.assert_requested("GET", "/v2/balance"))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "likely"),
+    [
+        (
+            "POST",
+            "/v2/balance",
+            "The nearest that was requested is GET /v2/balance: is the method right, and the path?",
+        ),
+        (
+            "GET",
+            "/v2/balances",
+            "The nearest that was requested is GET /v2/balance: is the method right, and the path?",
+        ),
+        (
+            "GET",
+            "v2/balance",
+            "Remedy: write the path alone, from its first / on, without host and query.",
+        ),
+        (
+            "GET",
+            "/v2/balance?x=1",
+            "Remedy: write the path alone, from its first / on, without host and query.",
+        ),
+        ("DELETE", "/somewhere/else", "Requested were:"),
+    ],
+)
+def test_requests_that_are_nearly_what_was_expected(method: str, path: str, likely: str) -> None:
+    with a_fake() as fake:
+        Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": fake.api_key})
+        text = failure(lambda: fake.assert_requested(method, path))
+
+    assert likely == text.splitlines()[1]
+
+
+def test_requests_that_an_app_may_have_made_if_it_had_taken_an_event() -> None:
+    with a_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        receiver.respond(500)
+        fake.send_text()
+        fake.webhooks.lose_answer(endpoint=receiver.endpoint)
+        fake.send_text()
+        text = failure(lambda: fake.assert_requested("GET", "/v2/balance"))
+        fake.webhooks.attempts  # noqa: B018 - they are seen
+
+    assert [
+        "The app may ask when it has taken an event, and this attempt failed:",
+        "sent m1 -> Receiver(): answered 500.",
+    ] == text.splitlines()[1:3]
+
+
+def test_requests_that_were_lost_because_the_test_said_so_have_no_cause() -> None:
+    with a_fake() as fake:
+        fake.webhooks.receiver()
+        fake.webhooks.drop()
+        fake.send_text()
+        text = failure(lambda: fake.assert_requested("GET", "/v2/balance"))
+
+    assert "Nothing was asked of the API at all." == text.splitlines()[1]
+
+
+# -- what is still to come -------------------------------------------------------------------------
+
+
+def laid(fake: ChatFake) -> Any:
+    message = fake.send_text()
+    message.after(minutes=90).deliver().after(0.5).read()
+    return message
+
+
+def flown(fake: ChatFake) -> Any:
+    fake.autopilot(deliver_after=30, read_after=86_400)
+    return fake.send_text()
+
+
+def to_fail(fake: ChatFake) -> Any:
+    message = fake.send_text()
+    message.after(days=2).fail()
+    return message
+
+
+@pytest.mark.parametrize(
+    ("scenario", "expected", "likely"),
+    [
+        (
+            laid,
+            lambda fake, message: fake.assert_charged("0.05", message=message),
+            snapshot(
+                [
+                    "m1 was not delivered yet, and a charge is made at the first delivery (§1).",
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
+                ]
+            ),
+        ),
+        (
+            laid,
+            lambda fake, message: fake.assert_charged("0.05"),
+            snapshot(
+                [
+                    "Not delivered yet, and so not charged (§1): m1.",
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
+                ]
+            ),
+        ),
+        (
+            laid,
+            lambda fake, message: fake.assert_held(0, message=message),
+            snapshot(
+                [
+                    "m1 is sent and not delivered: its price is held until then (§3 rule 5).",
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
+                ]
+            ),
+        ),
+        (
+            laid,
+            lambda fake, message: fake.assert_statuses(message, "sent", "delivered"),
+            snapshot(
+                [
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
+                ]
+            ),
+        ),
+        (
+            laid,
+            lambda fake, message: fake.assert_statuses(message, "sent", "read"),
+            snapshot(
+                [
+                    "read() of m1 is due at 2026-01-01T13:30:00.500Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(hours=1, minutes=30, seconds=0.5).",
+                ]
+            ),
+        ),
+        (
+            flown,
+            lambda fake, message: fake.assert_charged("0.05", message=message),
+            snapshot(
+                [
+                    "m1 was not delivered yet, and a charge is made at the first delivery (§1).",
+                    "deliver() of m1 is due at 2026-01-01T12:00:30.000Z, by the autopilot, set up at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(seconds=30).",
+                ]
+            ),
+        ),
+        (
+            flown,
+            lambda fake, message: fake.assert_requested("GET", "/v2/balance"),
+            snapshot(
+                [
+                    "deliver() of m1 is due at 2026-01-01T12:00:30.000Z, by the autopilot, set up at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(seconds=30).",
+                ]
+            ),
+        ),
+        (
+            to_fail,
+            lambda fake, message: fake.assert_statuses(message, "sent", "failed"),
+            snapshot(
+                [
+                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(days=2).",
+                ]
+            ),
+        ),
+        (
+            to_fail,
+            lambda fake, message: fake.assert_held(0),
+            snapshot(
+                [
+                    "Sent and not delivered, and so held (§3 rule 5): m1.",
+                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(days=2).",
+                ]
+            ),
+        ),
+        (
+            to_fail,
+            lambda fake, message: fake.assert_available(100),
+            snapshot(
+                [
+                    "Held, and so not available (§3 rule 5): 0.05, for m1.",
+                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, laid at test_failure_texts.py:N.",
+                    "Remedy: chat_fake.clock.advance(days=2).",
+                ]
+            ),
+        ),
+        (
+            to_fail,
+            lambda fake, message: fake.assert_statuses(message, "sent", "delivered"),
+            snapshot(["m1 was not delivered."]),
+        ),
+    ],
+)
+def test_what_would_come_by_itself_is_named_with_the_move_of_the_clock(
+    scenario: Callable[[ChatFake], Any],
+    expected: Callable[[ChatFake, Any], object],
+    likely: list[str],
+) -> None:
+    with a_fake() as fake:
+        message = scenario(fake)
+        text = failure(lambda: expected(fake, message))
+
+    lines = [line for line in text.splitlines()[1:] if not line.startswith("  ")]
+    assert likely == [line for line in lines if not line.endswith(":")]
+
+
+def test_what_would_come_to_a_phone_that_is_off_names_the_phone() -> None:
+    with a_fake() as fake:
+        fake.autopilot(deliver_after=30)
+        message = fake.send_text(to=fake.recipient("+1", online=False))
+        texts = [
+            failure(lambda: fake.assert_charged("0.05", message=message)),
+            failure(lambda: fake.assert_statuses(message, "sent", "delivered")),
+        ]
+
+    for text in texts:
+        assert "the phone of +1 is off" in text
+        assert ".comes_online()" in text
+        assert "advance(" not in text
+
+
+def test_a_session_that_is_over_ends_no_more() -> None:
+    with a_fake() as fake:
+        first = fake.send_text().deliver()
+        late = fake.send_text().deliver()
+        inside = failure(lambda: fake.assert_charged("0.05", message=late))
+        fake.clock.advance(hours=24)
+        after = failure(lambda: fake.assert_charged("0.05", message=late))
+        assert first.conversation == late.conversation
+
+    sentence = (
+        "The session of c1 ends at 2026-01-02T12:00:00.000Z: what is sent after "
+        "chat_fake.clock.advance(days=1) is charged anew."
+    )
+    assert sentence in inside
+    assert "The session of c1 ends" not in after
+
+
+def test_where_nobody_knows_what_was_missed_the_next_ones_are_named() -> None:
+    with a_fake(retry_after=[30]) as fake:
+        fake.webhooks.receiver().respond(500)
+        fake.send_text(to="+1")
+        for number in range(3):
+            fake.send_text(to=f"+2{number}").after(hours=number + 1).deliver()
+        fake.webhooks.attempts  # noqa: B018 - they are seen
+        looked = short(fake._story.section()).partition("\n\n")[0].splitlines()
+
+    assert snapshot(
+        [
+            "  still to come: attempt 2 at sent m1 is due at 2026-01-01T12:00:30.000Z, caused at test_failure_texts.py:N: chat_fake.clock.advance(seconds=30)",
+            "  still to come: deliver() of m2 is due at 2026-01-01T13:00:00.000Z, laid at test_failure_texts.py:N: chat_fake.clock.advance(hours=1)",
+            "  still to come: deliver() of m3 is due at 2026-01-01T14:00:00.000Z, laid at test_failure_texts.py:N: chat_fake.clock.advance(hours=2)",
+            "  ... and 1 more to come, the last at 2026-01-01T15:00:00.000Z",
+        ]
+    ) == [line for line in looked if "to come" in line]
+
+
+def test_in_async_mode_and_where_time_runs_the_move_is_one_to_paste() -> None:
+    async def scenario(traveller: time_machine.Coordinates) -> str:
+        fake = ChatFake(mode="async")
+        message = await fake.send_text()
+        await message.after(hours=1, seconds=30).deliver()
+        traveller.shift(0.0001)
+        text = failure(lambda: fake.assert_charged("0.05"))
+        fake.close()
+        return text
+
+    with time_machine.travel(START, tick=False) as traveller:
+        text = asyncio.run(scenario(traveller))
+    assert "Remedy: await chat_fake.clock.advance(hours=1, seconds=30)." in text
 
 
 # -- explanations ----------------------------------------------------------------------------------
@@ -442,6 +722,7 @@ m1, message <message 1> to +15550100: read
   c1, conversation <conversation 1>: session until 2026-01-02T12:01:00.000Z
 Why:
     4  sent       it begins c1, which costs nothing until a delivery (§1)
+    4             its price, 0.05, is the default (assumed; change it with price=)
     4             its price, 0.05, is held until it is delivered (§3 rule 5)
    11  delivered  the first delivery in c1 starts its session and is charged, 0.05 (§1)
    14  read       reading costs nothing (§3)
@@ -473,6 +754,7 @@ m1, message <message 1> to +15550100: sent, then dropped
   c1, conversation <conversation 1>: pending
 Why:
     3  sent       it begins c1, which costs nothing until a delivery (§1)
+    3             its price, 0.05, is the default (assumed; change it with price=)
     3             its price, 0.05, is held until it is delivered (§3 rule 5)
     7  dropped    it was not delivered in time and dropped: what was held comes back (§3 rule 5)
 What happened, times from 2026-01-01T12:00:00.000Z:
@@ -525,6 +807,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                 ]
             ),
@@ -552,6 +835,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent the test put it into c1 (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "delivered the first delivery in c1 starts its session and is charged, 0.05 (§1)",
                 ]
@@ -572,6 +856,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it begins c1, which costs nothing until a delivery (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "delivered the first delivery in c1 starts its session and is charged, 0.05 (§1)",
                     "delivered another device got it: not charged again (§6 rule 2)",
@@ -584,6 +869,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it begins c1, which costs nothing until a delivery (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "read it was delivered and read at once, with no delivered event (§3)",
                     "the first delivery in c1 starts its session and is charged, 0.05 (§1)",
@@ -595,6 +881,7 @@ def why(text: str) -> list[str]:
             snapshot(
                 [
                     "sent it begins c1, which costs nothing until a delivery (§1)",
+                    "its price, 0.05, is the default (assumed; change it with price=)",
                     "its price, 0.05, is held until it is delivered (§3 rule 5)",
                     "delivered it was read without read receipts: the service sees a delivery (assumed)",
                     "the first delivery in c1 starts its session and is charged, 0.05 (§1)",
@@ -612,7 +899,8 @@ def test_a_balance_that_is_too_low_is_a_reason() -> None:
     with a_fake(opening_balance="0.01", on_insufficient_balance="fail") as fake:
         assert snapshot(
             [
-                "failed the balance can't hold its price, 0.05: it failed before it was sent (assumed; change it with on_insufficient_balance=)"
+                "failed its price, 0.05, is the default (assumed; change it with price=)",
+                "the balance can't hold its price, 0.05: it failed before it was sent (assumed; change it with on_insufficient_balance=)",
             ]
         ) == why(fake.explain(fake.send_text()))
 

@@ -222,6 +222,68 @@ def test_of_a_hundred_fakes_the_last_ten_are_told_of(pytester: pytest.Pytester) 
     assert 10 == len(sections(result))
 
 
+def test_of_a_property_only_the_example_that_falsifies_it_is_told_of(
+    pytester: pytest.Pytester,
+) -> None:
+    result = run(
+        pytester,
+        """
+        import pytest
+        from hypothesis import given, settings, strategies as st
+        from hypothesis.stateful import RuleBasedStateMachine, rule
+        from pytest_chatfake import ChatFake
+
+        @pytest.fixture(scope="module")
+        def shared():
+            with ChatFake() as fake:
+                yield fake
+
+        FAST = settings(max_examples=30, database=None, derandomize=True)
+
+        @FAST
+        @given(st.integers(0, 1000))
+        def test_property(shared, number):
+            with ChatFake() as fake, ChatFake() as second:
+                fake.send_text(to=f"+1{number}")
+                second.send_text(to=f"+2{number}")
+                assert number < 7
+
+        @FAST
+        @given(st.integers(0, 1000))
+        def test_two_failures(number):
+            with ChatFake() as fake:
+                fake.send_text(to=f"+1{number}")
+                if number > 900:
+                    raise ValueError
+                assert number < 7
+
+        class Machine(RuleBasedStateMachine):
+            def __init__(self):
+                super().__init__()
+                self.fake = ChatFake()
+
+            @rule(number=st.integers(0, 1000))
+            def send(self, number):
+                self.fake.send_text(to=f"+1{number}")
+                assert number < 7
+
+            def teardown(self):
+                self.fake.close()
+
+        Machine.TestCase.settings = FAST
+        TestMachine = Machine.TestCase
+        """,
+    )
+
+    sections = [
+        one.partition("\n=====")[0] for one in result.stdout.str().split("- chat_fake timeline -")
+    ]
+    told = [re.findall(r"to (\+\d+), sent", one) for one in sections[1:]]
+    assert [["+17"], ["+27"]] == told[:2]
+    assert {"+17", "+1901"} == {one for addresses in told[2:4] for one in addresses}
+    assert [["+17"]] == told[4:]
+
+
 @pytest.mark.parametrize(("when", "count"), [("failed", 1), ("always", 2), ("never", 0)])
 def test_the_ini_option_says_which_reports_have_it(
     pytester: pytest.Pytester, when: str, count: int
@@ -417,6 +479,26 @@ def test_ctrl_c_prints_it(pytester: pytest.Pytester) -> None:
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
     result.stdout.fnmatch_lines([f"*= {TITLE} =*", "What to look at", "*verb     send_text() m1*"])
+
+
+@pytest.mark.parametrize("options", [[], ["-q"], ["-v"]])
+def test_what_ctrl_c_prints_has_a_line_of_its_own(
+    pytester: pytest.Pytester, options: list[str]
+) -> None:
+    pytester.makepyfile(
+        test_it="""
+        def test_before():
+            pass
+
+        def test_it(chat_fake):
+            chat_fake.send_text()
+            raise KeyboardInterrupt
+        """
+    )
+    result = pytester.runpytest_inprocess(*OPTIONS, *options, no_reraise_ctrlc=True)
+
+    (line,) = [line for line in result.outlines if f" {TITLE} " in line]
+    assert line.startswith("===")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import _thread
+import json
 import threading
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import time_machine
+from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
+from pytest_chatfake.base import calling_line
 from pytest_chatfake.base.calling_line import Line
 
 from .fakes import frozen_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 #: Each lays one or more steps, all of them on its own line. ``s`` was submitted, ``e`` is an event.
 VERBS: dict[str, Callable[[ChatFake, Any, Any], object]] = {
@@ -72,3 +78,124 @@ def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble() -> None:
         fake.settle()
 
         assert ["sent", "delivered"] == [event.status for event in message.events]
+
+
+# -- threads and libraries -------------------------------------------------------------------------
+
+SEND_CALL = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+
+
+def called(fake: ChatFake) -> None:
+    """Send by the send call, in process: a library is between the test and the fake."""
+    Client(fake.wsgi_app).post("/v2/messages", json=SEND_CALL, headers={"X-API-Key": fake.api_key})
+
+
+def in_a_thread(target: Callable[[], object]) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(target).result()
+
+
+def line_after(function: Callable[[], object], lines: int) -> str:
+    return f"test_calling_lines.py:{function.__code__.co_firstlineno + lines}"
+
+
+def test_a_library_between_the_test_and_the_fake_is_not_named() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint()
+        called(fake)
+
+    here = line_after(test_a_library_between_the_test_and_the_fake_is_not_named, 3)
+    helper = f"test_calling_lines.py:{called.__code__.co_firstlineno + 2}"
+    assert f"{here} via {helper}" == str(fake.events[0].line)
+
+
+def test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood() -> None:
+    with frozen_fake() as fake:
+        in_a_thread(fake.send_text)
+        in_a_thread(lambda: [fake.send_text()])
+
+    test = test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood
+    alone, helped = (str(event.line) for event in fake.events)
+    assert f"another thread while at {line_after(test, 2)}" == alone
+    assert f"{line_after(test, 3)} while at {line_after(test, 3)}" == helped
+
+
+def test_a_call_over_a_socket_says_where_the_test_stood() -> None:
+    with ChatFake() as fake:
+        fake.send_endpoint()
+        request = urllib.request.Request(
+            f"{fake.base_url}/v2/messages",
+            json.dumps(SEND_CALL).encode(),
+            {"X-API-Key": fake.api_key, "Content-Type": "application/json"},
+        )
+        urllib.request.urlopen(request, timeout=10).close()
+
+    here = line_after(test_a_call_over_a_socket_says_where_the_test_stood, 8)
+    assert f"another thread while at {here}" == str(fake.events[0].line)
+
+
+@pytest.fixture
+def sent_by_a_thread() -> Iterator[ChatFake]:
+    with frozen_fake() as fake:
+        in_a_thread(fake.send_text)
+        yield fake
+
+
+def test_what_a_thread_of_a_fixture_does_names_the_test(sent_by_a_thread: ChatFake) -> None:
+    test = test_what_a_thread_of_a_fixture_does_names_the_test.__code__
+    assert f"another thread while at test_calling_lines.py:{test.co_firstlineno}" == str(
+        sent_by_a_thread.events[0].line
+    )
+
+
+def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread() -> None:
+    code = calling_line._test
+    calling_line.watch(None)
+    try:
+        with frozen_fake() as fake:
+            fake.send_endpoint()
+            called(fake)
+            in_a_thread(fake.send_text)
+            in_a_thread(lambda: [fake.send_text()])
+    finally:
+        calling_line.watch(code, called=True)
+
+    test = test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread
+    thread = f"test_calling_lines.py:{in_a_thread.__code__.co_firstlineno + 2}"
+    assert [
+        f"test_calling_lines.py:{called.__code__.co_firstlineno + 2}",
+        f"another thread while at {thread}",
+        line_after(test, 8),
+    ] == [str(event.line) for event in fake.events]
+
+
+def test_where_all_lines_are_a_librarys_one_of_them_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = calling_line._test
+    monkeypatch.setattr(calling_line, "_is_library", lambda file: True)
+    calling_line.watch(None)
+    try:
+        with frozen_fake() as fake:
+            fake.send_text()
+    finally:
+        calling_line.watch(code, called=True)
+
+    test = test_where_all_lines_are_a_librarys_one_of_them_is_named.__code__
+    assert test.co_filename == fake.events[0].line.file
+
+
+def test_a_request_stands_at_the_moment_when_it_came() -> None:
+    with time_machine.travel(1_767_268_800, tick=False) as traveller, ChatFake() as fake:
+
+        @fake.route("/slow")
+        def slow(request: object) -> dict[str, str]:
+            fake.send_text()
+            traveller.shift(2)
+            return {}
+
+        Client(fake.wsgi_app).post("/slow", headers={"X-API-Key": fake.api_key})
+        moments = [entry.at for entry in fake.timeline]
+
+        assert sorted(moments) == moments
+        assert fake.clock.now == fake.api.requests[0].at

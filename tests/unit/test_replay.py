@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ClosedError, HmacSigner, explore
+from pytest_chatfake import ClosedError, HmacSigner, Naming, explore
 from pytest_chatfake.wire.recordings import Recorded, recorded
 
 from .fakes import fake_with_receiver, frozen_fake, warnings_at_the_end
@@ -228,6 +228,76 @@ def test_they_cost_nothing_and_belong_to_no_message(path: Path) -> None:
         assert before == fake.balance
         assert [] == list(fake.messages)
         assert [None] == [one.message_id for one in receiver.events]
+
+
+def told(number: int, status: Any, message: Any = "0123456789abcdef") -> str:
+    return event(number, chatMessage={"id": message, "status": status})
+
+
+def test_they_show_the_status_that_was_recorded(path: Path) -> None:
+    written(
+        path,
+        told(1, "sent"),
+        told(2, "delivered"),
+        told(3, "sent", "another"),
+        told(4, "failed", 7),
+    )
+    with fake_with_receiver() as (fake, receiver):
+        fake.webhooks.replay(path)
+        text = str(fake.timeline)
+        section = fake._story.section()
+
+        assert ["sent", "delivered", "sent", "failed"] == [one.status for one in fake.events]
+        assert [None] * 4 == [one.message_id for one in receiver.events]
+        assert "<Event evt_2 delivered of the recorded message 0123456789abcdef>" == repr(
+            fake.events[1]
+        )
+        assert "sent of the recorded message another, at Receiver()" in repr(
+            fake.webhooks.attempts[2]
+        )
+        assert "the failed event of the recorded message" == fake.events[3]._title
+        told_of = [line.split("event    ")[1] for line in text.splitlines() if "  event  " in line]
+        assert ["sent r1", "delivered r1", "sent r2", "failed (recorded)"] == told_of
+        assert "attempt  delivered r1 -> Receiver(): 200" in text
+        assert ["r1 = recorded message 0123456789abcdef", "r2 = recorded message another"] == [
+            line.strip() for line in text.splitlines() if " = " in line
+        ]
+        assert "event: failed (recorded)\n" in section
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        event(1, type="chat.other.event", chatMessage={"id": "1", "status": "read"}),
+        event(1, chatMessage="read"),
+        event(1, chatMessage={"id": "1", "status": 3}),
+        event(1, message={"id": "1", "status": "read"}),
+    ],
+)
+def test_what_tells_of_no_message_has_no_status(path: Path, recording: str) -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.webhooks.replay(written(path, recording))
+
+        assert [None] == [one.status for one in fake.events]
+
+
+def test_the_names_of_the_channel_say_where_the_status_is(path: Path) -> None:
+    naming = Naming(event_type="brand.message.updated", message_key="brandMessage")
+    recording = event(1, type="brand.message.updated", brandMessage={"id": "1", "status": "read"})
+    with frozen_fake(naming=naming) as fake:
+        fake.webhooks.receiver(events="*")
+        fake.webhooks.replay(written(path, recording))
+
+        assert ["read"] == [one.status for one in fake.events]
+
+
+def test_a_fault_may_choose_them_by_their_status(path: Path) -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.webhooks.drop(status="delivered")
+        fake.webhooks.replay(written(path, told(1, "sent"), told(2, "delivered"), told(3, "read")))
+
+        assert ["evt_1", "evt_3"] == [one.id for one in receiver.events]
 
 
 def test_an_event_without_an_id_gets_one(path: Path) -> None:

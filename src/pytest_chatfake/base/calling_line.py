@@ -2,21 +2,28 @@
 
 Under pytest that is a line of the test function, wherever the verb itself stands: in a helper, a
 fixture, a route or a receiver, whose line is named after it. Outside pytest it is the innermost
-line of the user's.
+line of the user's. A line of a library is never named where one of the user's is known: it says
+nothing to who reads it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+#: Where Python's own library is, and what the path of an installed one has in it.
+_PYTHON = tuple(str(Path(sysconfig.get_path(n))) + os.sep for n in ("stdlib", "platstdlib"))
+_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
 class Line(NamedTuple):
@@ -26,7 +33,7 @@ class Line(NamedTuple):
         file: The file's path; the test's, if that is known.
         number: The line's number in it.
         via: The path and the number of the helper's line that the test's line led to, if any.
-        elsewhere: Whether the helper ran in another thread, while the test stood at its line.
+        elsewhere: Whether another thread did it, while the test stood at its line.
     """
 
     file: str
@@ -37,7 +44,7 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         here = f"{Path(self.file).name}:{self.number}"
         if self.via is None:
-            return here
+            return f"another thread while at {here}" if self.elsewhere else here
         helper = f"{Path(self.via[0]).name}:{self.via[1]}"
         return f"{helper} while at {here}" if self.elsewhere else f"{here} via {helper}"
 
@@ -99,6 +106,7 @@ def calling_line(depth: int = 2) -> Line:
     if line is None:
         if code is _test or (
             _test is None
+            and not _is_library(key[0])
             and "__tracebackhide__" not in code.co_varnames
             and "__tracebackhide__" not in frame.f_globals
         ):
@@ -112,11 +120,21 @@ def calling_line(depth: int = 2) -> Line:
 def _find(frame: FrameType) -> Line:
     """Return the line that a frame of the user's stands for, which is not the test's own."""
     if _test is None:
-        return Line(*_place(_visible(frame, None) or frame))
+        visible = _visible(frame, None)
+        if visible is not None:
+            return Line(*_place(visible))
+        main = threading.main_thread().ident
+        away = _visible(sys._current_frames().get(main or 0), None)
+        return Line(*_place(frame)) if away is None else Line(*_place(away), elsewhere=True)
     if threading.get_ident() != _thread:
-        helper = _place(_visible(frame, None) or frame)
+        visible = _visible(frame, None)
+        helper = None if visible is None else _place(visible)
         test = _frame_of(_test, sys._current_frames().get(_thread))
-        return Line(*helper) if test is None else Line(*_place(test), helper, elsewhere=True)
+        if test is not None:
+            return Line(*_place(test), helper, elsewhere=True)
+        if helper is not None:
+            return Line(*helper)
+        return Line(_test.co_filename, _test.co_firstlineno, elsewhere=True)
     test = _frame_of(_test, frame)
     visible = _visible(frame, test)
     if test is not None:
@@ -143,10 +161,17 @@ def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:
 def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None:
     """Return the innermost frame before ``end`` that is the user's, and not to be hidden."""
     while frame is not None and frame is not end:
-        if not frame.f_code.co_filename.startswith(_PACKAGE) and not _is_hidden(frame):
+        file = frame.f_code.co_filename
+        if not (file.startswith(_PACKAGE) or _is_library(file) or _is_hidden(frame)):
             return frame
         frame = frame.f_back
     return None
+
+
+@cache
+def _is_library(file: str) -> bool:
+    """Return whether a file is of Python's own library, or of an installed one."""
+    return file.startswith((*_PYTHON, "<frozen ")) or any(name in file for name in _INSTALLED)
 
 
 def _is_hidden(frame: FrameType) -> bool:

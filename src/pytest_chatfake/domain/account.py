@@ -108,10 +108,12 @@ class Account:
             and self._rules.on_insufficient_balance == "fail"
             and EXACT.compare(estimate, self.ledger.available) > 0
         ):
-            return self._reject(message, now, self._rules.insufficient_balance, reasons.TOO_DEAR)
+            too_dear = reasons.TOO_DEAR[draft.assumed]
+            return self._reject(message, now, self._rules.insufficient_balance, too_dear)
         message.name(len(self.messages) + 1, self._ids)
         expires_at = conversation.expires_at or now + self._rules.conversation_length
-        held, free, in_session = reasons.SENT[conversation.begun, draft.conversation is not None]
+        named = draft.conversation is not None
+        held, free, in_session = reasons.SENT[conversation.begun, named, draft.assumed]
         rule = free if conversation.started_at is None else in_session
         entries: tuple[LedgerEntry, ...] = ()
         if estimate:
@@ -227,7 +229,7 @@ class Account:
         self.refuse_stale(message)
         next_state(message, "fail")
         entries = self._released(message, now)
-        rule = reasons.FAILED
+        rule = reasons.FAILED if entries else reasons.FAILED_FREE
         return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
     def _drop(self, message: MessageState, now: int) -> list[Fact]:
@@ -274,8 +276,7 @@ class Account:
             outcome = "late"
         else:
             outcome = "held" if entries else "later"
-        rule = first[outcome]
-        return Fact(what, message, now, rule, charge, conversation, expires_at, entries)
+        return Fact(what, message, now, first[outcome], charge, conversation, expires_at, entries)
 
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
         if not message.held:
@@ -292,8 +293,9 @@ class Account:
         """
         conversation, expires_at = message.conversation, None
         if conversation is not None and message.sent_at is not None:
-            estimate = message.sent_at + self._rules.conversation_length
-            expires_at = conversation.expires_at or estimate
+            expires_at = (
+                conversation.expires_at or message.sent_at + self._rules.conversation_length
+            )
         return Fact(
             cast("Happening", status) if status in STATUSES else "sent",
             message,

@@ -46,11 +46,13 @@ class Draft(NamedTuple):
         origin_type: None: the conversation's, or the default.
         price: What starting a conversation with it costs: an amount, or a function that is asked
             when the message is accepted.
+        assumed: Whether nobody said what that is: it is the fake's own default.
     """
 
     conversation: ConversationRecord | str | None
     origin_type: str | None
     price: Decimal | Callable[[MessageState], Decimal]
+    assumed: bool
 
 
 @dataclass(slots=True)

@@ -30,6 +30,9 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
 #: The person that messages go to where the test names nobody (assumed).
 DEFAULT_ADDRESS: Final = "+15550100"
 
+#: What starting a conversation costs where nobody says so (assumed).
+DEFAULT_PRICE: Final = "0.05"
+
 #: To how many devices one delivery goes at most (assumed).
 MAX_DEVICES: Final = 10_000
 

@@ -61,6 +61,7 @@ def _assumed(row: str, text: str, knob: str = "") -> Reason:
 _BEGINS = Reason("it begins {conversation}, which costs nothing until a delivery", "§1")
 _HELD = Reason("its price, {amount}, is held until it is delivered", "§3 rule 5")
 _FREE = Reason("its price is 0: nothing is held", "§3 rule 5")
+_DEFAULT = _assumed("price", "its price, {amount}, is the default", "price=")
 _JOINS = _assumed(
     "grouping",
     "it joins {conversation}, which is pending or open with {recipient} and has its origin type",
@@ -72,20 +73,28 @@ _OPEN = _assumed(
 )
 
 NEW: Final = _rule("new", _BEGINS, _HELD)
+NEW_DEFAULT: Final = _rule("new-default", _BEGINS, _DEFAULT, _HELD)
 NEW_FREE: Final = _rule("new-free", _BEGINS, _FREE)
 JOINED: Final = _rule("joined", _JOINS, _HELD)
+JOINED_DEFAULT: Final = _rule("joined-default", _JOINS, _DEFAULT, _HELD)
 JOINED_FREE: Final = _rule("joined-free", _JOINS, _FREE)
 JOINED_OPEN: Final = _rule("joined-open", _JOINS, _OPEN)
 GIVEN: Final = _rule("given", _GIVEN, _HELD)
+GIVEN_DEFAULT: Final = _rule("given-default", _GIVEN, _DEFAULT, _HELD)
 GIVEN_FREE: Final = _rule("given-free", _GIVEN, _FREE)
 GIVEN_OPEN: Final = _rule("given-open", _GIVEN, _OPEN)
 
-#: By whether its conversation was begun before, and whether the test named it.
+#: By whether its conversation was begun before, whether the test named it, and whether its price is
+#: the default: what holds where it costs something, where it costs nothing, and in a session.
 SENT: Final = {
-    (False, False): (NEW, NEW_FREE, NEW),
-    (False, True): (NEW, NEW_FREE, NEW),
-    (True, False): (JOINED, JOINED_FREE, JOINED_OPEN),
-    (True, True): (GIVEN, GIVEN_FREE, GIVEN_OPEN),
+    (False, False, False): (NEW, NEW_FREE, NEW),
+    (False, False, True): (NEW_DEFAULT, NEW_FREE, NEW_DEFAULT),
+    (False, True, False): (NEW, NEW_FREE, NEW),
+    (False, True, True): (NEW_DEFAULT, NEW_FREE, NEW_DEFAULT),
+    (True, False, False): (JOINED, JOINED_FREE, JOINED_OPEN),
+    (True, False, True): (JOINED_DEFAULT, JOINED_FREE, JOINED_OPEN),
+    (True, True, False): (GIVEN, GIVEN_FREE, GIVEN_OPEN),
+    (True, True, True): (GIVEN_DEFAULT, GIVEN_FREE, GIVEN_OPEN),
 }
 
 # Delivered and read: on a device for the first time
@@ -136,19 +145,21 @@ READ: Final = _rule("read", Reason("reading costs nothing", "§3"))
 REJECTED: Final = _rule(
     "rejected", Reason("it failed before it was sent: nothing is held or charged", "§3 rule 4")
 )
-TOO_DEAR: Final = _rule(
-    "too-dear",
-    _assumed(
-        "balance-too-low",
-        "the balance can't hold its price, {amount}: it failed before it was sent",
-        "on_insufficient_balance=",
-    ),
+_CANNOT_HOLD = _assumed(
+    "balance-too-low",
+    "the balance can't hold its price, {amount}: it failed before it was sent",
+    "on_insufficient_balance=",
 )
+#: By whether its price is the default.
+TOO_DEAR: Final = {
+    False: _rule("too-dear", _CANNOT_HOLD),
+    True: _rule("too-dear-default", _DEFAULT, _CANNOT_HOLD),
+}
+_NO_CHARGE = Reason("it failed after it was sent: failed messages are not charged", "§8")
 FAILED: Final = _rule(
-    "failed",
-    Reason("it failed after it was sent: failed messages are not charged", "§8"),
-    _assumed("failed-hold", "what was held for it comes back at once"),
+    "failed", _NO_CHARGE, _assumed("failed-hold", "what was held for it comes back at once")
 )
+FAILED_FREE: Final = _rule("failed-free", _NO_CHARGE)
 DROPPED: Final = _rule(
     "dropped",
     Reason("it was not delivered in time and dropped: what was held comes back", "§3 rule 5"),

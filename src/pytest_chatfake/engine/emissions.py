@@ -34,8 +34,8 @@ def prepared(
         return partial(outbox.redeliver, event, line)
     if verb.name == "emit_event":
         (draft,) = verb.arguments
-        id_, written = outbox.writing.of_other(draft, now)
-        return partial(outbox.emit_other, draft.type, id_, written, line, now)
+        draft, written = outbox.writing.of_other(draft, now)
+        return partial(outbox.emit_other, draft, written, line, now)
     message = cast("MessageState", verb.message)
     status, edit, type_ = verb.arguments
     fields = "" if fields_of is None else fields_of(message, status)

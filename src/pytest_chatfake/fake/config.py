@@ -15,6 +15,7 @@ from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
 from ..domain.instants import SECOND, duration, planned
+from ..domain.messages import DEFAULT_PRICE
 from ..domain.money import Money, amount
 from ..engine.settings import Mode, Settings
 from ..webhooks.endpoints import Signer, retry_delays
@@ -83,7 +84,7 @@ class ChatFakeConfig:
     api_key: str | None = None
     opening_balance: Money = "100"
     currency: str = "USD"
-    price: Price = "0.05"
+    price: Price = DEFAULT_PRICE
     origin_type: str = "marketing"
     conversation_type: str = "REGULAR"
     conversation_length: timedelta | float = timedelta(hours=24)

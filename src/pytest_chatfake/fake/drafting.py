@@ -11,7 +11,7 @@ from typing import cast
 from ..base.arguments import check_str, cited
 from ..domain.conversations import ConversationRecord
 from ..domain.facts import Draft
-from ..domain.messages import DEFAULT_ADDRESS, MessageState
+from ..domain.messages import DEFAULT_ADDRESS, DEFAULT_PRICE, MessageState
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
 from ..wire.exact_json import encode, members
@@ -33,6 +33,7 @@ class Drafting:
         self._engine = engine
         self._naming = config.naming
         self._default_price = self._price(config.price)
+        self._price_is_assumed = self._default_price == exact(DEFAULT_PRICE, "price")
         self._default_extra: Mapping[str, object] = {}
         if callable(config.extra):
             engine.changes.fields_of = partial(self._ask_for_fields, config.extra)
@@ -92,8 +93,9 @@ class Drafting:
             check_extra(extra, self._naming)
             fields = members({**self._default_extra, **extra})
         message = MessageState(body, address, fields)
-        charge = self._default_price if price is None else self._price(price)
-        return message, Draft(known, origin_type, charge)
+        if price is None:
+            return message, Draft(known, origin_type, self._default_price, self._price_is_assumed)
+        return message, Draft(known, origin_type, self._price(price), False)
 
     def _ask_for_fields(
         self,

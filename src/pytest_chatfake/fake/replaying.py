@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from operator import add
 from os import PathLike
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, cast
 
 from ..base.arguments import check_choice, cited
 from ..domain.facts import Verb
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
-from ..webhooks.synthetic import OtherEvent
+from ..webhooks.events import OtherEvent
+from ..wire.naming import Naming
 from ..wire.recordings import recorded
 
 _TIMINGS: Final = ("recorded", "at once")
@@ -32,7 +34,8 @@ def replay(
 ) -> PendingPlan:
     """Attempt recorded events at the endpoints, in the order of the file, byte for byte (assumed).
 
-    They are signed afresh, and belong to no message of this fake: they cost nothing.
+    They are signed afresh, and belong to no message of this fake: they cost nothing. Those that
+    tell of a message have the status that was recorded.
 
     Args:
         path: A file of JSON or JSON lines: bodies as they were received, or objects with ``body``
@@ -70,7 +73,8 @@ def replay(
             raise ValueError(f"{entry.where} {problem}")
         id_ = entry.json.get("id")
         given = id_ if isinstance(id_, str) and id_ else None
-        events.append((OtherEvent(kind, given, "", "", entry.body), entry.at))
+        told = _told(entry.json, engine.settings.naming)
+        events.append((OtherEvent(kind, given, "", "", entry.body, *told), entry.at))
     latest: int | None = None
     for event, at in events:
         if at is not None and timing == "recorded":
@@ -79,3 +83,15 @@ def replay(
             latest = max(at, latest or at)
         engine.perform(Verb("emit_event", None, (event,)), "replay()")
     return PendingPlan(engine.performer)
+
+
+def _told(event: Mapping[str, Any], naming: Naming) -> tuple[str, str]:
+    """Return the status that a recorded event tells, and the id of the message it tells it of."""
+    resource: object = event.get(naming.message_key)
+    if event["type"] != naming.event_type or not isinstance(resource, dict):
+        return "", ""
+    fields = cast("dict[str, object]", resource)
+    status, id_ = fields.get("status"), fields.get("id")
+    if not isinstance(status, str):
+        return "", ""
+    return status, id_ if isinstance(id_, str) else ""

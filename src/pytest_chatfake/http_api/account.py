@@ -111,6 +111,7 @@ class AccountApi:
         self._log: list[ApiRequest] = []
         # Of each call of a route: the place of its request, and whether its webhooks come first.
         self._calls: list[tuple[int | None, bool]] = []
+        self._arrivals: dict[int, int] = {}  # when each of these came: it is recorded as answered
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
 
@@ -126,6 +127,7 @@ class AccountApi:
     def _forget(self) -> None:
         self._log.clear()
         self._calls.clear()
+        self._arrivals.clear()
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
@@ -196,6 +198,8 @@ class AccountApi:
         """Answer with a route of the user's; its error is a 500, and comes back in the test."""
         place, last = self._place_of(asked), route.webhooks_first
         self._calls.append((place, last))
+        if place is not None:
+            self._arrivals[place] = asked.moment
         if self._faults.active:
             last = self._answers_last() or last
         try:

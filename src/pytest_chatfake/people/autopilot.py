@@ -115,12 +115,15 @@ class Flight:
         """Where the test set the autopilot up."""
         return self.pilot._line
 
+    def does(self, at: int) -> str:
+        """Return the name of the verb that is due at a moment."""
+        if not self.deliver_key or due_of(self.deliver_key) != at:
+            return "read"
+        return "fail" if self.fails else "deliver"
+
     def reason(self, at: int) -> str:
         """Why something is due at a moment, as a sentence that ends with the line."""
-        verb = "fail" if self.fails else "deliver"
-        if not self.deliver_key or due_of(self.deliver_key) != at:
-            verb = "read"
-        return f"{verb}() of message {self.message.id} happens by the autopilot, set up"
+        return f"{self.does(at)}() of message {self.message.id} happens by the autopilot, set up"
 
 
 class Autopilots:

@@ -35,6 +35,10 @@ class Step:
         """The message that it is about."""
         return cast("MessageState", self.verb.message)
 
+    def does(self, _: int) -> str:
+        """Return the name of the verb that is due."""
+        return self.verb.name
+
     def reason(self, _: int) -> str:
         """Why something is due, as a sentence that ends with the line."""
         return f"{self.what} of message {self.message.id} happens, laid"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..domain.messages import DEFAULT_ADDRESS
-from ..engine.engine import Engine
+from ..domain.messages import DEFAULT_ADDRESS, DEFAULT_PRICE
 from .happenings import Happening
 from .scenes import EXERCISED, Scene
+from .sections import Story
 
 #: What the fake does, in a sentence, and what changes it; empty if nothing does.
 ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
@@ -37,6 +37,10 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
         "conversation=",
     ),
     "default-recipient": (f"messages without to= go to one person, {DEFAULT_ADDRESS}", "to="),
+    "expired-conversation": (
+        "a message can't be sent into a conversation that is over",
+        "",
+    ),
     "failed-conversation": (
         "a pending conversation whose messages all failed is used again",
         "conversation=",
@@ -47,6 +51,7 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
         "at the instant at which its time is up, a session is over",
         "conversation_length=",
     ),
+    "price": (f"starting a conversation costs {DEFAULT_PRICE}", "price="),
     "open-price": ("a message into an open conversation costs nothing", ""),
     "two-pending": (
         "of two messages on their way, the one that is delivered second keeps its hold until then",
@@ -56,6 +61,9 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
     "devices": ("deliver() arrives on one device, unless recipient() says more", "devices="),
     "drop-instant": ("at the instant at which its time is up, a message is dropped", "drop_after="),
     "dropped-status": ("a dropped message stays sent", ""),
+    "after-failed": ("nothing follows a failure", "emit()"),
+    "after-read": ("a message that was read is delivered no more", "emit()"),
+    "fail-after-delivery": ("a message that was delivered can't fail", "emit()"),
     "read-at-once-times": ("a message read at once is delivered when it is read", ""),
     "second-device-time": ("the event of a second device has the first delivery's time", ""),
     "back-online": (
@@ -103,29 +111,23 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
     "timeout": ("an attempt over a socket may take five seconds", "timeout="),
     "signing": ("attempts are not signed", "signer="),
     "names": ("the channel's own names are the neutral word chat", "naming="),
+    "extra-fields": ("a message has no fields beyond the description", "extra="),
+    "addresses": ("events do not say who a message is from and to", "naming="),
     "other-types": ("a message that is no text has its object under a key of its type", "send()"),
     "other-events": ("an event of another type has the envelope of §2.2", "emit_event()"),
+    "send-call": ("the send call is a POST that answers the message resource", "send_endpoint()"),
+    "milliseconds": ("digits beyond the millisecond are cut off, not rounded", ""),
 }
 
-#: The rows that nothing recorded shows: what was refused, what is left out of bodies, defaults.
-UNSEEN: Final = frozenset(
-    {
-        "addresses",
-        "after-failed",
-        "after-read",
-        "expired-conversation",
-        "extra-fields",
-        "fail-after-delivery",
-        "milliseconds",
-        "price",
-        "send-call",
-    }
-)
 
+def assumptions(story: Story, found: Sequence[Happening]) -> list[str]:
+    """Return the names of the assumptions that were exercised.
 
-def assumptions(engine: Engine, found: Sequence[Happening]) -> list[str]:
-    """Return the names of the assumptions that were exercised."""
-    scene = Scene(engine, found)
+    Args:
+        story: The fake's story.
+        found: What happened in the test that runs now.
+    """
+    scene = Scene(story.engine, story.api, found, story.refused())
     return [row for row, is_shown in EXERCISED.items() if found and is_shown(scene)]
 
 

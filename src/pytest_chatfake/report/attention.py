@@ -6,12 +6,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ..base.controls import one_line
 from ..base.errors import ChatFakeError
 from ..base.tracebacks import from_outside
 from ..base.triggers import Trigger
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
+from .coming import still_to_come
 from .happenings import Happening, InFlight
 from .hints import hint, why_idle, why_queued
 from .labels import Labels
@@ -47,7 +49,8 @@ def attention(
         lines = [_line(one) + past.price(one) for one in past.last()]
     if not engine.outbox.endpoints.ever and any(one.kind == "event" for one in found):
         lines.append("no endpoint was connected: nothing was attempted")
-    return [labels.clean(line) for line in lines]
+    lines += still_to_come(engine, labels)
+    return [one_line(labels.clean(line)) for line in lines]
 
 
 def _some(odd: Sequence[Happening], past: Past) -> list[str]:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
-from typing import cast
+from typing import Final
 
+from ..base.misspelt import nearest
+from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
-from ..webhooks.dispatch import Dispatch
+from ..http_api.account import AccountApi
 from ..wire.exact_json import number
-from .happenings import length
+from .coming import advance, coming, first, likely
+from .happenings import LOSING
+from .hints import beginning
 from .labels import Labels
 from .reasoning import Reasoning
 
 #: How many messages a sentence about totals names.
-_MOST = 5
+_MOST: Final = 5
+
+#: What brings a message to a phone, and what releases what is held for it.
+_ARRIVALS: Final = frozenset({"deliver", "read"})
+_ENDS: Final = frozenset({"deliver", "read", "fail"})
+
+#: What leads to a status.
+_VERBS: Final = {"delivered": {"deliver"}, "read": {"read"}, "failed": {"fail"}}
 
 
 class Causes:
@@ -39,7 +50,12 @@ class Causes:
         label = self._labels.message(message)
         if message.state == "sent":
             yield f"{label} was not delivered yet, and a charge is made at the first delivery (§1)."
-            yield "Remedy: deliver() it, or read() it."
+            if (obstacle := self._obstacle(message)) is not None:
+                yield f"Before that, {obstacle}."
+            elif found := self._first(_ARRIVALS, message):
+                yield from found
+            else:
+                yield "Remedy: deliver() it, or read() it."
             return
         facts = list(self._reasoning.facts(message))
         ended = message.state in {"failed", "dropped"}
@@ -54,7 +70,7 @@ class Causes:
         label = self._labels.message(message)
         if message.held:
             yield f"{label} is sent and not delivered: its price is held until then (§3 rule 5)."
-            yield self._drop_remedy(message)
+            yield from self._first(_ENDS, message) or [self._drop_remedy(message)]
             return
         how = {"failed": "its failure", "dropped": "the drop"}.get(message.state, "its delivery")
         facts = list(self._reasoning.facts(message))
@@ -73,13 +89,15 @@ class Causes:
             if undelivered:
                 names = self._names(undelivered)
                 yield f"Not delivered yet, and so not charged (§1): {names}."
+                yield from self._first(_ARRIVALS, *undelivered)
             yield from self._shared(
                 [one for one in messages if one.delivered_at is not None and not one.charged]
             )
         elif what == "held" and found > expected:
             yield f"Sent and not delivered, and so held (§3 rule 5): {self._names(undelivered)}."
-            for one in undelivered[:1]:
-                yield self._drop_remedy(one)
+            held_for = [one for one in undelivered if one.held]
+            found_due = self._first(_ENDS, *held_for)
+            yield from found_due or map(self._drop_remedy, held_for[:1])
         elif what == "held":
             for state, how in (("dropped", "the drop"), ("failed", "a failure")):
                 gone = [one for one in messages if one.state == state and one.sent_at is not None]
@@ -88,6 +106,8 @@ class Causes:
         elif what == "available" and self._engine.account.ledger.held:
             held = number(self._engine.account.ledger.held)
             yield f"Held, and so not available (§3 rule 5): {held}, for {self._names(undelivered)}."
+            if found < expected:
+                yield from self._first({"fail"}, *undelivered)
 
     def of_statuses(
         self, message: MessageState, missing: Sequence[str], instead: Sequence[str]
@@ -95,33 +115,66 @@ class Causes:
         """Say why a message has not the status that was expected next."""
         label = self._labels.message(message)
         person = self._engine.account.people.get(message.recipient)
+        due = self._first(_VERBS.get("".join(missing), ()), message)
         if message.state == "dropped":
             yield f"{label} was dropped, which has no event (§3 rule 6)."
+        elif due and not instead and self._obstacle(message) is None:
+            yield from due
         elif list(missing) == ["read"] and person is not None and not person.read_receipts:
             yield f"{label} went to somebody without read receipts: no read event (§3 rule 3)."
         elif list(missing) == ["delivered"] and list(instead) == ["read"]:
             yield f"{label} was read at once, which has no delivered event (§3)."
             yield "Remedy: deliver() it before read()."
         elif list(missing) == ["delivered"] and message.state == "sent":
-            obstacle = None if person is None else person.obstacle(arrives=True)
+            obstacle = self._obstacle(message)
             yield f"{label} was not delivered{'' if obstacle is None else f': {obstacle}'}."
 
-    def of_silence(self) -> Iterator[str]:
-        """Say why an app may not have done what it was expected to do."""
-        engine = self._engine
-        if not engine.outbox.endpoints:
-            yield "No endpoint is connected, so no app has heard of anything."
-            yield "Remedy: chat_fake.webhooks.connect(...) before the first verb."
-        due = sorted(
-            (key, work) for key, work in engine.schedule.work.items() if work[0] == "attempt"
-        )
-        for key, (_, subject) in due[:1]:
-            dispatch = cast("Dispatch", subject)
-            at = due_of(key)
-            wait = max(at - engine.time.read(), 0)
-            event = self._labels.event(dispatch.event)
-            yield f"An attempt is still due: {event}, at {stamp(at)}."
-            yield f"Remedy: advance the clock by {length(wait)}."
+    def of_silence(self, api: AccountApi, method: str, path: str) -> Iterator[str]:
+        """Say why the API may not have been asked for something.
+
+        Args:
+            api: The fake's side of the HTTP API.
+            method: Such as ``GET``.
+            path: What was expected.
+        """
+        asked = [f"{one.method} {one.path}" for one in api._log]
+        wanted = f"{method} {path}"
+        if not path.startswith("/") or "?" in path:
+            yield "Remedy: write the path alone, from its first / on, without host and query."
+        elif wanted not in asked and (near := nearest(wanted, asked)):
+            yield f"The nearest that was requested is {near}: is the method right, and the path?"
+        elif found := self._first({"attempt", *_ENDS}):
+            yield "The app may ask when it hears of what is to come:"
+            yield from found
+        elif failed := self._failed():
+            yield "The app may ask when it has taken an event, and this attempt failed:"
+            yield f"{failed}."
+        elif not asked:
+            yield "Nothing was asked of the API at all."
+            yield (
+                "Remedy: let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with "
+                "chat_fake.api_key in the header X-API-Key."
+            )
+
+    def _first(self, verbs: Collection[str], *of: MessageState) -> list[str]:
+        """Say what is to come by itself that may be missing, and how to get there."""
+        found = first(coming(self._engine, self._labels), verbs, *of)
+        return [] if found is None else list(likely(self._engine, found))
+
+    def _failed(self) -> str | None:
+        """Say which attempt failed last, unless the test wanted it to."""
+        attempts = self._engine.outbox.attempts
+        for place in reversed(attempts.failed(0)):
+            one = attempts[place]
+            if one.fault not in LOSING:
+                what, to = self._labels.event(one.event), self._labels.endpoint(one.endpoint)
+                return f"{what} -> {to}: {beginning(one.outcome)}"
+        return None
+
+    def _obstacle(self, message: MessageState) -> str | None:
+        """Say what keeps a message from its phone."""
+        person = self._engine.account.people.get(message.recipient)
+        return None if person is None else person.obstacle(arrives=True)
 
     def _shared(self, free: Sequence[MessageState]) -> Iterator[str]:
         """Say that messages cost nothing because their conversation was charged already."""
@@ -136,16 +189,28 @@ class Causes:
             names, label = self._names(others), self._labels.message(starter)
             inside = self._labels.conversation(starter.conversation)
             yield f"In {inside}, which was charged with {label} (§1): {names}."
+            yield from self._end_of(starter.conversation)
             if {one.recipient for one in (starter, *others)} == {DEFAULT_ADDRESS}:
                 yield (
                     f"All of them went to the default recipient, {DEFAULT_ADDRESS}. "
                     f"Remedy: send to others, as in to='+15550101'."
                 )
 
+    def _end_of(self, conversation: ConversationRecord) -> Iterator[str]:
+        """Say when a session that is open ends: what is sent then is charged anew."""
+        assert conversation.expires_at is not None
+        if conversation.expires_at > self._engine.time.read():
+            inside = self._labels.conversation(conversation)
+            yield (
+                f"The session of {inside} ends at {stamp(conversation.expires_at)}: what is sent "
+                f"after {advance(self._engine, conversation.expires_at)} is charged anew."
+            )
+
     def _drop_remedy(self, message: MessageState) -> str:
         assert message.drop is not None
-        when = stamp(due_of(message.drop))
-        return f"Remedy: deliver() it, or move the clock to {when}, when it is dropped."
+        when = due_of(message.drop)
+        move = advance(self._engine, when)
+        return f"Remedy: deliver() it, or {move}: at {stamp(when)} it is dropped."
 
     def _names(self, messages: Sequence[MessageState]) -> str:
         names = ", ".join(map(self._labels.message, messages[:_MOST]))

@@ -123,7 +123,7 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
         return None
     labels, causes = _evidence(story)
     wanted = "at least once" if times is None else _times(times)
-    likely = causes.of_silence() if times is None or found < times else ()
+    likely = causes.of_silence(story.api, method, path) if times is None or found < times else ()
     return labels.clean(
         "\n".join(
             [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.controls import printable
 from ..base.redaction import is_secret_header, redacted
 from ..domain.conversations import ConversationRecord
 from ..domain.messages import MessageState
@@ -32,8 +33,8 @@ class Labels:
         self._secrets = sorted(secrets, key=len, reverse=True)
 
     def clean(self, text: str) -> str:
-        """Return a text without keys, and without what URLs have in secret."""
-        return redacted(text, self._secrets)
+        """Return a text without keys, without what URLs have in secret, and without controls."""
+        return printable(redacted(text, self._secrets))
 
     def message(self, message: MessageState) -> str:
         """Return ``m1`` for the first message that was accepted or rejected."""
@@ -44,9 +45,17 @@ class Labels:
         return f"c{self._engine.account.conversations.number(conversation)}"
 
     def event(self, event: Event) -> str:
-        """Return ``delivered m1``; of an event that is about no message, its type."""
+        """Return ``delivered m1``; ``delivered r1``, if it was recorded; of another, its type."""
         message = self.message_of(event)
-        return event.type if message is None else f"{event.status} {self.message(message)}"
+        if message is not None:
+            return f"{event.status} {self.message(message)}"
+        return event.type if event.status is None else f"{event.status} {self._recorded(event)}"
+
+    def _recorded(self, event: Event) -> str:
+        """Return ``r1`` for the first message of which a recorded event tells."""
+        ids = dict.fromkeys(event._log._about.values())
+        place = list(ids).index(event._about) + 1 if event._about else ""
+        return f"r{place}" if place else "(recorded)"
 
     def endpoint(self, endpoint: Endpoint) -> str:
         """Return what the endpoint is called, with a number if several are called alike."""
@@ -71,6 +80,12 @@ class Labels:
     def legend_of_conversation(self, conversation: ConversationRecord) -> str:
         """Say what a conversation's label stands for."""
         return f"{self.conversation(conversation)} = conversation {conversation.id}"
+
+    def legend_of_recorded(self, event: Event) -> str | None:
+        """Say what the label of a recorded message stands for; None if the event tells of none."""
+        return (
+            f"{self._recorded(event)} = recorded message {event._about}" if event._about else None
+        )
 
     def legend_of_endpoint(self, endpoint: Endpoint) -> str | None:
         """Say what an endpoint's label stands for; None if that would say the same twice."""

@@ -57,7 +57,7 @@ class Past:
         charges = [one for one in self._found if one.kind == "charge"]
         events = [one for one in self._found if one.kind == "event"]
         yield from charges[-1:]
-        if events and _status(events[-1]) in {"delivered", "read"}:
+        if events and events[-1].state and _status(events[-1]) in {"delivered", "read"}:
             yield from [
                 one for one in events if one.state is events[-1].state and _status(one) == "sent"
             ][:1]
@@ -65,7 +65,7 @@ class Past:
 
     def price(self, one: Happening) -> str:
         """Say what an event told of money; empty if it is none, or told nothing."""
-        if not isinstance(one.record, Event) or _status(one) not in _PRICES:
+        if one.state is None or not isinstance(one.record, Event) or _status(one) not in _PRICES:
             return ""
         price = _total_price(one.record)
         return "" if price is None else f", totalPrice {price}, {_PRICES[_status(one)]} (§2.3)"

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from ..base import notes
+from ..base.controls import one_line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
 from ..base.views import Records, View
@@ -93,6 +94,7 @@ class _Reading:
         self._places = places
         self._kinds = journal.kinds
         self._causes = journal.causes
+        self._arrivals = api._arrivals
         attempt = outbox.attempts.__getitem__
         self._cursors = {
             notes.VERB: _Cursor(journal.verbs),
@@ -162,8 +164,8 @@ class _Reading:
     def _add(self, kind: Kind, moment: int, text: str, **more: Any) -> int:
         self._number = number_ = self._number + 1
         marks = tuple(str(mark) for mark in more.pop("marks", ()))
-        text = self._labels.clean(text)
-        marks = tuple(map(self._labels.clean, marks))
+        text = one_line(self._labels.clean(text))
+        marks = tuple(one_line(self._labels.clean(mark)) for mark in marks)
         self._found.append(Happening(number_, moment, kind, text, marks=marks, **more))
         return number_
 
@@ -280,9 +282,10 @@ class _Reading:
     def _request(self, request: ApiRequest) -> None:
         ok = request.status is not None and 200 <= request.status <= 299
         failed = not ok and not request.marks and request.status is not None
-        self._by_request[self._cursors[notes.REQUEST].at - 1] = self._add(
+        place = self._cursors[notes.REQUEST].at - 1
+        self._by_request[place] = self._add(
             "request",
-            request.moment,
+            self._arrivals.get(place, request.moment),
             str(request),
             marks=request.marks,
             failed=failed,

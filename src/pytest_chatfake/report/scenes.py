@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
 from ..domain.failures import CATALOGUE
+from ..domain.instants import MILLISECOND
 from ..domain.ledger import LedgerEntry
-from ..domain.messages import DEFAULT_ADDRESS
+from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.people import PersonFact
 from ..engine.engine import Engine
-from ..engine.journal import VerbRecord
+from ..engine.journal import Refusal, VerbRecord
+from ..http_api.account import AccountApi
 from ..http_api.request_log import ApiRequest
+from ..http_api.routes import BALANCE_PATH
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..wire.naming import Naming
-from .happenings import Happening
+from .happenings import LOSING, Happening
 
 
 class Scene(NamedTuple):
-    """What happened, and how the fake was configured."""
+    """What happened, and how the fake was configured.
+
+    Attributes:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
+        found: What happened.
+        refused: What was refused.
+    """
 
     engine: Engine
+    api: AccountApi
     found: Sequence[Happening]
+    refused: Sequence[Refusal]
 
     def rules(self) -> Iterator[str]:
         """Give the keys of the rules that facts rested on."""
@@ -32,7 +45,11 @@ class Scene(NamedTuple):
     def events(self) -> Iterator[Event]:
         """Give the events of messages."""
         records = (one.record for one in self.found if one.kind == "event")
-        return (one for one in records if isinstance(one, Event) and one.status is not None)
+        return (one for one in records if isinstance(one, Event) and one.message_id is not None)
+
+    def told_of(self) -> Iterator[MessageState]:
+        """Give the message of each event."""
+        return (one.state for one in self.found if one.kind == "event" and one.state is not None)
 
     def failed(self) -> bool:
         """Return whether a message failed."""
@@ -47,6 +64,14 @@ class Scene(NamedTuple):
         """Give what was asked of the API."""
         return (one.record for one in self.found if isinstance(one.record, ApiRequest))
 
+    def balances(self) -> Iterator[ApiRequest]:
+        """Give the balance queries that were answered."""
+        return (one for one in self.requests() if one.path == BALANCE_PATH and one.status == 200)
+
+    def own_entries(self) -> set[LedgerEntry]:
+        """Return what the ledger took meanwhile for messages."""
+        return {r for one in self.found if isinstance(r := one.record, LedgerEntry)}
+
     def failures(self) -> Iterator[tuple[str, str, str]]:
         """Give the code, the text and the platform's type of each failure."""
         for one in self.found:
@@ -56,25 +81,43 @@ class Scene(NamedTuple):
                 yield failure.code, failure.message, "" if error is None else error.type
 
 
+def _opening_balance(scene: Scene) -> bool:
+    """Whether what could be spent mattered, before the test said itself how much that is."""
+    set_before = sum(one.kind == "adjustment" for one in scene.engine.account.ledger.entries)
+    set_here = [one.number for one in scene.found if one.text.startswith("set_balance() ")]
+    first = set_here[0] if set_here else None
+    if set_before > len(set_here):
+        return False
+    asked = set(map(id, scene.balances()))
+    return any(
+        (one.amount is not None or id(one.record) in asked or one.text.startswith("top_up()"))
+        and (first is None or one.number < first)
+        for one in scene.found
+    )
+
+
 def _balance_while_held(scene: Scene) -> bool:
-    held = Decimal(0)
+    own, asked = scene.own_entries(), set(map(id, scene.balances()))
+    before = [one for one in scene.engine.account.ledger.entries if one not in own]
+    held = sum((_HELD.get(one.kind, 0) * one.amount for one in before), Decimal(0))
     for one in scene.found:
-        if one.amount is not None and one.kind != "charge":
-            held += one.amount if one.kind == "hold" else -one.amount
-        if isinstance(one.record, ApiRequest) and held and one.record.path == "/v2/balance":
+        if one.amount is not None:
+            held += _HELD.get(one.kind, 0) * one.amount
+        if held and id(one.record) in asked:
             return True
     return False
 
 
+#: What an entry does to what is held.
+_HELD: Final = {"hold": 1, "release": -1}
+
+
 def _below_zero(scene: Scene) -> bool:
-    available, own = (
-        Decimal(0),
-        {r for one in scene.found if isinstance(r := one.record, LedgerEntry)},
-    )
+    available, own = Decimal(0), scene.own_entries()
     for entry in scene.engine.account.ledger.entries:
         moves = {"hold": -1, "charge": -1}.get(entry.kind, 1)
         available += moves * entry.amount
-        if available < 0 and entry in own:
+        if available < 0 and entry.kind == "hold" and entry in own:
             return True
     return False
 
@@ -111,13 +154,21 @@ def _back_online(scene: Scene) -> bool:
 
 
 def _scripted_delivery(scene: Scene) -> bool:
+    """Whether a phone came back and a message waited on for its script, done by now or not."""
+    reached = _reached(scene)
     sent = {id(one.state): one.number for one in scene.found if _is(one, "sent")}
+    waiting = [one for one in scene.told_of() if "deliver" in (one.script or {}).values()]
     return any(
+        state.recipient == address and state.state == "sent" and sent[id(state)] < number
+        for number, address in reached.items()
+        for state in waiting
+        if id(state) in sent
+    ) or any(
         _is(one, "delivered")
         and one.state is not None
         and one.state.recipient == address
         and sent.get(id(one.state), number) < number < (one.cause or 0)
-        for number, address in _reached(scene).items()
+        for number, address in reached.items()
         for one in scene.found
     )
 
@@ -148,8 +199,58 @@ def _is(one: Happening, status: str) -> bool:
 
 
 def _at_the_instant(scene: Scene) -> bool:
-    ends = {one.expires_at for one in scene.engine.account.conversations.all}
-    return any(one.moment in ends for one in scene.found if one.kind in {"event", "verb"})
+    ends = {(one.recipient, one.expires_at) for one in scene.engine.account.conversations.all}
+    return any(
+        (one.state.recipient, one.moment) in ends
+        for one in scene.found
+        if one.state is not None and one.kind in {"event", "verb"}
+    )
+
+
+def _one_device(scene: Scene) -> bool:
+    """Whether a delivery arrived on one device, and nobody had described another number."""
+    people = scene.engine.account.people
+    own = [one for one in scene.found if _is(one, "delivered")]
+    told = Counter(one.cause for one in own)
+    for one in own:
+        assert one.state is not None
+        person = people.get(one.state.recipient)
+        if told[one.cause] == 1 and (person is None or person.devices == 1):
+            return True
+    return False
+
+
+def _platform_tried(scene: Scene) -> bool:
+    """Whether a failure has the platform's error because it was sent, or none because not."""
+    for one in scene.found:
+        if not _is(one, "failed") or one.state is None or one.state.failure is None:
+            continue
+        error = one.state.failure.platform_error
+        if (error is not None) == (one.state.sent_at is not None):
+            return True
+    return False
+
+
+def _other_paths(scene: Scene) -> bool:
+    """Whether something was asked for that is not there; a route's own 404 is the user's."""
+    log = scene.api._log
+    routed = {id(log[place]) for place, _ in scene.api._calls if place is not None}
+    return any(
+        one.accepted and one.status in {404, 405} and id(one) not in routed
+        for one in scene.requests()
+    )
+
+
+def _is_too_late(attempt: Attempt) -> bool:
+    """Whether it was ended because its time was up; an app's own timeout is not that."""
+    error = attempt.error
+    return isinstance(error, TimeoutError) and str(error) == "no complete answer within 5 s"
+
+
+def _refused(verb: str | None, *states: str) -> Callable[[Scene], bool]:
+    return lambda scene: any(
+        one.state in states and verb in {None, one.verb} for one in scene.refused
+    )
 
 
 def _rule(*keys: str) -> Callable[[Scene], bool]:
@@ -166,44 +267,52 @@ def _asked(fits: Callable[[ApiRequest], bool]) -> Callable[[Scene], bool]:
     return lambda scene: any(map(fits, scene.requests()))
 
 
-def _posted(scene: Scene) -> bool:
-    return any(isinstance(one.record, LedgerEntry) for one in scene.found)
-
-
 #: Whether a scene shows an assumption, by the name of its row.
 EXERCISED: Final[dict[str, Callable[[Scene], bool]]] = {
     "opening-balance": lambda scene: (
-        _posted(scene) and scene.engine.settings.opening_balance == 100
+        scene.engine.settings.opening_balance == 100 and _opening_balance(scene)
     ),
-    "currency": lambda scene: any(scene.events()) and scene.engine.settings.currency == "USD",
+    "currency": lambda scene: (
+        scene.engine.settings.currency == "USD" and any([*scene.events(), *scene.balances()])
+    ),
     "held-in-balance": lambda scene: (
         scene.engine.settings.balance_amount == "available" and _balance_while_held(scene)
     ),
     "no-key": _asked(lambda asked: not asked.key and asked.status == 401),
-    "other-paths": _asked(lambda asked: asked.accepted and asked.status in {404, 405}),
-    "balance-too-low": lambda scene: _below_zero(scene) or _rule("too-dear")(scene),
-    "balance-code": lambda scene: any(
-        code == "BALANCE_INSUFFICIENT" for code, _, _ in scene.failures()
+    "other-paths": _other_paths,
+    "balance-too-low": _below_zero,
+    "balance-code": lambda scene: (
+        _rule("too-dear")(scene)
+        and any(code == "BALANCE_INSUFFICIENT" for code, _, _ in scene.failures())
     ),
     "grouping": _reason("grouping"),
     "default-recipient": lambda scene: any(
         one.state is not None and one.state.recipient == DEFAULT_ADDRESS for one in scene.found
     ),
+    "expired-conversation": _refused("accept", "submitted"),
     "failed-conversation": _only_failures_before,
     "origin-type": lambda scene: (
-        any(scene.events()) and scene.engine.settings.rules.origin_type == "marketing"
+        scene.engine.settings.rules.origin_type == "marketing"
+        and any(
+            one.conversation is not None and one.conversation.origin_type == "marketing"
+            for one in scene.told_of()
+        )
     ),
     "conversation-type": lambda scene: (
         scene.engine.settings.conversation_type == "REGULAR"
         and any(event.status in {"delivered", "read"} for event in scene.events())
     ),
     "expiry-instant": _at_the_instant,
+    "price": _reason("price"),
     "open-price": _reason("open-price"),
     "two-pending": _reason("two-pending"),
     "late-delivery": _reason("late-delivery"),
-    "devices": _rule("delivered"),
+    "devices": _one_device,
     "drop-instant": _rule("dropped"),
     "dropped-status": _rule("dropped"),
+    "after-failed": _refused(None, "failed"),
+    "after-read": _refused("deliver", "read"),
+    "fail-after-delivery": _refused("fail", "delivered", "read"),
     "read-at-once-times": _rule("read-at-once"),
     "second-device-time": _rule("another-device"),
     "back-online": _back_online,
@@ -221,11 +330,14 @@ EXERCISED: Final[dict[str, Callable[[Scene], bool]]] = {
     "platform-text": lambda scene: any(
         type_ == "PlatformException" for _, _, type_ in scene.failures()
     ),
-    "platform-tried": Scene.failed,
+    "platform-tried": _platform_tried,
     "event-ids": lambda scene: (
-        scene.engine.settings.event_ids == "unique" and sum(1 for _ in scene.events()) > 1
+        scene.engine.settings.event_ids == "unique"
+        and any(
+            count > 1 for count in Counter(event.message_id for event in scene.events()).values()
+        )
     ),
-    "event-order": lambda scene: len(scene.attempts()) > 1,
+    "event-order": lambda scene: len({(one.event, one.endpoint) for one in scene.attempts()}) > 1,
     "barriers": lambda scene: any(
         one.number > 1 and one.number - 1 > len(one.endpoint._retries) for one in scene.attempts()
     ),
@@ -235,18 +347,30 @@ EXERCISED: Final[dict[str, Callable[[Scene], bool]]] = {
     ),
     "receivers-answer": lambda scene: any(one.status_code is not None for one in scene.attempts()),
     "retries": lambda scene: any(
-        not one.ok and not one.endpoint._retries for one in scene.attempts()
+        not one.ok and not one.endpoint._retries and one.fault not in LOSING
+        for one in scene.attempts()
     ),
     "timeout": lambda scene: (
-        scene.engine.settings.timeout == 5
-        and any(isinstance(one.error, TimeoutError) for one in scene.attempts())
+        scene.engine.settings.timeout == 5 and any(_is_too_late(one) for one in scene.attempts())
     ),
     "signing": lambda scene: any(one.endpoint.signer is None for one in scene.attempts()),
     "names": lambda scene: any(scene.events()) and scene.engine.settings.naming == Naming(),
+    "extra-fields": lambda scene: (
+        scene.engine.changes.fields_of is None and any(not one.extra for one in scene.told_of())
+    ),
+    "addresses": lambda scene: (
+        any(scene.events())
+        and None in {scene.engine.settings.naming.to_key, scene.engine.settings.naming.from_key}
+    ),
     "other-types": lambda scene: any(
         one.state is not None and one.state.type != "text" for one in scene.found
     ),
     "other-events": lambda scene: any(
-        one.kind == "event" and one.state is None for one in scene.found
+        isinstance(one.record, Event) and one.record.status is None for one in scene.found
     ),
+    "send-call": lambda scene: any(
+        isinstance(one.record, VerbRecord) and one.record.what == "the send call"
+        for one in scene.found
+    ),
+    "milliseconds": lambda scene: any(one.moment % MILLISECOND for one in scene.events()),
 }

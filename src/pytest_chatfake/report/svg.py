@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from html import escape
 from typing import Final
 
+from ..base.controls import escape
 from ..engine.engine import Engine
 from ..wire.exact_json import number
 from .happenings import Happening

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from ..base.controls import one_line
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint
+from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .happenings import Happening
 from .labels import Labels
@@ -149,7 +151,10 @@ def _legend(labels: Labels, shown: Sequence[Happening]) -> Iterator[str]:
     messages: dict[int, MessageState] = {}
     conversations: dict[int, ConversationRecord] = {}
     endpoints: dict[int, Endpoint] = {}
+    recorded: dict[str, None] = {}
     for one in shown:
+        if isinstance(one.record, Event) and (name := labels.legend_of_recorded(one.record)):
+            recorded[name] = None
         if one.state is not None:
             messages[one.state.number] = one.state
             if one.state.conversation is not None:
@@ -158,8 +163,9 @@ def _legend(labels: Labels, shown: Sequence[Happening]) -> Iterator[str]:
             endpoints[id(one.endpoint)] = one.endpoint
     names = [
         *(labels.legend_of_message(messages[place]) for place in sorted(messages)),
+        *recorded,
         *map(labels.legend_of_conversation, conversations.values()),
         *filter(None, map(labels.legend_of_endpoint, endpoints.values())),
     ]
     for name in names:
-        yield f"  {labels.clean(name)}"
+        yield f"  {one_line(labels.clean(name))}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 from weakref import WeakSet
 
 from .sections import Story
@@ -18,7 +20,10 @@ _watched: deque[Story] | None = None
 #: Looks at a story before it is lost.
 leaving: Callable[[Story], None] | None = None
 
-#: How many fakes of one test are told of: a test of Hypothesis makes hundreds.
+#: What Hypothesis ran when a story that is watched was born, by the story's place.
+_examples: dict[int, Any] = {}
+
+#: How many fakes of one test are told of.
 _MOST = 10
 
 
@@ -27,6 +32,7 @@ def begin() -> None:
     global _watched  # noqa: PLW0603 - there is one test at a time in a process
     living = sorted((one for one in _living if not one.engine.closed), key=lambda one: one.born)
     _watched = deque(living, _MOST)
+    _examples.clear()
     for story in _watched:
         story.skip()
 
@@ -35,6 +41,7 @@ def end() -> None:
     """End a test."""
     global _watched  # noqa: PLW0603 - as above
     _watched = None
+    _examples.clear()
 
 
 def register(story: Story) -> None:
@@ -44,9 +51,28 @@ def register(story: Story) -> None:
     if _watched is None and is_in_a_test():
         _watched = deque(maxlen=_MOST)
     if _watched is not None:
+        _leave_other_examples(story)
         if len(_watched) == _MOST:
             left(_watched[0])
         _watched.append(story)
+
+
+def _leave_other_examples(story: Story) -> None:
+    """Watch no more what Hypothesis tried on its way to the example that runs now.
+
+    A test of it makes hundreds of fakes; those of the example that falsifies it come last. Where it
+    has found several failures, it shows an example of each, and says which these are.
+    """
+    control: Any = sys.modules.get("hypothesis.control")
+    if control is None or not control.currently_in_test_context():
+        return
+    example = control.current_build_context()
+    for other in stories():
+        before = _examples.get(other.born)
+        if before not in (None, example) and not before.is_final:
+            left(other)
+            dismiss(other)
+    _examples[story.born] = example
 
 
 def left(story: Story) -> None:
@@ -59,6 +85,7 @@ def dismiss(story: Story) -> None:
     """Let a fake's story be nobody's: it is told elsewhere."""
     if _watched is not None and story in _watched:
         _watched.remove(story)
+        _examples.pop(story.born, None)
 
 
 def is_in_a_test() -> bool:

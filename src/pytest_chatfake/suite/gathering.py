@@ -52,6 +52,14 @@ class Gathering:
             report: The report of its teardown.
             failed: Whether any phase of it failed.
         """
+        setattr(report, CARRIER, self.gathered(failed=failed))
+
+    def gathered(self, *, failed: bool) -> dict[str, Any]:
+        """Return what was gathered of a test, and forget it.
+
+        Args:
+            failed: Whether any phase of it failed.
+        """
         pictures: list[tuple[str, str]] = []
         for story in watching.stories():
             self._look_at(story)
@@ -64,11 +72,11 @@ class Gathering:
         }
         self._assumptions.clear()
         self._exercised.clear()
-        setattr(report, CARRIER, carried)
+        return carried
 
     def _look_at(self, story: Story) -> None:
         found = story.of_the_test()
         if self._wanted.assumptions:
-            self._assumptions |= dict.fromkeys(assumptions(story.engine, found))
+            self._assumptions |= dict.fromkeys(assumptions(story, found))
         if self._wanted.coverage:
             self._exercised |= exercised(found)

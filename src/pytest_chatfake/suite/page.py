@@ -7,11 +7,11 @@ the browser's own search opens what it finds, and the tests that failed stand fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import Final
 
 import pytest
 
+from ..base.controls import escape
 from ..report.exercised import ITEMS, name_of
 from ..report.svg import STYLE
 
@@ -23,7 +23,16 @@ _HEAD: Final = (
 _ADVICE: Final = (
     "Open a test to see what happened in it; the browser's search finds text in closed ones, too."
 )
-_ORDER: Final = ("failed", "error", "xpassed", "rerun", "xfailed", "skipped", "passed")
+_ORDER: Final = (
+    "failed",
+    "error",
+    "interrupted",
+    "xpassed",
+    "rerun",
+    "xfailed",
+    "skipped",
+    "passed",
+)
 
 
 class Shown:
@@ -31,25 +40,32 @@ class Shown:
 
     Attributes:
         nodeid: Its name.
-        outcome: ``failed``, ``error``, ``skipped``, ``passed``, ...
         duration: How long it took, in real seconds.
         text: What its failure says.
         pictures: The text and the picture of each fake's timeline.
+        is_over: Whether all of its phases have ended; in an interrupted run, that of one has not.
     """
 
     def __init__(self, nodeid: str) -> None:
         self.nodeid = nodeid
-        self.outcome: str = "passed"
+        self.is_over: bool = False
+        self._outcome: str = "passed"
         self.duration: float = 0.0
         self.text: str = ""
         self.pictures: list[tuple[str, str]] = []
+
+    @property
+    def outcome(self) -> str:
+        """How it ended: ``failed``, ``error``, ``skipped``, ``passed``, ..., or not at all."""
+        is_cut_off = not self.is_over and self._outcome == "passed"
+        return "interrupted" if is_cut_off else self._outcome
 
     def add(self, report: pytest.TestReport) -> None:
         """Take in the report of one phase."""
         self.duration += report.duration
         outcome = _outcome(report)
-        if _ORDER.index(outcome) < _ORDER.index(self.outcome):
-            self.outcome = outcome
+        if _ORDER.index(outcome) < _ORDER.index(self._outcome):
+            self._outcome = outcome
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
             self.text += f"{report.longreprtext}\n"
 
@@ -144,6 +160,6 @@ summary:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--odd)}
 small{color:var(--dim)}details>div{overflow:auto}
 table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem;
 border-top:1px solid var(--line)}
-.failed,.error,.xpassed{color:var(--bad);font-weight:700}.passed{color:var(--good)}
+.failed,.error,.interrupted,.xpassed{color:var(--bad);font-weight:700}.passed{color:var(--good)}
 .skipped,.xfailed,.rerun{color:var(--odd)}
 """.replace("\n", "")

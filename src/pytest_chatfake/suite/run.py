@@ -97,6 +97,18 @@ class Run:
         if carried.get("assumptions"):
             self._assumptions[report.nodeid] = carried["assumptions"]
         self._exercised |= set(carried.get("exercised", ()))
+        test.is_over = test.is_over or report.when not in {"setup", "call"}
+
+    def interrupted(self, nodeid: str) -> None:
+        """Keep what was gathered of the test that Ctrl-C ended: it gets no report."""
+        test = self._tests.setdefault(nodeid, Shown(nodeid))
+        if test.is_over:
+            return  # its report has it
+        carried = self._gathering.gathered(failed=True)
+        test.pictures += carried["pictures"]
+        if carried["assumptions"]:
+            self._assumptions[nodeid] = carried["assumptions"]
+        self._exercised |= set(carried["exercised"])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

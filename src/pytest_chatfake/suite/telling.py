@@ -86,11 +86,19 @@ def advise(error: BaseException) -> None:
 
 
 def interrupt(config: pytest.Config) -> None:
-    """Print what happened in the test that Ctrl-C ended; a worker of xdist has no terminal."""
+    """Print what happened in the test that Ctrl-C ended; a worker of xdist has no terminal.
+
+    The page of the run has it, too, if there is one.
+    """
+    run: Any = config.pluginmanager.get_plugin("chatfake-run")
+    if run is not None and _begun is not None:
+        run.interrupted(_begun.nodeid)
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text in map(_section, watching.stories()):
         if text and terminal is not None:
             terminal.ensure_newline()
+            if terminal._tw.width_of_current_line:  # -q has no path there, only its dots
+                terminal.line("")
             terminal.section(TITLE)
             terminal.line(text)
 

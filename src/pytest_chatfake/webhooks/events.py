@@ -13,12 +13,34 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base.calling_line import Line
 from ..base.misspelt import known
 from ..domain.ids import Ids
 from ..domain.instants import instant
+
+
+class OtherEvent(NamedTuple):
+    """An event that the service's rules did not make, as a test asks for it.
+
+    Attributes:
+        type: Its type.
+        id: Its id; None: one of a sequence of its own.
+        key: The envelope's field that holds the resource.
+        resource: The resource, as JSON text.
+        body: The whole body instead of an envelope.
+        status: Of a recorded event: the status of the message that it is about; else empty.
+        about: Of a recorded event: the id of that message; else empty.
+    """
+
+    type: str
+    id: str | None
+    key: str
+    resource: str
+    body: bytes | None
+    status: str = ""
+    about: str = ""
 
 
 class EventLog:
@@ -43,6 +65,7 @@ class EventLog:
         # Of those whose type or id is not the usual one: by their place.
         self._types: dict[int, str] = {}
         self._given_ids: dict[int, str] = {}
+        self._about: dict[int, str] = {}  # messages of which recorded events tell
         self._other_places: list[int] = []
         self._by_message: defaultdict[int, list[Event]] = defaultdict(list)
         self._indexed = 0
@@ -90,13 +113,15 @@ class EventLog:
         """Return the id of the next event of another type, if no other one is given."""
         return self._ids.other_event % (len(self._given_ids) + 1)
 
-    def add_other(self, type_: str, id_: str, body: bytes, line: Line, moment: int) -> None:
-        """Add an event of another type, which belongs to no message."""
+    def add_other(self, draft: OtherEvent, body: bytes, line: Line, moment: int) -> None:
+        """Add an event of another type, or a recorded one: it belongs to no message of the fake."""
         index = len(self._moments)
-        self.add("", 0, body, line, moment)
-        self._types[index] = type_
-        self._given_ids[index] = id_
+        self.add(draft.status, 0, body, line, moment)
+        self._types[index] = draft.type
+        self._given_ids[index] = draft.id or ""
         self._other_places.append(index)
+        if draft.about:
+            self._about[index] = draft.about
 
     def of(self, number: int) -> Sequence[Event]:
         """Return the events about the message of a number, in order."""
@@ -139,7 +164,10 @@ class Event:
 
     @property
     def status(self) -> str | None:
-        """The message's status in it; None if it is of another type, and about no message."""
+        """The message's status in it; None if it is of another type, and about no message.
+
+        An event that ``replay()`` made has the one that was recorded.
+        """
         return self._log._statuses[self._index] or None
 
     @property
@@ -151,16 +179,27 @@ class Event:
     @property
     def _subject(self) -> str:
         """What it is about, in a few words of a report."""
-        if self.message_id is None:
+        if self.status is None:
             return self.type
-        return f"{self.status} of message {self.message_id}"
+        return f"{self.status} of {self._whose}"
 
     @property
     def _title(self) -> str:
         """The same as part of a sentence."""
-        if self.message_id is None:
+        if self.status is None:
             return f"the {self.type} event"
-        return f"the {self.status} event of message {self.message_id}"
+        return f"the {self.status} event of {self._whose}"
+
+    @property
+    def _whose(self) -> str:
+        if self.message_id is not None:
+            return f"message {self.message_id}"
+        return f"the recorded message {self._about}".rstrip()
+
+    @property
+    def _about(self) -> str:
+        """The id of the message that a recorded event tells of; empty if it tells of none."""
+        return self._log._about.get(self._index, "")
 
     @property
     def body(self) -> bytes:

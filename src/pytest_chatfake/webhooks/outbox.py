@@ -51,7 +51,7 @@ from .attempts import AttemptLog, is_success
 from .busy import Busy
 from .dispatch import Dispatch
 from .endpoints import Endpoint, Endpoints, WebhookRequest
-from .events import Event, EventLog
+from .events import Event, EventLog, OtherEvent
 from .faults import Fault, shaped, tampered
 from .order import REFUSED, AttemptOrder
 from .overdue import Overdue
@@ -160,14 +160,14 @@ class Outbox:
         self._note(EVENT)
         self._send_off(event, type_, fact.at)
 
-    def emit_other(self, type_: str, id_: str, written: Written, line: Line, now: int) -> None:
+    def emit_other(self, draft: OtherEvent, written: Written, line: Line, now: int) -> None:
         """Emit an event of another type, which belongs to no message, as it was written."""
         event, body = written
-        self.events.add_other(type_, id_, body, line, now)
+        self.events.add_other(draft, body, line, now)
         self._note(EVENT)
-        if not self.endpoints.listening(type_):
+        if not self.endpoints.listening(draft.type):
             self.unheard.append(event)
-        self._send_off(event, type_, now)
+        self._send_off(event, draft.type, now)
 
     def redeliver(self, event: Event, line: Line) -> None:
         """Queue a past event again."""

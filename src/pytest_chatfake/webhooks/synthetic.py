@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ..base.arguments import check_bytes, check_list, check_str, cited, shortened
 from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
+from .events import OtherEvent
 
 #: Takes an honest body, returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
@@ -89,24 +90,6 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
         f"message, as 'totalPrice' and 'conversation.expireTime' do, or with 'event.' in the "
         f"envelope"
     )
-
-
-class OtherEvent(NamedTuple):
-    """An event of another type, as a test asks for it.
-
-    Attributes:
-        type: Its type.
-        id: Its id; None: one of a sequence of its own.
-        key: The envelope's field that holds the resource.
-        resource: The resource, as JSON text.
-        body: The whole body instead of an envelope.
-    """
-
-    type: str
-    id: str | None
-    key: str
-    resource: str
-    body: bytes | None
 
 
 def other_event(

@@ -8,8 +8,8 @@ from typing import TypeAlias
 from ..domain.facts import Fact
 from ..domain.messages import MessageState
 from ..wire.bodies import EventWriter
-from .events import Event, EventLog
-from .synthetic import Edit, OtherEvent
+from .events import Event, EventLog, OtherEvent
+from .synthetic import Edit
 
 #: An event to come and its body. It is made beforehand, because making it might fail.
 Written: TypeAlias = tuple[Event, bytes]
@@ -60,10 +60,10 @@ class Writing:
         id_ = self.events.id_of(event, fact.message.number)
         return event, edit(self._writer.write(id_, fact, fields, status))
 
-    def of_other(self, draft: OtherEvent, now: int) -> tuple[str, Written]:
-        """Write an event of another type, and give its id."""
+    def of_other(self, draft: OtherEvent, now: int) -> tuple[OtherEvent, Written]:
+        """Write an event of another type, and give it its id."""
         id_ = draft.id or self.events.next_other_id()
         body = draft.body
         if body is None:
             body = self._writer.write_other(id_, draft.type, draft.key, draft.resource, now)
-        return id_, (self.events.upcoming(), body)
+        return draft._replace(id=id_), (self.events.upcoming(), body)

@@ -1,0 +1,51 @@
+"""Characters that a terminal would obey, and no page may contain, are written out."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_chatfake.base.controls import escape, one_line, printable
+
+from .fakes import frozen_fake
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Grüße, \U0001f600\tand\nmore", "Grüße, \U0001f600\tand\nmore"),
+        ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+        ("\x00\x07\x0b\x0c\r\x7f\x85", r"\x00\x07\x0b\x0c\x0d\x7f\x85"),
+        ("\ud800 \ufdd0 \uffff", r"\ud800 \ufdd0 \uffff"),
+        ("\U0001ffff\U0010fffe", r"\U0001ffff\U0010fffe"),
+    ],
+)
+def test_what_is_no_character_for_people_is_written_out(text: str, shown: str) -> None:
+    assert shown == printable(text)
+
+
+def test_a_line_stays_one_and_markup_is_none() -> None:
+    assert r"a\nb" == one_line("a\nb")
+    assert r"&lt;b&gt;\x00&amp;" == escape("<b>\x00&")
+
+
+def test_the_timeline_has_a_line_for_each_happening_whatever_an_address_or_a_path_has_in_it() -> (
+    None
+):
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        fake.send_text("\x1b[31m", to="+1\n\x1b[2J")
+        Client(fake.wsgi_app).get("/a%0Ab%1B%00", headers={"X-API-Key": fake.api_key})
+        fake.webhooks.emit_event("odd\x01\n")
+        text, picture = str(fake.timeline), fake.timeline.svg()
+
+    assert text == printable(text)
+    # A line for each, after the head, and before what m1 and c1 stand for.
+    assert 1 + len(fake.timeline) + 2 == len(text.splitlines())
+    assert r"to +1\n\x1b[2J, sent" in text
+    assert r"GET /a\nb\x1b\x00 with the key" in text
+    ET.fromstring(picture)
