@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Edge, HmacSigner, edges, explore
+from pytest_chatfake import (
+    ChatFake,
+    ChatFakeConfig,
+    Edge,
+    Explorer,
+    HmacSigner,
+    Script,
+    bad_days,
+    edges,
+    explore,
+    scripts,
+)
 
 from .fakes import fake_with_receiver, visible_state
 
@@ -269,7 +280,7 @@ def test_an_exploration_without_an_end_to_its_depth_ends_where_nothing_more_devi
         fake.webhooks.receiver()
         fake.send_text()
 
-    assert explore(body, deviations=["lost"], depth=10**9).worlds == 2
+    assert explore(body, deviations=["lost"], depth=10**6).worlds == 2
 
 
 def test_a_signer_of_more_than_the_request_is_refused() -> None:
@@ -277,3 +288,68 @@ def test_a_signer_of_more_than_the_request_is_refused() -> None:
 
     with ChatFake(signer=signer) as fake, pytest.raises(TypeError, match="a function of the"):
         fake.webhooks.sign(lambda request, secret: {})  # type: ignore[arg-type,misc]
+
+
+BAD_EXPLORERS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "a start without a zone": (
+        {"start": datetime(2026, 1, 1)},
+        ValueError,
+        "start takes a moment with a time zone, and 2026-01-01T00:00:00 has none",
+    ),
+    "a start that is none": ({"start": 1}, TypeError, "start takes an aware datetime"),
+    "a progress that is none": (
+        {"progress": 1},
+        TypeError,
+        "progress must be a function of a text, not 1",
+    ),
+    "a progress of nothing": (
+        {"progress": lambda: None},
+        TypeError,
+        "progress takes a function of the text, as in lambda text: print(text), not <function",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "error", "words"), BAD_EXPLORERS.values(), ids=BAD_EXPLORERS)
+def test_an_explorer_is_refused_for_what_it_is_given(
+    fields: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=re.escape(words)):
+        Explorer(**fields)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"depth": HUGE}, "depth must be from 0 to 1000000, not <int without a repr>"),
+        ({"limit": HUGE}, "limit must be from 1 to 1000000, not <int without a repr>"),
+        ({"only": ["(" * 100_000]}, "only has '((("),
+        ({"deviations": ["x" * 1_000]}, "xxx..."),
+    ],
+    ids=["depth", "limit", "only", "deviations"],
+)
+def test_an_exploration_is_refused_for_what_it_is_given(
+    arguments: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)) as raised:
+        explore(lambda fake: None, **arguments)
+
+    assert len(str(raised.value)) < 600
+
+
+@pytest.mark.parametrize("steps", [None, "send_text()", [], (1,)], ids=repr)
+def test_a_script_is_made_of_verbs(steps: Any) -> None:
+    with pytest.raises(TypeError, match=r"a script is made by scripts\(\) or bad_days\(\)"):
+        Script(steps)
+
+
+def test_only_a_script_follows_a_script() -> None:
+    assert Script() == Script() + Script()
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Script() + "send_text()"  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("make", [scripts, bad_days])
+def test_a_script_at_random_has_an_end(make: Any) -> None:
+    with pytest.raises(ValueError, match="most must be from 1 to 1000000, not <int without a repr"):
+        make(most=HUGE)

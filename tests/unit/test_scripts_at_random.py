@@ -252,9 +252,9 @@ def test_an_apps_own_value_error_is_no_impossible_verb() -> None:
 def test_bad_arguments_are_refused() -> None:
     with frozen_fake() as fake, pytest.raises(TypeError, match=r"play\(\) takes a script, as"):
         play(fake, ["m1.read()"])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="most must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="most must be from 1 to 1000000, not 0"):
         scripts(most=0)
-    with pytest.raises(ValueError, match="most must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="most must be from 1 to 1000000, not 0"):
         bad_days(most=0)
     with pytest.raises(ValueError, match="attempts must be at least 1, not 0"):
         bad_days(attempts=0)

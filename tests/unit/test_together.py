@@ -151,7 +151,7 @@ def test_an_app_of_django_s_goes_through_its_bridge(monkeypatch: pytest.MonkeyPa
         with fake.webhooks.together():
             fake.send_text().deliver()
         assert 2 == app.most
-        assert None is fake._portal._loop
+        assert None is fake._portal._loop._loop  # no loop of ours was made
 
 
 def test_a_url_is_posted_to_over_several_connections() -> None:

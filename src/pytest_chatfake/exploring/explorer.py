@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final, overload
 
-from ..base.arguments import check_int, cited
+from ..base.arguments import check_int, check_takes, cited
 from ..base.errors import ChatFakeError
 from ..base.misspelt import spelt
 from ..domain.ids import derived_key
+from ..domain.instants import aware
 from ..fake.config import ChatFakeConfig, given_or_default
 from ..fake.fake import ChatFake
 from .exploration import Exploration, Plan, Progress
@@ -23,6 +24,10 @@ Body = Callable[[ChatFake], Any]
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
+#: Of worlds, and of deviations in one: nobody has the time for more.
+_MOST: Final = 1_000_000
+
+
 @spelt
 class Explorer:
     """Runs a test body as written, and in worlds that deviate from it.
@@ -33,6 +38,10 @@ class Explorer:
         config: The configuration of every fake; None: the defaults.
         start: When every world begins, unless time stands still already.
         progress: Takes the text of a progress line.
+
+    Raises:
+        TypeError: An argument is of the wrong kind.
+        ValueError: ``start`` has no time zone.
     """
 
     def __init__(
@@ -46,7 +55,10 @@ class Explorer:
         seed = config.seed or "pytest-chatfake"
         key = config.api_key or derived_key(f"{seed} explored")
         self._config = config.replace(seed=seed, api_key=key)
-        self._start = start
+        if not callable(progress):
+            raise TypeError(f"progress must be a function of a text, not {cited(progress)}")
+        check_takes(progress, "progress", "lambda text: print(text)", "the text")
+        self._start = aware(start, "start")
         self._progress = progress
         self.explorations: list[Exploration] = []
 
@@ -111,8 +123,8 @@ class Explorer:
         """
         plan = Plan(
             check_kinds(deviations),
-            check_int(limit, "limit", 1),
-            check_int(depth, "depth", 0),
+            check_int(limit, "limit", 1, _MOST),
+            check_int(depth, "depth", 0, _MOST),
             _checked_seconds(seconds),
             None if only is None else parsed(only),
         )

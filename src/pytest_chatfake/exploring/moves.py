@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..base.arguments import check_list
+from ..base.arguments import check_list, cited
 from ..domain.instants import planned, seconds
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def parsed(only: Iterable[Any]) -> tuple[Move, ...]:
 def _parsed(text: object) -> Move:
     if not isinstance(text, str):
         raise TypeError(
-            f"only must be a list of texts such as 'webhooks.late(by=1, start=2)', not {text!r}"
+            f"only must be a list of texts such as 'webhooks.late(by=1, start=2)', "
+            f"not {cited(text)}"
         )
     try:
         call = ast.parse(text.strip(), mode="eval").body
@@ -132,8 +133,8 @@ def _parsed(text: object) -> Move:
     except (AssertionError, KeyError, SyntaxError, TypeError, ValueError):
         verbs = ", ".join(f"{verb}(...)" for verb in _VERBS)
         raise ValueError(
-            f"only has {text!r}, which is no deviation: copy the list that the failure printed; "
-            f"deviations are {verbs}"
+            f"only has {cited(text)}, which is no deviation: copy the list that the failure "
+            f"printed; deviations are {verbs}"
         ) from None
     return Move("never" if given.get("again") is False else kind, start, steps)
 
@@ -148,5 +149,5 @@ def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
     kinds = tuple(check_list(deviations, "deviations", f"names such as {list(DEFAULT)}"))
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f"deviations are {', '.join(map(repr, KINDS))}, and not {kind!r}")
+            raise ValueError(f"deviations are {', '.join(map(repr, KINDS))}, and not {cited(kind)}")
     return kinds

@@ -64,9 +64,20 @@ class Script:
 
     Attributes:
         steps: The verbs.
+
+    Raises:
+        TypeError: ``steps`` is no tuple of verbs.
     """
 
     steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        steps: object = self.steps
+        if not isinstance(steps, tuple) or not all(isinstance(one, Step) for one in self.steps):
+            raise TypeError(
+                f"a script is made by scripts() or bad_days(), and two are put one after the other "
+                f"with +; {cited(steps)} are no verbs"
+            )
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.steps))
@@ -91,7 +102,8 @@ class Script:
         return len(self.steps)
 
     def __add__(self, other: Script) -> Script:
-        return Script(self.steps + other.steps)
+        added: object = other
+        return Script(self.steps + other.steps) if isinstance(added, Script) else NotImplemented
 
 
 def play(chat_fake: ChatFake, script: Script) -> PendingPlan:

@@ -23,6 +23,9 @@ _LENGTHS: Final = (1, 60, 3_600, 86_400, 30 * 86_400)
 
 _FLAGS: Final = ("read_receipts", "online", "blocked", "chat_open", "registered", "withheld")
 
+#: Of verbs, deviations or attempts; Hypothesis itself stops long before.
+_MOST: Final = 1_000_000
+
 #: What is done on a stage: the name of one of its methods, and the arguments.
 Act: TypeAlias = tuple[Any, ...]
 
@@ -86,7 +89,7 @@ def scripts(
         TypeError: An argument is of the wrong kind.
         ValueError: ``most`` is below 1, there are no addresses, or one of them is empty.
     """
-    acts = st.lists(_acts(addresses), min_size=1, max_size=check_int(most, "most", 1))
+    acts = st.lists(_acts(addresses), min_size=1, max_size=check_int(most, "most", 1, _MOST))
 
     @st.composite
     def script(draw: st.DrawFn) -> Script:
@@ -113,8 +116,8 @@ def bad_days(*, most: int = 3, attempts: int = 12) -> st.SearchStrategy[Script]:
         TypeError: An argument is no whole number.
         ValueError: It is below 1.
     """
-    check_int(attempts, "attempts", 1)
-    days = st.lists(deviations(attempts), max_size=check_int(most, "most", 1), unique=True)
+    check_int(attempts, "attempts", 1, _MOST)
+    days = st.lists(deviations(attempts), max_size=check_int(most, "most", 1, _MOST), unique=True)
 
     @st.composite  # what comes of map() would be printed as a call
     def day(draw: st.DrawFn) -> Script:
