@@ -1,4 +1,4 @@
-"""Why a first arrival costs what it costs: each case has its own reasons, and no others."""
+"""Why a message costs what it costs: each case has its own reasons, and no others."""
 
 # Asserts read `expected == actual`.
 
@@ -71,4 +71,76 @@ def test_a_first_arrival_has_its_reasons_and_no_others(
         text = fake.explain(arrival(fake))
 
     told = {one for one in (FIRST, FINAL, NOTHING, AGAIN, ITS_HOLD, LATE) if one in text}
+    assert reasons == told
+
+
+BEGINS = "it begins c1"
+JOINS = "it joins c1"
+PUT = "the test put it into c1"
+DEFAULT = "is the default"
+HELD = "is held until it is delivered"
+FREE = "its price is 0: nothing is held"
+OPEN = "c1 is open since m1 was delivered: it costs nothing"
+
+
+def a_new_one(fake: ChatFake) -> Message:
+    return fake.send_text(price="0.07")
+
+
+def a_new_one_at_the_default_price(fake: ChatFake) -> Message:
+    return fake.send_text()
+
+
+def a_new_one_that_is_free(fake: ChatFake) -> Message:
+    return fake.send_text(price=0)
+
+
+def a_new_one_of_that_name(fake: ChatFake) -> Message:
+    return fake.send_text(conversation="c0ffee", price="0.07")
+
+
+def another_to_the_same_person(fake: ChatFake) -> Message:
+    fake.send_text()
+    return fake.send_text(price="0.07")
+
+
+def another_that_is_free(fake: ChatFake) -> Message:
+    fake.send_text()
+    return fake.send_text(price=0)
+
+
+def another_in_the_session(fake: ChatFake) -> Message:
+    fake.send_text().deliver()
+    return fake.send_text(price="0.07")
+
+
+def another_into_the_conversation(fake: ChatFake) -> Message:
+    return fake.send_text(conversation=fake.send_text().conversation, price="0.07")
+
+
+def another_into_the_session(fake: ChatFake) -> Message:
+    return fake.send_text(conversation=fake.send_text().deliver().conversation, price="0.07")
+
+
+@pytest.mark.parametrize(
+    ("sending", "reasons"),
+    [
+        (a_new_one, {BEGINS, HELD}),
+        (a_new_one_at_the_default_price, {BEGINS, DEFAULT, HELD}),
+        (a_new_one_that_is_free, {BEGINS, FREE}),
+        (a_new_one_of_that_name, {BEGINS, HELD}),
+        (another_to_the_same_person, {JOINS, HELD}),
+        (another_that_is_free, {JOINS, FREE}),
+        (another_in_the_session, {JOINS, OPEN}),
+        (another_into_the_conversation, {PUT, HELD}),
+        (another_into_the_session, {PUT, OPEN}),
+    ],
+)
+def test_what_is_held_for_a_sent_message_has_its_reasons_and_no_others(
+    sending: Callable[[ChatFake], Message], reasons: set[str]
+) -> None:
+    with frozen_fake() as fake:
+        text = fake.explain(sending(fake))
+
+    told = {one for one in (BEGINS, JOINS, PUT, DEFAULT, HELD, FREE, OPEN) if one in text}
     assert reasons == told
