@@ -469,30 +469,18 @@ def checks_then_inserts_awaited(make: Callable[[], ChecksThenInserts]) -> Callab
     return world
 
 
-class ForgetsAfterAnHour(App):
+class ForgetsAfterAnHour(CountsDuplicates):
     """Keeps the ids that it has taken for an hour, and counts what comes again after that."""
 
     def __init__(self) -> None:
         super().__init__()
         self.taken: dict[str, float] = {}
-        self.spend = Decimal(0)
 
     def take(self, id: str, message: dict[str, Any]) -> None:
         since = time.time() - self.taken.get(id, -10_000)
         self.taken.setdefault(id, time.time())
         if message["status"] == "delivered" and (since > 3_600 if self.bug else since > 10**8):
             self.spend += message["totalPrice"]
-
-
-def forgets_after_an_hour(make: Callable[[], ForgetsAfterAnHour]) -> Callable[[ChatFake], None]:
-    def world(chat_fake: ChatFake) -> None:
-        app = make()
-        chat_fake.webhooks.connect(handler=app)
-        chat_fake.send_text("Sale").deliver()
-        chat_fake.settle()
-        assert chat_fake.balance.charged == app.spend
-
-    return world
 
 
 class ReopensASession(App):
@@ -555,7 +543,7 @@ HIDDEN = [
         "webhooks.together(by=0, start=1)",
     ),
     (
-        Animal(ForgetsAfterAnHour, forgets_after_an_hour),
+        Animal(ForgetsAfterAnHour, counts_duplicates),
         "pause",
         "webhooks.duplicate(pause=86400, start=2)",
     ),

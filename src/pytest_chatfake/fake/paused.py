@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from ..base.arguments import check_seed, cited
@@ -70,12 +69,7 @@ class HeldBack:
         self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._engine.step("release()", partial(self._resuming, calling_line()))
 
     async def __aenter__(self) -> Self:
@@ -84,12 +78,7 @@ class HeldBack:
         await self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         line = calling_line()
         try:
             await self._engine.step("release()", partial(self._resuming, line))
