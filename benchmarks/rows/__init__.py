@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from . import balance, bulk, clock, exploring, fastapi, fixtures, people, suite, webhooks
+from . import balance, bulk, clock, exploring, fastapi, fixtures, people, suite, unused, webhooks
 
 ROWS = {
     row.name: row
-    for module in (balance, webhooks, fastapi, bulk, people, clock, fixtures, suite, exploring)
+    for module in (
+        balance,
+        webhooks,
+        fastapi,
+        bulk,
+        unused,
+        people,
+        clock,
+        fixtures,
+        suite,
+        exploring,
+    )
     for row in module.ROWS
 }

@@ -11,6 +11,7 @@ import pytest
 
 _START = "2026-01-01T12:00:00Z"
 
+_SCOPES = ("function", "session")
 _TIMELINES = ("failed", "always", "never")
 
 
@@ -62,6 +63,12 @@ def declare(parser: pytest.Parser) -> None:
         "run to run), random (new ones in every run), or a text of your own (default: fixed)",
         default="fixed",
     )
+    parser.addini(
+        "chat_fake_loop_scope",
+        "how long the event loop lasts on which plain tests run ASGI apps: function (as long as "
+        "its fake) or session (one for all) (default: function)",
+        default="function",
+    )
     for name, (value, text) in {**_SEED, **_MORE}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake").addoption(name, help=text, **details)
@@ -77,8 +84,13 @@ def check(config: pytest.Config) -> None:
 
     Raises:
         UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
-            false, or ``chat_fake_timeline`` is none of its three words.
+            false, ``chat_fake_timeline`` is none of its three words, or ``chat_fake_loop_scope``
+            is none of its two.
     """
+    if (scope := config.getini("chat_fake_loop_scope")) not in _SCOPES:
+        raise pytest.UsageError(
+            f"the ini option chat_fake_loop_scope is {' or '.join(_SCOPES)}, not {scope!r}"
+        )
     if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
         raise pytest.UsageError(
             f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "

@@ -55,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
         'as in @pytest.mark.chat_fake(price="0.10")',
     )
+    shares = config.getini("chat_fake_loop_scope") == "session"
+    if shares or f"{__package__}.base.sharing" in sys.modules:  # the latter: inside another run
+        from .base import sharing
+
+        config.add_cleanup(sharing.begin(shares=shares))
     with suppress(OSError):  # there may be none
         config.stash[_stderr_key] = os.dup(2)  # before tests are captured
 

@@ -31,7 +31,7 @@ def waiting_for(portal, done):
     """Wait until a thread waits for the loop; then `done` is set."""
 
     async def pause():
-        while not portal._turn._waiters:
+        while not portal._loop._turn._waiters:
             await asyncio.sleep(0)
         done.set()
 

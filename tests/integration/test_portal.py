@@ -18,7 +18,7 @@ import sniffio
 import trio
 
 from pytest_chatfake.base.errors import ClosedError
-from pytest_chatfake.transport.client import portal as portal_module
+from pytest_chatfake.transport.client import own_loop
 from pytest_chatfake.transport.client.loops import new_event, running_framework
 from pytest_chatfake.transport.client.portal import Portal
 
@@ -243,7 +243,7 @@ def test_an_app_that_stops_its_loop_is_ended(portal):
 
     with pytest.raises(RuntimeError, match="Event loop stopped"):
         portal.run(stops())
-    assert set() == asyncio.all_tasks(portal._loop)
+    assert set() == asyncio.all_tasks(portal._loop._loop)
 
 
 # The end
@@ -302,7 +302,7 @@ def test_a_portal_that_was_never_used_has_nothing_to_close():
     portal = Portal()
     portal.close()
 
-    assert None is portal._loop
+    assert None is portal._loop._loop
 
 
 def test_closing_twice_is_fine_and_later_calls_are_refused(portal):
@@ -324,7 +324,7 @@ def test_closing_from_within_is_refused(portal):
 
 
 def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(monkeypatch, caplog):
-    monkeypatch.setattr(portal_module, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(own_loop, "GRACE_SECONDS", 0.05)
     portal = Portal()
 
     async def stubborn():

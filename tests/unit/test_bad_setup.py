@@ -19,6 +19,11 @@ FIELDS = (
     "extra, sender, strict"
 )
 
+
+async def awaited(message: Any, status: str) -> dict[str, Any]:
+    return {}
+
+
 BAD_FIELDS = [
     ("api_key", "", ValueError, "api_key must not be empty"),
     ("api_key", 1, TypeError, "api_key must be text"),
@@ -52,13 +57,18 @@ BAD_FIELDS = [
     ("webhook_url", 1, TypeError, "webhook_url must be text"),
     ("seed", "", ValueError, "seed must not be empty"),
     ("seed", 1, TypeError, "seed must be text"),
+    ("extra", 1, TypeError, "extra must be a mapping of field names to values, not 1"),
+    ("extra", lambda _: {}, TypeError, "extra takes a function of the message and the status"),
+    ("extra", awaited, TypeError, "extra must be a plain function: write `def`, not `async def`"),
     ("strict", 1, TypeError, "strict must be True or False, not 1"),
     ("strict", "yes", TypeError, "strict must be True or False, not 'yes'"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "error", "words"), BAD_FIELDS, ids=[f"{f[0]}={f[1]!r}" for f in BAD_FIELDS]
+    ("name", "value", "error", "words"),
+    BAD_FIELDS,
+    ids=[f"{f[0]}-{place}" for place, f in enumerate(BAD_FIELDS)],
 )
 def test_a_bad_value_in_the_configuration(name: str, value: Any, error: Any, words: str) -> None:
     for make in (ChatFakeConfig, ChatFake, ChatFakeConfig().replace):

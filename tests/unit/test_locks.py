@@ -20,7 +20,7 @@ from pytest_chatfake.domain.account import Account
 from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
-from pytest_chatfake.transport.client.portal import Portal
+from pytest_chatfake.transport.client.own_loop import OwnLoop
 from pytest_chatfake.transport.client.watch import Watch
 from pytest_chatfake.webhooks.busy import Busy
 
@@ -361,38 +361,40 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked: bool, meeting: Me
 
 
 def test_the_loop_of_a_fake_is_taken_by_one_at_a_time(locked: bool, meeting: Meeting) -> None:
-    class StandingPortal(Portal):
-        """A portal in which whoever asks whether its loop is taken stands for a moment."""
+    class StandingLoop(OwnLoop):
+        """A loop where whoever asks for whom it runs stands for a moment."""
 
         armed = False
 
         @property
-        def _taken(self) -> bool:
-            taken = self.taken
+        def _user(self) -> object | None:
+            user = self.user
             if self.armed:
                 meeting.stand()
-            return taken
+            return user
 
-        @_taken.setter
-        def _taken(self, taken: bool) -> None:
-            self.taken = taken
+        @_user.setter
+        def _user(self, user: object | None) -> None:
+            self.user = user
+
+    user = object()
 
     def take() -> str:
         try:
-            portal._take()
+            loop._take(user)
         except RuntimeError:
             return "refused"
         return "taken"
 
-    with closing(StandingPortal()) as portal:
-        portal.run(asyncio.sleep(0))
-        turn = portal._turn
-        portal.armed = True
+    with closing(StandingLoop()) as loop:
+        loop.run(asyncio.sleep(0), user)
+        turn = loop._turn
+        loop.armed = True
         lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
-        portal._turn = threading.Condition(lock)
+        loop._turn = threading.Condition(lock)
         outcomes = meeting.hold(take, take)
-        portal._turn = turn
-        portal._give_back()
+        loop._turn = turn
+        loop._give_back()
 
     assert ["taken", "refused" if locked else "taken"] == outcomes
 
@@ -410,5 +412,5 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     client = "transport/client"
     assert {
         *["engine/engine.py", "http_api/service.py"],
-        *[f"{client}/portal.py", f"{client}/watch.py"],
+        *[f"{client}/own_loop.py", f"{client}/watch.py"],
     } == found

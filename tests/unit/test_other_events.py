@@ -259,6 +259,7 @@ def test_after_a_reset_its_sequence_begins_anew() -> None:
         ((TYPE, {"x": object()}), {}, TypeError, "can't be written as JSON"),
         ((TYPE, {}), {"key": "createTime"}, ValueError, "the envelope has a field of that name"),
         (("id",), {}, ValueError, "the envelope has a field of that name"),
+        ((".",), {}, ValueError, "the type '.' names no key for the resource: give key="),
         ((TYPE, {}), {"key": 1}, TypeError, "key must be text"),
         ((TYPE, {}), {"id": ""}, ValueError, "id must not be empty"),
         ((TYPE, {}), {"body": "x"}, ValueError, "not both"),

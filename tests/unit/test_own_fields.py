@@ -271,3 +271,37 @@ def test_a_contents_later_change_is_not_the_messages() -> None:
         message.content["name"] = "changed"
         message.deliver()
         assert [{"name": "sale"}] * 2 == [one["template"] for one in resources(fake)]
+
+
+@pytest.mark.parametrize("verb", ["send", "submit"])
+def test_more_fields_do_not_replace_the_content_of_another_type(verb: str) -> None:
+    text = "can't give 'image' to a message of that type: its content stands there"
+    with frozen_fake() as fake:
+        before = visible_state(fake)
+        with pytest.raises(ValueError, match=f"^extra {text}$"):
+            getattr(fake, verb)("image", {"link": "x"}, extra={"image": 1})
+        assert before == visible_state(fake)
+        fake.send("video", {"link": "x"}, extra={"image": 1})
+
+    with frozen_fake(extra={"image": 1}) as fake:
+        with pytest.raises(ValueError, match=f"^extra {text}$"):
+            getattr(fake, verb)("image", {"link": "x"})
+        fake.send_text()
+
+    with frozen_fake(extra=lambda message, _: {"image": message.type}) as fake:
+        before = visible_state(fake)
+        with pytest.raises(ValueError, match=f"^the function of extra= {text}$"):
+            fake.send("image", {"link": "x"})
+        assert before == visible_state(fake)
+        fake.send("video", {"link": "x"})
+        assert ["video"] == [one["image"] for one in resources(fake)]
+
+
+def test_a_number_of_very_many_digits_is_refused_before_it_is_written() -> None:
+    with frozen_fake() as fake:
+        for number in ("1e4300", "1e-4301", "-1e999999999", "12e4299"):
+            with pytest.raises(ValueError, match="it has more than 4300 digits"):
+                fake.send_text(extra={"n": Decimal(number)})
+        for number in ("1e4299", "1e-4299", "0e-4299"):
+            fake.send_text(extra={"n": Decimal(number)})
+        assert [Decimal("1e4299"), Decimal("1e-4299"), 0] == [one["n"] for one in resources(fake)]

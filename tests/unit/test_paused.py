@@ -217,6 +217,16 @@ def test_an_order_that_is_none_is_refused_and_releases_nothing(
         assert [] == received_statuses(receiver)
 
 
+@pytest.mark.parametrize("seed", [True, 1.5, b"x", [1]])
+def test_a_seed_that_is_none_is_refused_and_releases_nothing(seed: Any) -> None:
+    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
+        fake.send_text()
+        with pytest.raises(TypeError, match="seed must be a whole number or text, not "):
+            queue.release("shuffled", seed)
+        assert 1 == len(queue)
+        assert [] == received_statuses(receiver)
+
+
 def test_two_blocks_at_once_are_refused() -> None:
     with fake_with_receiver() as (fake, _), fake.webhooks.paused() as queue:
         fake.send_text()

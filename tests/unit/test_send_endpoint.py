@@ -22,6 +22,18 @@ def post(fake: ChatFake, body: Any, path: str = "/v2/messages", **options: Any) 
     return call_with_werkzeug(fake, "POST", path, body=data, **options)
 
 
+TOO_DEEP = "what is nested so deeply, or holds itself, can't be written as JSON"
+
+
+async def awaited(_: object) -> dict[str, Any]:
+    return {}
+
+
+def with_number(number: bytes) -> bytes:
+    """An order whose text has one more member."""
+    return b'{"to": "+1", "type": "text", "text": {"body": "x", "n": ' + number + b"}}"
+
+
 # -- what it does ----------------------------------------------------------------------------------
 
 
@@ -60,6 +72,21 @@ def test_members_that_are_named_come_back_in_every_event_and_others_do_not() -> 
             assert ("o-17", Decimal("0.10")) == (resource["externalId"], resource["ratio"])
             assert "x" not in resource
         assert b'"ratio":0.10' in fake.events[0].body
+
+
+def test_the_content_is_named_by_echo_without_harm() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint(echo=["image", "externalId"])
+        post(fake, {"to": "+1", "type": "image", "image": {"link": "x"}, "externalId": "o-1"})
+        assert 1 == fake.events[0].body.count(b'"image":')
+        assert "o-1" == fake.events[0].json()["chatMessage"]["externalId"]
+
+
+def test_a_path_may_have_variables() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint("/v2/<account>/messages")
+        assert 200 == post(fake, ORDER, "/v2/a-7/messages").status
+        assert 1 == len(fake.messages)
 
 
 def test_other_types_are_sent_too() -> None:
@@ -125,6 +152,17 @@ def test_in_async_mode_it_acts_at_once_and_its_events_wait_for_the_next_await() 
         (b"{", "the body is not JSON"),
         (b"\xff", "the body is not JSON"),
         (b"[" * 100_000, "the body is not JSON"),
+        (with_number(b"NaN"), "the body is not JSON"),
+        (with_number(b"-Infinity"), "the body is not JSON"),
+        (with_number(b"[" * 800 + b"]" * 800), TOO_DEEP),
+        (
+            with_number(b"1e999999999"),
+            "1.000000e+999999999 can't be written as a JSON number: it has more than 4300 digits",
+        ),
+        (
+            with_number(b"1e-4301"),
+            "1.000000e-4301 can't be written as a JSON number: it has more than 4300 digits",
+        ),
         ([ORDER], "the body is not a JSON object"),
         ({"type": "text", "text": {"body": "x"}}, "'to' must be a string that is not empty"),
         (ORDER | {"to": 49}, "'to' must be a string that is not empty"),
@@ -200,6 +238,8 @@ def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
         ({"echo": [1]}, TypeError, "a name in echo must be text"),
         ({"parse": 1}, TypeError, "parse must be a function"),
         ({"reply": 1}, TypeError, "reply must be a function"),
+        ({"parse": awaited}, TypeError, "parse must be a plain function: write `def`, not `async"),
+        ({"reply": awaited}, TypeError, "reply must be a plain function: write `def`, not `async"),
         ({"echo": ["x"], "parse": lambda _: {}}, TypeError, "not both"),
     ],
 )

@@ -266,11 +266,10 @@ class Account:
         charge = ZERO
         if expires_at is None:  # pending: this delivery starts it (§1)
             expires_at = now + self._rules.conversation_length
-            outcome = "free"
             assert message.price is not None
             charge = message.price if price is None else price
+            outcome = "free" if not charge else "first" if price is None else "final"
             if charge:
-                outcome = "first" if price is None else "final"
                 entries += (LedgerEntry("charge", charge, now, message.id, conversation.id),)
         elif now >= expires_at:
             outcome = "late"
@@ -293,9 +292,8 @@ class Account:
         """
         conversation, expires_at = message.conversation, None
         if conversation is not None and message.sent_at is not None:
-            expires_at = (
-                conversation.expires_at or message.sent_at + self._rules.conversation_length
-            )
+            estimate = message.sent_at + self._rules.conversation_length
+            expires_at = conversation.expires_at or estimate
         return Fact(
             cast("Happening", status) if status in STATUSES else "sent",
             message,

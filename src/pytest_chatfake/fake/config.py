@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -246,6 +247,8 @@ def check_price_function(price: Callable[..., object]) -> None:
 
 def _check_given_extra(extra: Extra, naming: Naming) -> None:
     if callable(extra):
+        if inspect.iscoroutinefunction(extra):
+            raise TypeError("extra must be a plain function: write `def`, not `async def`")
         example = 'lambda message, status: {"kind": status}'
         check_takes(extra, "extra", example, "the message", "the status")
     else:

@@ -61,6 +61,8 @@ class Drafting:
             raise TypeError(
                 f"content must be a mapping of field names to values, not {cited(content)}"
             )
+        if message.type in self._default_extra or (extra is not None and message.type in extra):
+            _refuse_type_in("extra", message.type)
         fields = dict(cast("Mapping[str, object]", content))
         message.content = encode(fields)
         if message.type == "text":
@@ -108,6 +110,8 @@ class Drafting:
         call = partial(function, Message(engine, message), status)
         found = engine.asking.ask("the function of extra=", "a mapping", call)
         check_extra(found, self._naming)
+        if message.type in found:
+            _refuse_type_in("the function of extra=", message.type)
         own = json.loads("{" + message.extra[1:] + "}")
         return members({name: value for name, value in found.items() if name not in own})
 
@@ -139,3 +143,9 @@ class Drafting:
             return exact(found, "the amount that the price function returned")
 
         return ask
+
+
+def _refuse_type_in(what: str, type_: str) -> None:
+    raise ValueError(
+        f"{what} can't give {cited(type_)} to a message of that type: its content stands there"
+    )

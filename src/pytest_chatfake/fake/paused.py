@@ -8,7 +8,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from ..base.arguments import cited
+from ..base.arguments import check_seed, cited
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
 from ..base.misspelt import spelt
@@ -68,11 +68,13 @@ class Paused:
             Something to ``await`` in async mode.
 
         Raises:
-            TypeError: The order is of the wrong kind.
+            TypeError: The order or the seed is of the wrong kind.
             ValueError: There is no such order, or an index is there twice.
             IndexError: There is no event of that index.
         """
         order = self._checked(order)
+        if seed is not None:
+            check_seed(seed)
         if not self._entered:
             raise RuntimeError("nothing is held back: write `with webhooks.paused() as queue:`")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -13,6 +14,7 @@ from werkzeug import Request
 from ..base.arguments import check_str, cited
 from ..domain.facts import Verb
 from ..engine.engine import Engine
+from ..wire.exact_json import encode
 from ..wire.naming import Naming, check_fields, check_type
 from .config import ChatFakeConfig
 from .drafting import Drafting
@@ -64,7 +66,7 @@ def send_endpoint(
     nothing. Of two endpoints on one path, the last one answers.
 
     Args:
-        path: Where it answers.
+        path: Where it answers; what stands in it for a variable is left to ``parse``.
         echo: Members of the body that come back in every event of the message; others are ignored.
         parse: Takes werkzeug's ``Request`` and returns the arguments of :meth:`send`, instead. A
             ``ValueError`` of it is a 400.
@@ -80,12 +82,14 @@ def send_endpoint(
     for what, function in (("parse", parse), ("reply", reply)):
         if function is not None and not callable(function):
             raise TypeError(f"{what} must be a function, not {cited(function)}")
+        if inspect.iscoroutinefunction(function):
+            raise TypeError(f"{what} must be a plain function: write `def`, not `async def`")
     if parse is not None and names:
         raise TypeError("give echo=, or a parse= that returns extra=, not both")
     read = partial(_parsed, names, fake.config.naming) if parse is None else partial(_given, parse)
     answer = reply or partial(_resource, fake)
 
-    def view(request: Request) -> _Answer:
+    def view(request: Request, **_: object) -> _Answer:
         try:
             arguments, sender = read(request)
         except ValueError as error:
@@ -106,7 +110,9 @@ def _parsed(echo: list[str], naming: Naming, request: Request) -> _Arguments:
         ValueError: It does not say what to send to whom.
     """
     try:
-        body: Any = json.loads(request.get_data(), parse_float=Decimal)
+        body: Any = json.loads(
+            request.get_data(), parse_float=Decimal, parse_constant=_refuse_constant
+        )
     except (ValueError, RecursionError):
         raise ValueError("the body is not JSON") from None
     if not isinstance(body, dict):
@@ -122,8 +128,13 @@ def _parsed(echo: list[str], naming: Naming, request: Request) -> _Arguments:
     sender = None
     if naming.from_key is not None and "from" in fields:
         sender = _text(fields, "from")
-    extra = {name: fields[name] for name in echo if name in fields}
+    extra = {name: fields[name] for name in echo if name in fields and name != kind}
+    encode([content, extra])  # refuses now what could not be written later
     return {"type": kind, "content": content, "to": to, "extra": extra or None}, sender
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

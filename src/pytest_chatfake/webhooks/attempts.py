@@ -12,6 +12,7 @@ from ..base.misspelt import known
 from ..base.redaction import redacted
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
+from ..transport.client.closed_loops import remark_of
 from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event, EventLog
@@ -166,6 +167,12 @@ class Attempt:
     def error(self) -> BaseException | None:
         """What went wrong, if no answer came or an in-process app raised."""
         return self._result.answer.error
+
+    @property
+    def _remark(self) -> str:
+        """What else was noticed of the app; empty if nothing was."""
+        answer = self._result.answer
+        return answer.remark or remark_of(answer.error)
 
     @property
     def ok(self) -> bool:

@@ -118,6 +118,8 @@ def other_event(
             body = check_bytes(body, "body")
         return OtherEvent(name, given, "", "", body)
     place = _key_of(name) if key is None else check_str(key, "key")
+    if not place:
+        raise ValueError(f"the type {cited(name)} names no key for the resource: give key=")
     if place in ENVELOPE_KEYS:
         raise ValueError(f"key can't be {cited(place)}: the envelope has a field of that name")
     if resource is not None and not isinstance(resource, Mapping):

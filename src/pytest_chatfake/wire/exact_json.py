@@ -10,6 +10,9 @@ from typing import Any, Final
 
 from ..base.arguments import cited
 
+#: How many digits a number may have: what Python itself reads as a whole number.
+_MOST_DIGITS = 4_300
+
 
 def number(value: Decimal) -> str:
     """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
@@ -57,6 +60,11 @@ def _written(value: Any) -> str:
         case int():
             return _integer(value)
         case Decimal() if value.is_finite():
+            if _digits(value) > _MOST_DIGITS:
+                raise ValueError(
+                    f"{value:.6e} can't be written as a JSON number: it has more than "
+                    f"{_MOST_DIGITS} digits"
+                )
             return number(value)
         case float() if isfinite(value):
             return float.__repr__(value)
@@ -68,6 +76,13 @@ def _written(value: Any) -> str:
             return "[" + ",".join(map(_written, anything)) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {cited(value)} can't be written as JSON")
+
+
+def _digits(value: Decimal) -> int:
+    """Return how many digits a finite decimal has, written without an exponent."""
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    return max(len(digits) + exponent, 1) + max(-exponent, 0)
 
 
 def _integer(value: int) -> str:

@@ -1,0 +1,377 @@
+"""How long the loop lasts on which plain tests run ASGI apps: as a fake, or as the session."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_chatfake import ChatFake
+from pytest_chatfake.base import sharing
+
+#: An app with a client in its module, one that swallows the client's errors, and a queue.
+APP = """
+    import asyncio
+    import httpx
+    from starlette.applications import Starlette
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    client = httpx.AsyncClient()
+    queue = asyncio.Queue()
+    asked = []
+
+    async def ask(request):
+        asked.append(await client.get(request.headers["x-balance"]))
+        return Response(status_code=204)
+
+    async def ask_quietly(request):
+        try:
+            return await ask(request)
+        except Exception:
+            return Response(status_code=204)
+
+    async def look_into_the_queue(request):
+        waiting = asyncio.ensure_future(queue.get())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        if not waiting.cancelled():
+            raise waiting.exception()
+        return Response(status_code=204)
+
+    app = Starlette(routes=[
+        Route("/ask", ask, methods=["POST"]),
+        Route("/quietly", ask_quietly, methods=["POST"]),
+        Route("/queue", look_into_the_queue, methods=["POST"]),
+    ])
+"""
+TESTS = """
+    import pytest
+    import app
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_it(chat_fake, chat_fake_url, number):
+        balance = {{"X-Balance": chat_fake_url + "/v2/balance"}}
+        chat_fake.webhooks.connect(asgi=app.app, path="/{path}", headers=balance)
+        chat_fake.send_text()
+        assert app.queue.empty() and len(app.asked) == ({path!r} != "queue" and number)
+"""
+REMEDY = (
+    "make what belongs to a loop (a client, a pool, a lock) in the app's lifespan, or let all "
+    "plain tests have one loop, by chat_fake_loop_scope = session in pytest's ini file"
+)
+USED = f"the app used an event loop that an earlier fake has closed: {REMEDY}"
+KEPT = f"the app keeps something of an event loop that an earlier fake has closed: {REMEDY}"
+
+#: An app that leaves a task running, which notes in a file when it is cancelled.
+BACKGROUND = """
+    import asyncio, os
+    from pathlib import Path
+
+    tasks = set()
+
+    async def go_on(place):
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            with open(place, "a") as notes:
+                notes.write("cancelled\\n")
+
+    async def app(scope, receive, send):
+        tasks.add(asyncio.ensure_future(go_on(f"notes-{os.environ.get('PYTEST_XDIST_WORKER')}")))
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+"""
+
+
+@pytest.fixture(autouse=True)
+def _with_few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p xdist -p time_machine -p pytest_chatfake.plugin")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    pytester.makepyfile(app=APP, background=BACKGROUND)
+
+
+def share(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nchat_fake_loop_scope = session\n")
+
+
+# What belongs to a loop
+
+
+@pytest.mark.parametrize("path", ["ask", "quietly", "queue"])
+def test_what_belongs_to_the_loop_of_the_session_is_of_use_in_every_test(
+    pytester: pytest.Pytester, path: str
+) -> None:
+    share(pytester)
+    pytester.makepyfile(test_it=TESTS.format(path=path))
+    pytester.runpytest_subprocess(timeout=60).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("path", "lines"),
+    [
+        ("ask", ["E *RuntimeError: Event loop is closed", f"E *{USED}"]),
+        ("quietly", ["What to look at", f"  4 attempt: {USED}"]),
+        ("queue", ["E *is bound to a different event loop", f"E *{KEPT}"]),
+    ],
+)
+def test_a_loop_that_is_found_closed_is_named_with_its_remedy(
+    pytester: pytest.Pytester, path: str, lines: list[str]
+) -> None:
+    pytester.makepyfile(test_it=TESTS.format(path=path))
+    result = pytester.runpytest_subprocess(timeout=60)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(lines)
+
+
+def test_each_worker_of_xdist_has_a_loop_of_its_own(pytester: pytest.Pytester) -> None:
+    share(pytester)
+    pytester.makepyfile(
+        test_it="""
+        import pytest
+        from background import app, tasks
+
+        @pytest.mark.parametrize("number", range(4))
+        def test_it(chat_fake, number):
+            chat_fake.webhooks.connect(asgi=app)
+            chat_fake.send_text()
+            assert 1 == len({task.get_loop() for task in tasks})
+            assert not any(task.done() for task in tasks)
+        """
+    )
+    result = pytester.runpytest_subprocess("-n", "2", "--dist=each", timeout=60)
+    result.assert_outcomes(passed=8)
+    for worker in ("gw0", "gw1"):
+        assert 4 == (pytester.path / f"notes-{worker}").read_text().count("cancelled")
+
+
+# What is left running
+
+
+LEAVES = """
+    from pathlib import Path
+    from background import app, tasks
+
+    def ends():
+        notes = Path("notes-None")
+        return notes.read_text().count("cancelled") if notes.exists() else 0
+
+    def test_first(chat_fake):
+        chat_fake.webhooks.connect(asgi=app)
+        chat_fake.send_text()
+        assert ends() == 0
+
+    def test_second(chat_fake):
+        assert ends() == {ended}
+        chat_fake.webhooks.connect(asgi=app)
+        chat_fake.send_text().deliver()
+        assert ends() == {ended}
+"""
+
+
+@pytest.mark.parametrize(("scope", "ended"), [("function", 1), ("session", 0)])
+def test_what_an_app_left_running_is_cancelled_at_the_end_of_the_scope(
+    pytester: pytest.Pytester, scope: str, ended: int
+) -> None:
+    pytester.makepyfile(test_it=LEAVES.format(ended=ended))
+    result = pytester.runpytest_subprocess("-o", f"chat_fake_loop_scope={scope}", timeout=60)
+    result.assert_outcomes(passed=2)
+    assert 3 == (pytester.path / "notes-None").read_text().count("cancelled")
+    assert "Task was destroyed" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize(
+    "how", ["assert False", "raise KeyboardInterrupt", "pytest.exit('enough')"]
+)
+def test_a_session_that_ends_badly_cancels_it_too(pytester: pytest.Pytester, how: str) -> None:
+    share(pytester)
+    pytester.makepyfile(
+        test_it=f"""
+        import pytest
+        from background import app
+
+        def test_it(chat_fake):
+            chat_fake.webhooks.connect(asgi=app)
+            chat_fake.send_text()
+            {how}
+        """
+    )
+    pytester.runpytest_subprocess(timeout=60)
+    assert "cancelled\n" == (pytester.path / "notes-None").read_text()
+
+
+def test_a_task_that_survives_the_session_is_said_on_the_terminal(
+    pytester: pytest.Pytester,
+) -> None:
+    share(pytester)
+    pytester.makepyfile(
+        test_it="""
+        import asyncio
+        from pytest_chatfake.transport.client import own_loop
+
+        own_loop.GRACE_SECONDS = 0.01
+
+        async def stubborn():
+            while True:
+                try:
+                    await asyncio.sleep(1000)
+                except asyncio.CancelledError:
+                    pass
+
+        async def handler(request):
+            handler.task = asyncio.ensure_future(stubborn())
+            await asyncio.sleep(0)
+
+        def test_it(chat_fake):
+            chat_fake.webhooks.connect(handler=handler)
+            chat_fake.send_text()
+        """
+    )
+    result = pytester.runpytest_subprocess(timeout=60)
+    result.assert_outcomes(passed=1)
+    result.stderr.fnmatch_lines(
+        ["chat fake: the app left tasks that did not end when they were cancelled: *stubborn*"]
+    )
+
+
+# What else a session of tests does with it
+
+
+def test_a_test_that_fails_or_is_interrupted_leaves_the_loop_to_the_next(
+    pytester: pytest.Pytester,
+) -> None:
+    share(pytester)
+    pytester.makepyfile(
+        test_it="""
+        import asyncio
+        import pytest
+        from pytest_chatfake import ChatFake
+
+        loops = set()
+
+        async def note(request):
+            loops.add(asyncio.get_running_loop())
+
+        async def fail(request):
+            await note(request)
+            raise LookupError("mine")
+
+        async def interrupt(request):
+            await note(request)
+            raise KeyboardInterrupt
+
+        async def stop(request):
+            await note(request)
+            asyncio.get_running_loop().stop()
+            await asyncio.sleep(1000)
+
+        @pytest.mark.parametrize("handler", [fail, note, interrupt, note, stop, note])
+        def test_it(handler, chat_fake):
+            chat_fake.webhooks.connect(handler=handler)
+            if handler is interrupt:
+                with pytest.raises(KeyboardInterrupt):
+                    chat_fake.send_text()
+            else:
+                chat_fake.send_text()
+            assert len(loops) == 1
+        """
+    )
+    pytester.runpytest_subprocess(timeout=60).assert_outcomes(passed=4, failed=2)
+
+
+def test_fakes_of_ones_own_are_on_the_loop_of_the_session_too(pytester: pytest.Pytester) -> None:
+    share(pytester)
+    pytester.makepyfile(
+        test_it="""
+        import unittest
+
+        loops = []
+
+        async def note(request):
+            import asyncio
+            loops.append(asyncio.get_running_loop())
+
+        class TestIt(unittest.TestCase):
+            def test_it(self):
+                from pytest_chatfake import ChatFake  # the first import of it
+                with ChatFake() as fake, ChatFake() as other:
+                    for one in (fake, other, fake):
+                        one.webhooks.connect(handler=note)
+                        one.send_text()
+                assert 4 == len(loops) and 1 == len(set(loops))
+
+        def test_fixture(chat_fake):
+            chat_fake.webhooks.connect(handler=note)
+            chat_fake.send_text()
+            assert 1 == len(set(loops))
+        """
+    )
+    pytester.runpytest_subprocess(timeout=60).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("scope", ["function", "session"])
+def test_async_tests_are_in_their_own_loops_whatever_the_scope(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, scope: str
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p anyio -p time_machine -p pytest_chatfake.plugin")
+    pytester.makepyfile(
+        test_it="""
+        import asyncio
+        import pytest
+
+        anyio_backend = pytest.fixture(lambda: "asyncio")
+        loops = []
+
+        async def note(request):
+            loops.append(asyncio.get_running_loop())
+
+        @pytest.mark.anyio
+        @pytest.mark.parametrize("number", [1, 2])
+        async def test_it(chat_fake, number):
+            chat_fake.webhooks.connect(handler=note)
+            await chat_fake.send_text()
+            assert loops[-1] is asyncio.get_running_loop()
+        """
+    )
+    result = pytester.runpytest_subprocess("-o", f"chat_fake_loop_scope={scope}", timeout=60)
+    result.assert_outcomes(passed=2)
+
+
+def test_a_run_inside_another_one_has_a_scope_of_its_own(
+    pytester: pytest.Pytester, request: pytest.FixtureRequest
+) -> None:
+    end = sharing.begin(shares=True)
+    request.addfinalizer(end)
+    with ChatFake() as outer:
+        pytester.makepyfile(
+            test_it="""
+            import asyncio
+
+            async def note(request):
+                note.loops.add(asyncio.get_running_loop())
+
+            note.loops = set()
+
+            def test_it(chat_fake):
+                chat_fake.webhooks.connect(handler=note)
+                chat_fake.send_text()
+
+            def test_again(chat_fake):
+                chat_fake.webhooks.connect(handler=note)
+                chat_fake.send_text()
+                assert len(note.loops) == 2
+            """
+        )
+        pytester.runpytest_inprocess("-p", "no:xdist").assert_outcomes(passed=2)
+        assert outer._portal._loop is ChatFake()._portal._loop
+
+
+@pytest.mark.parametrize("scope", ["", "module", "Session"])
+def test_another_scope_is_a_mistake_in_the_usage(pytester: pytest.Pytester, scope: str) -> None:
+    result = pytester.runpytest_inprocess("-p", "no:xdist", "-o", f"chat_fake_loop_scope={scope}")
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(
+        [f"ERROR: the ini option chat_fake_loop_scope is function or session, not {scope!r}"]
+    )
