@@ -256,7 +256,7 @@ def test_bad_arguments_are_refused() -> None:
         scripts(most=0)
     with pytest.raises(ValueError, match="most must be from 1 to 1000000, not 0"):
         bad_days(most=0)
-    with pytest.raises(ValueError, match="attempts must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="attempts must be from 1 to 1000000, not 0"):
         bad_days(attempts=0)
     with pytest.raises(TypeError, match="addresses must be a list of texts such as"):
         messages(addresses="+4915550001")
