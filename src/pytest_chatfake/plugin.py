@@ -302,7 +302,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         begin(item)
     try:
         return (yield)
-    except KeyboardInterrupt:  # the test gets no report
+    except (KeyboardInterrupt, pytest.exit.Exception):  # the test gets no report
         if _is_loaded():
             from .suite.telling import interrupt
 

@@ -19,6 +19,7 @@ from django.db import close_old_connections, connection, transaction
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
 
+from pytest_chatfake.transport.client import at_once
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
@@ -65,7 +66,7 @@ urlpatterns = [
 ]
 
 
-def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False):
+def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=False):
     """Two attempts inside a transaction that is rolled back; what they answered and left."""
     threads.clear()
     if wsgi:
@@ -76,6 +77,11 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False):
         target = AsgiTarget(get_asgi_application(), path=target_path, portal=portal)
 
     def make():
+        if together:
+            requests = [SimpleNamespace(body=b'{"id": %d}' % one, headers={}) for one in range(2)]
+            calls = [at_once.Call(request, target) for request in requests]
+            at_once.attempt(calls, portal)
+            return [call.outcome for call in calls]
         return [
             target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
             for number in range(2)
@@ -129,6 +135,7 @@ def main():
         "sync view": attempts("/record", portal=portal),
         "async view": attempts("/record-async", portal=portal),
         "inside a loop": attempts("/record-async", portal=portal, inside_a_loop=True),
+        "at the same time": attempts("/record-async", portal=portal, together=True),
         "length": attempts("/length", portal=portal)["answers"],
     }
     try:

@@ -27,7 +27,9 @@ def found(tmp_path_factory):
     return json.loads(result.stdout)
 
 
-@pytest.mark.parametrize("way", ["wsgi", "sync view", "async view", "inside a loop"])
+@pytest.mark.parametrize(
+    "way", ["wsgi", "sync view", "async view", "inside a loop", "at the same time"]
+)
 def test_attempts_see_the_test_s_transaction_and_go_with_it(found, way):
     assert {
         "answers": [

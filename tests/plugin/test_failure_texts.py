@@ -480,6 +480,24 @@ def test_requests_that_an_app_may_have_made_if_it_had_taken_an_event() -> None:
     ] == text.splitlines()[1:3]
 
 
+def test_requests_of_an_app_that_hears_of_nothing() -> None:
+    with a_fake() as fake:
+        fake.send_text()
+        text = failure(lambda: fake.assert_requested("GET", "/v2/balance"))
+
+    assert (
+        snapshot("""\
+GET /v2/balance was requested 0 times, and at least once was expected
+Nothing was asked of the API at all.
+Remedy: let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.
+An app that asks when it hears of an event has heard of none: no endpoint.
+Requested were:
+  (none)\
+""")
+        == text
+    )
+
+
 def test_requests_that_were_lost_because_the_test_said_so_have_no_cause() -> None:
     with a_fake() as fake:
         fake.webhooks.receiver()

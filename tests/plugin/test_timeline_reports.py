@@ -392,6 +392,33 @@ def test_a_long_timeline_is_folded_and_keeps_what_matters(pytester: pytest.Pytes
     assert 4 == sum(" m21" in line for line in kept)
 
 
+def test_what_an_expectation_names_is_kept_however_much_is_marked(
+    pytester: pytest.Pytester,
+) -> None:
+    result = run(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.parametrize("total", [True, False])
+        def test_it(chat_fake, chat_clock, chat_receiver, total):
+            chat_fake.webhooks.duplicate(times=None)
+            for number in range(30):
+                chat_fake.send_text(to=f"+{number}").deliver()
+            named = chat_fake.send_text(to="+named")
+            for number in range(30):
+                chat_fake.send_text(to=f"-{number}").deliver()
+            chat_fake.assert_charged(100, message=None if total else named)
+        """,
+    )
+
+    for section in sections(result):
+        kept = [line for line in section.splitlines() if re.search(r"^ +\d+ .* m31\b", line)]
+        assert ["verb", "hold", "event", "attempt", "attempt"] == [
+            re.findall(r"verb|hold|event|attempt", line)[0] for line in kept
+        ]
+
+
 # -- whose line it is ------------------------------------------------------------------------------
 
 LINES = """
@@ -479,6 +506,21 @@ def test_ctrl_c_prints_it(pytester: pytest.Pytester) -> None:
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
     result.stdout.fnmatch_lines([f"*= {TITLE} =*", "What to look at", "*verb     send_text() m1*"])
+
+
+def test_pytest_exit_prints_it_too(pytester: pytest.Pytester) -> None:
+    result = run_apart(
+        pytester,
+        """
+        import pytest
+
+        def test_it(chat_fake):
+            chat_fake.send_text()
+            pytest.exit("the database is gone")
+        """,
+    )
+
+    result.stdout.fnmatch_lines([f"*= {TITLE} =*", "What to look at", "*verb   send_text() m1*"])
 
 
 @pytest.mark.parametrize("options", [[], ["-q"], ["-v"]])

@@ -306,10 +306,15 @@ def deviations(chat_fake: ChatFake) -> None:
         chat_fake.webhooks.duplicate(after=0, status="read"),
         chat_fake.webhooks.lose_answer(times=None),
         chat_fake.webhooks.fail(again=False),
+        chat_fake.webhooks.duplicate(pause=timedelta(hours=1), start=2),
+        chat_fake.webhooks.together(by=1, start=2),
     ):
         assert_type(fault, Fault)
     chat_fake.webhooks.replay(Path("a.jsonl"), timing="at once")
     chat_fake.webhooks.replay("a.jsonl", timing="soon")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    with chat_fake.webhooks.together():
+        chat_fake.send_text()
+    chat_fake.webhooks.together(start=1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     chat_fake.webhooks.late(after=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 

@@ -28,6 +28,30 @@ def test_what_is_no_character_for_people_is_written_out(text: str, shown: str) -
     assert shown == printable(text)
 
 
+def test_what_a_test_holds_tells_the_essentials_in_one_line() -> None:
+    address = "+1\n\x1b2"
+    with frozen_fake() as fake:
+        fake.webhooks.receiver(events="*")
+        message = fake.send_text(to=address)
+        message.after(60).deliver()
+        fake.webhooks.emit_event("odd\ntype")
+        shown = [
+            message,
+            message.conversation,
+            fake.submit_text(to=address),
+            fake.recipient(address),
+            fake.autopilot(to=address),
+            *fake.events,
+            *fake.webhooks.attempts,
+            *fake.clock.agenda,
+            *fake.timeline,
+        ]
+
+        assert 15 < len(shown)
+        assert [] == [repr(one) for one in shown if repr(one) != one_line(repr(one))]
+    assert r"+1\n\x1b2: sent" in repr(message)
+
+
 def test_a_line_stays_one_and_markup_is_none() -> None:
     assert r"a\nb" == one_line("a\nb")
     assert r"&lt;b&gt;\x00&amp;" == escape("<b>\x00&")

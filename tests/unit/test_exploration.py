@@ -5,8 +5,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import json
 import random
+import re
+import threading
 import time
 import unittest
 import warnings
@@ -28,6 +32,9 @@ from pytest_chatfake import (
 )
 from pytest_chatfake.exploring.exploration import Exploration
 from pytest_chatfake.exploring.explorer import Explorer
+from pytest_chatfake.exploring.moves import Move
+from pytest_chatfake.exploring.search import Log, Step
+from pytest_chatfake.exploring.telling import sentence as told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -540,6 +547,208 @@ def test_a_race_that_times_out_is_dropped_and_said() -> None:
     assert "no call was answered last" in str(exploration)
 
 
+# -- pauses, and attempts at the same time ---------------------------------------------------------
+
+
+def test_a_repeat_comes_whenever_the_body_has_moved_time_and_when_a_session_is_over() -> None:
+    seen: list[list[tuple[str, int]]] = []
+
+    def world(chat_fake: ChatFake) -> None:
+        got: list[tuple[str, int]] = []
+        start = chat_fake.clock.now
+
+        def app(request: Any) -> None:
+            passed = int((chat_fake.clock.now - start).total_seconds())
+            got.append((request.event.status, passed))
+
+        seen.append(got)
+        chat_fake.webhooks.connect(handler=app)
+        message = chat_fake.send_text()
+        chat_fake.clock.advance(hours=1)
+        message.deliver()
+        chat_fake.clock.advance(seconds=90)
+        chat_fake.clock.advance(seconds=0.5)
+
+    exploration = explore(world, deviations=["pause"], depth=1)
+
+    written, _, *others = seen
+    assert [("sent", 0), ("delivered", 3_600)] == written
+    repeats = [
+        (status, at)
+        for got in others
+        for place, (status, at) in enumerate(got)
+        if status in {earlier for earlier, _ in got[:place]}
+    ]
+    hour, day = 3_600, 86_400
+    assert [
+        ("delivered", hour + 90),
+        ("delivered", hour + 90),  # half a second later
+        ("delivered", hour + day),
+        ("sent", hour),
+        ("sent", hour + 90),
+        ("sent", hour + 90),
+        ("sent", day),
+    ] == repeats
+    assert 8 == exploration.worlds
+
+
+def test_of_a_pause_the_sentence_says_how_long_it_was() -> None:
+    found = notes(counting(2), deviations=["pause"])
+    assert "the `delivered` event of m1 came twice, the second time after time was moved" in found
+    assert "was moved by 1 day" in found
+    assert "clock    duplicate(pause=86400, start=2)" in found
+
+
+def test_a_session_is_as_long_as_it_is_configured() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        counting(2)(chat_fake)
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, config=ChatFakeConfig(conversation_length=0.5), deviations=["pause"])
+    assert "pause=0.5, start=2" in "".join(caught.value.__notes__)
+
+
+class Overlapping:
+    """An async function of a test that notes which events it has at the same time."""
+
+    def __init__(self) -> None:
+        self.inside: list[str] = []
+        self.met: set[tuple[str, ...]] = set()
+
+    async def __call__(self, request: Any) -> None:
+        self.inside.append(request.event.status)
+        await asyncio.sleep(0)
+        self.met.add(tuple(sorted(self.inside)))
+        await asyncio.sleep(0)
+        self.inside.remove(request.event.status)
+
+
+def test_each_two_attempts_before_a_barrier_are_made_at_the_same_time() -> None:
+    met: list[set[tuple[str, ...]]] = []
+
+    def world(chat_fake: ChatFake) -> None:
+        app = Overlapping()
+        met.append(app.met)
+        chat_fake.webhooks.connect(handler=app)
+        message = chat_fake.send_text().deliver()
+        chat_fake.settle()
+        message.read()
+
+    exploration = explore(world, deviations=["together"], depth=1)
+
+    pairs = [{one for one in found if len(one) > 1} for found in met]
+    assert 5 == exploration.worlds
+    assert [set(), set()] == pairs[:2]
+    assert [
+        {("sent", "sent")},
+        {("delivered", "delivered")},
+        {("read", "read")},
+        {("delivered", "sent")},
+    ] == pairs[2:]
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        ("sent", "the `sent` and `delivered` events of m1 were attempted at the same time"),
+        ("delivered", "the `delivered` event of m1 was attempted twice at the same time"),
+    ],
+)
+def test_of_two_at_the_same_time_the_sentence_names_both(status: str, sentence: str) -> None:
+    def world(chat_fake: ChatFake) -> None:
+        app = Overlapping()
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        assert tuple(sorted([status, "delivered"])) not in app.met
+
+    found = notes(world, deviations=["together"])
+    assert sentence in found
+    assert "it was run, and fails alike" in found
+
+
+def test_with_several_endpoints_the_sentence_names_the_place() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        app = Overlapping()
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        assert ("delivered", "sent") not in app.met
+
+    found = notes(world, deviations=["together"])
+    assert re.search(r"events of m1 were attempted at the same time at .*Overlapping", found)
+
+
+def attempted(number: int, what: str, at: str = "", round: int = 1) -> Step:
+    return Step(number, number, 1, what, at, True, round)
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        ([attempted(1, "sent", round=0)], "the `sent` event of m1 was attempted late"),
+        (
+            [attempted(1, "sent", "a"), attempted(2, "sent", "b")],
+            "the `sent` event of m1 was attempted at a and b at the same time",
+        ),
+        (
+            [attempted(1, "sent", "a"), attempted(1, "sent", "a")],
+            "the `sent` event of m1 was attempted twice at a at the same time",
+        ),
+    ],
+)
+def test_the_sentence_says_where_it_was(steps: list[Step], sentence: str) -> None:
+    assert sentence == told(Move("together", 1, 1), Log(steps))
+
+
+def test_plain_functions_of_a_test_are_not_tried_at_the_same_time() -> None:
+    assert 1 == explore(counting(2), deviations=["together"]).worlds
+
+
+def test_a_finding_with_threads_says_that_it_may_not_come_again() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        rows: list[str] = []
+        both = threading.Barrier(2)
+
+        def app(environ: Any, start: Any) -> list[bytes]:
+            id = json.loads(environ["wsgi.input"].read())["chatMessage"]["id"]
+            known = id in rows
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(0.05)
+            if not known:
+                rows.append(id)
+            start("204 No Content", [])
+            return []
+
+        chat_fake.webhooks.connect(wsgi=app)
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        assert 1 == len(rows)
+
+    found = notes(world, deviations=["together"])
+    assert "Attempts were made at the same time in threads. What threads do is not the" in found
+
+
+def test_a_listed_number_that_is_never_reached_is_refused() -> None:
+    for only in ("webhooks.late(by=2, start=1)", "webhooks.duplicate(after=3, start=1)"):
+        with pytest.raises(ChatFakeError, match="a barrier before so many others were made"):
+            explore(counting_any(2), only=[only])
+    assert 1 == explore(counting_any(2), only=["webhooks.duplicate(after=1, start=1)"]).worlds
+    assert 1 == explore(counting_any(2), only=["webhooks.duplicate(pause=2, start=1)"]).worlds
+
+
+def counting_any(events: int) -> Callable[[ChatFake], None]:
+    """A body that sends so many events, and expects nothing."""
+
+    def world(chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        for number in range(events):
+            chat_fake.send_text(to=f"+{number}")
+
+    return world
+
+
 # -- async bodies ----------------------------------------------------------------------------------
 
 
@@ -755,6 +964,15 @@ def test_a_check_that_is_never_awaited_fails_the_test() -> None:
         asyncio.run(main())
 
 
+def test_in_the_body_as_written_there_must_be_something_to_attempt_again() -> None:
+    def world(fake: ChatFake) -> None:
+        fake.send_text()
+        fake.assert_idempotent(list)
+
+    with pytest.raises(ChatFakeError, match="has nothing to attempt again"):
+        explore(world, depth=0)
+
+
 def test_all_worlds_end_in_the_snapshot_of_the_first() -> None:
     def world(fake: ChatFake, once: bool) -> None:
         ids = summing(fake, once=once)
@@ -827,6 +1045,10 @@ def test_a_snapshot_must_be_a_function(name: str) -> None:
         ({"only": ["webhooks.late(start=x)"]}, ValueError, "is no deviation"),
         ({"only": ["webhooks.late(3)"]}, ValueError, "is no deviation"),
         ({"only": ["webhooks.late(after=3)"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.duplicate(after=1, pause=1)"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.duplicate(pause=0)"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.duplicate(pause='day')"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.together(start=2, after=1)"]}, ValueError, "is no deviation"),
     ],
 )
 def test_bad_options_are_refused_before_anything_runs(options: Any, error: Any, words: str) -> None:

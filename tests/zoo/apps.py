@@ -6,7 +6,10 @@ webhooks: it takes a request, and returns what it answers.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import time
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -426,11 +429,105 @@ def shows_two_out_of_step(make: Callable[[], ShowsTwoOutOfStep]) -> Callable[[Ch
     return world
 
 
+class ChecksThenInserts(App):
+    """Looks for a row, waits for its database, and inserts one: two may do so at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[str] = []
+        self.turn = asyncio.Lock()
+
+    async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
+        message = json.loads((await receive())["body"])["chatMessage"]
+        async with contextlib.nullcontext() if self.bug else self.turn:
+            if message["id"] not in self.rows:
+                await asyncio.sleep(0)
+                self.rows.append(message["id"])
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def checks_then_inserts(make: Callable[[], ChecksThenInserts]) -> Callable[[ChatFake], None]:
+    def world(chat_fake: ChatFake) -> None:
+        app = make()
+        chat_fake.webhooks.connect(asgi=app.asgi)
+        message = chat_fake.send_text("Sale").deliver()
+        chat_fake.settle()
+        assert [message.id] == app.rows
+
+    return world
+
+
+def checks_then_inserts_awaited(make: Callable[[], ChecksThenInserts]) -> Callable[[ChatFake], Any]:
+    async def world(chat_fake: ChatFake) -> None:
+        app = make()
+        chat_fake.webhooks.connect(asgi=app.asgi)
+        message = await chat_fake.send_text("Sale").deliver()
+        await chat_fake.settle()
+        assert [message.id] == app.rows
+
+    return world
+
+
+class ForgetsAfterAnHour(App):
+    """Keeps the ids that it has taken for an hour, and counts what comes again after that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken: dict[str, float] = {}
+        self.spend = Decimal(0)
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        since = time.time() - self.taken.get(id, -10_000)
+        self.taken.setdefault(id, time.time())
+        if message["status"] == "delivered" and (since > 3_600 if self.bug else since > 10**8):
+            self.spend += message["totalPrice"]
+
+
+def forgets_after_an_hour(make: Callable[[], ForgetsAfterAnHour]) -> Callable[[ChatFake], None]:
+    def world(chat_fake: ChatFake) -> None:
+        app = make()
+        chat_fake.webhooks.connect(handler=app)
+        chat_fake.send_text("Sale").deliver()
+        chat_fake.settle()
+        assert chat_fake.balance.charged == app.spend
+
+    return world
+
+
+class ReopensASession(App):
+    """Takes a session for open whenever it hears of a delivery, also of one of yesterday."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.until = 0.0
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        if message["status"] == "delivered":
+            end = datetime.fromisoformat(message["conversation"]["expireTime"]).timestamp()
+            self.until = time.time() + 86_400 if self.bug else end
+
+
+def reopens_a_session(make: Callable[[], ReopensASession]) -> Callable[[ChatFake], None]:
+    def world(chat_fake: ChatFake) -> None:
+        app = make()
+        chat_fake.webhooks.connect(handler=app)
+        message = chat_fake.send_text("Hello").deliver()
+        chat_fake.clock.advance(hours=30)
+        chat_fake.settle()
+        assert message.conversation is not None
+        assert message.conversation.expires_at is not None
+        is_open = message.conversation.expires_at > chat_fake.clock.now
+        assert is_open == (app.until > time.time())
+
+    return world
+
+
 class Animal(NamedTuple):
     """An app of the zoo, and the body of its test."""
 
     app: type[App]
-    body: Callable[[Any], Callable[[ChatFake], None]]
+    body: Callable[[Any], Callable[[ChatFake], Any]]
 
 
 ZOO = [
@@ -448,6 +545,25 @@ ZOO = [
     Animal(CountsBelowNothing, counts_below_nothing),
     Animal(DropsWhatItDoesNotKnow, drops_what_it_does_not_know),
     Animal(ShowsTwoOutOfStep, shows_two_out_of_step),
+]
+
+#: Those that only a deviation finds which is off unless it is asked for: its name, and the verb.
+HIDDEN = [
+    (
+        Animal(ChecksThenInserts, checks_then_inserts),
+        "together",
+        "webhooks.together(by=0, start=1)",
+    ),
+    (
+        Animal(ForgetsAfterAnHour, forgets_after_an_hour),
+        "pause",
+        "webhooks.duplicate(pause=86400, start=2)",
+    ),
+    (
+        Animal(ReopensASession, reopens_a_session),
+        "pause",
+        "webhooks.duplicate(pause=86400, start=2)",
+    ),
 ]
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import time_machine
 
 from pytest_chatfake import ChatFake, explore
 
-from .apps import ZOO, Animal, buggy, correct
+from .apps import HIDDEN, ZOO, Animal, buggy, checks_then_inserts_awaited, correct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,22 @@ def run_frozen(test: Callable[..., None]) -> None:
         test(fake, fake.clock)
 
 
+def printed_test(error: Exception) -> Callable[[Any], Callable[..., None]]:
+    """The test that was printed, for an app that is made so."""
+    (source,) = [
+        note.partition("\n\n")[2] for note in error.__notes__ if "As a test of its own" in note
+    ]
+
+    def test_with(make: Any) -> Callable[..., None]:
+        from . import apps
+
+        space: dict[str, Any] = {**vars(apps), "make": make}
+        exec(source, space)
+        return space["test_what_the_exploration_found"]
+
+    return test_with
+
+
 @EVERY
 def test_the_body_as_written_does_not_show_the_bug(animal: Animal) -> None:
     assert 1 == explore(animal.body(buggy(animal)), depth=0).worlds
@@ -63,20 +80,11 @@ def test_the_twin_passes_every_world(animal: Animal) -> None:
 @EVERY
 def test_the_printed_test_fails_as_the_world_did_and_passes_with_the_twin(animal: Animal) -> None:
     error = found_in(animal.body(buggy(animal)))
-    (source,) = [
-        note.partition("\n\n")[2] for note in error.__notes__ if "As a test of its own" in note
-    ]
-
-    def test_with(make: Any) -> Callable[..., None]:
-        from . import apps
-
-        space: dict[str, Any] = {**vars(apps), "make": make}
-        exec(source, space)
-        return space["test_what_the_exploration_found"]
+    test = printed_test(error)
 
     with pytest.raises(type(error)):
-        run_frozen(test_with(buggy(animal)))
-    run_frozen(test_with(correct(animal)))
+        run_frozen(test(buggy(animal)))
+    run_frozen(test(correct(animal)))
 
 
 @EVERY
@@ -89,6 +97,61 @@ def test_the_world_is_run_alone_with_the_list_that_is_printed(animal: Animal) ->
 
     assert "the body fails in this world" in notes_of(error)
     assert 1 == explore(animal.body(correct(animal)), only=eval(listed)).worlds
+
+
+# -- what is off unless asked for ------------------------------------------------------------------
+
+EACH_HIDDEN = pytest.mark.parametrize(
+    ("animal", "kind", "verb"), HIDDEN, ids=[one.app.__name__ for one, _, _ in HIDDEN]
+)
+
+
+@EACH_HIDDEN
+def test_what_is_off_finds_what_the_defaults_do_not(animal: Animal, kind: str, verb: str) -> None:
+    assert explore(animal.body(buggy(animal))).complete
+    notes = notes_of(found_in(animal.body(buggy(animal)), deviations=[kind]))
+
+    assert "it was run, and fails alike" in notes
+    assert f"    chat_fake.{verb}\n" in notes
+    assert f"chat_explore(only=['{verb}'])" in notes
+    assert "threads" not in notes
+
+
+@EACH_HIDDEN
+def test_its_twin_passes_every_world(animal: Animal, kind: str, verb: str) -> None:
+    exploration = explore(animal.body(correct(animal)), deviations=[kind, "twice", "late"])
+
+    assert exploration.complete
+    assert exploration.worlds > 3
+    assert 1 == explore(animal.body(correct(animal)), only=[verb]).worlds
+
+
+@EACH_HIDDEN
+def test_its_printed_test_fails_alike_and_passes_with_the_twin(
+    animal: Animal, kind: str, verb: str
+) -> None:
+    error = found_in(animal.body(buggy(animal)), deviations=[kind])
+    test = printed_test(error)
+
+    with pytest.raises(type(error)):
+        run_frozen(test(buggy(animal)))
+    run_frozen(test(correct(animal)))
+
+
+def test_an_async_body_finds_it_in_the_loop_of_the_test() -> None:
+    animal = Animal(HIDDEN[0][0].app, checks_then_inserts_awaited)
+
+    async def main() -> str:
+        assert (await explore(animal.body(buggy(animal)))).complete
+        assert (await explore(animal.body(correct(animal)), deviations=["together"])).complete
+        with pytest.raises(AssertionError) as caught:
+            await explore(animal.body(buggy(animal)), deviations=["together"])
+        return "\n".join(caught.value.__notes__)
+
+    notes = asyncio.run(main())
+    assert "the `sent` event of m1 was attempted twice at the same time" in notes
+    assert "it was run, and fails alike" in notes
+    assert "async def test_what_the_exploration_found(chat_fake, chat_clock):" in notes
 
 
 def test_the_zoo_is_large_enough() -> None:

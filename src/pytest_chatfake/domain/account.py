@@ -262,8 +262,7 @@ class Account:
         if message.delivered_at is not None:
             rule = reasons.READ if what == "read" else reasons.ANOTHER_DEVICE
             return Fact(what, message, now, rule, message.total_price, conversation, expires_at)
-        entries = self._released(message, now)
-        charge = ZERO
+        entries, charge = self._released(message, now), ZERO
         if expires_at is None:  # pending: this delivery starts it (§1)
             expires_at = now + self._rules.conversation_length
             assert message.price is not None

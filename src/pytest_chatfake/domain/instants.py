@@ -154,3 +154,9 @@ def aware(moment: object, what: str) -> datetime:
             f"{what} takes a moment of the years 1 to 9999 in UTC, and {moment.isoformat()} is none"
         ) from None
     return moment
+
+
+def seconds(nanoseconds: int) -> str:
+    """Write a length of time in seconds, as Python would have it: ``86400``, ``0.5``."""
+    whole, rest = divmod(nanoseconds, SECOND)
+    return f"{whole}.{rest:09d}".rstrip("0") if rest else f"{whole}"

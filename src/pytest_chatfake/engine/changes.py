@@ -21,6 +21,7 @@ from ..domain.people import PersonFact
 from ..domain.rehearsal import following, following_person
 from ..domain.schedule import Due, DueKind, Schedule
 from ..webhooks.outbox import Outbox
+from ..webhooks.together import noted_after
 from .answering import Answering
 from .emissions import EMISSIONS, FieldsOf, prepared
 from .journal import Journal, Refusal
@@ -194,5 +195,9 @@ class Changes:
         request = self._requests.get(threading.get_ident())
         if request is not None:
             self._journal.caused_by(REQUEST, request)
-        elif self._outbox.in_attempt():  # there is one at a time, and it was noted last
-            self._journal.caused_by(ATTEMPT, self._journal.kinds.rfind(ATTEMPT))
+        elif self._outbox.in_attempt():  # it was noted last, unless others are made beside it
+            kinds = self._journal.kinds
+            place = kinds.rfind(ATTEMPT)
+            for _ in range(noted_after(self._outbox)):
+                place = kinds.rfind(ATTEMPT, 0, place)
+            self._journal.caused_by(ATTEMPT, place)

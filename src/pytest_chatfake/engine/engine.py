@@ -40,7 +40,8 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
-from ..webhooks.order import at_barriers, deviate
+from ..webhooks.barriers import at_barriers, deviate
+from ..webhooks.order import Pause
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
@@ -224,8 +225,13 @@ class Engine:
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        step = at_barriers(self.outbox, self.agenda.settling, self.agenda.is_due)
+        agenda, move = self.agenda, None if self.is_inside() else self._end_pause
+        step = at_barriers(self.outbox, agenda.settling, agenda.is_due, move)
         return self.step("settle()", step)
+
+    def _end_pause(self, pause: Pause) -> Iterator[None]:
+        """Move time to where an attempt is to be made again."""
+        return self.agenda.moving(partial(max, pause.due), pause.what, pause.line)
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""

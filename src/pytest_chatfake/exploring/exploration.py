@@ -21,6 +21,11 @@ from .world import Surroundings, World, refuse_idle, run, run_async
 _QUIET: Final = 2.0
 _EVERY: Final = 0.2
 
+_THREADS: Final = (
+    "Attempts were made at the same time in threads. What threads do is not the same every time: "
+    "this world may pass when it is run again."
+)
+
 #: Takes the text of a progress line; an empty one at the end.
 Progress = Callable[[str], None]
 
@@ -250,6 +255,8 @@ class Exploration:
             self._test = None
             alike = type(control.error) is type(error) and control.log().key == log.key
             control.close()
+            if world.has_threads:
+                error.add_note(_THREADS)
             if alike:
                 error.add_note(
                     f"As a test of its own (it was run, and fails alike):\n\n{test.text}\n"

@@ -106,7 +106,7 @@ class Explorer:
         Args:
             body: A function of one fake; with ``async def``, ``await`` the exploration.
             deviations: What may deviate: ``"twice"``, ``"late"``, ``"lost"``, ``"retry"``,
-                ``"race"``; and ``"never"``, which is off unless asked for.
+                ``"race"``; and, off unless asked for, ``"never"``, ``"pause"`` and ``"together"``.
             limit: How many worlds are tried at most.
             depth: How many deviations a world has at most; 0: the body as written.
             seconds: After how many real seconds no more worlds are begun; None: never.

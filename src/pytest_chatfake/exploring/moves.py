@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.arguments import check_list, cited
+from ..domain.instants import planned, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from ..fake.fake import ChatFake
 
 #: The deviations that an exploration may try, and those that it tries unless told otherwise.
-KINDS: Final = ("twice", "late", "lost", "retry", "race", "never")
+KINDS: Final = ("twice", "late", "lost", "retry", "race", "never", "pause", "together")
 DEFAULT: Final = ("twice", "late", "lost", "retry", "race")
 
 
@@ -26,7 +28,8 @@ class Move(NamedTuple):
         kind: One of :data:`KINDS`.
         start: Which attempt it concerns, counted from 1 where attempts are made; of a race: which
             call.
-        steps: Past how many attempts, if it is one of those that move.
+        steps: Past how many attempts, if it is one of those that move; of a pause: how long it is,
+            in nanoseconds.
     """
 
     kind: str
@@ -46,6 +49,8 @@ class Move(NamedTuple):
             "retry": "webhooks.fail(",
             "never": "webhooks.fail(again=False, ",
             "race": "api.answer_last(",
+            "pause": f"webhooks.duplicate(pause={seconds(self.steps)}, ",
+            "together": f"webhooks.together(by={self.steps}, ",
         }[self.kind]
         return f"{own}start={self.start})"
 
@@ -53,6 +58,11 @@ class Move(NamedTuple):
     def of_attempts(self) -> bool:
         """Whether it concerns an attempt, and not a call."""
         return self.kind != "race"
+
+    @property
+    def is_foreseen(self) -> bool:
+        """Whether the order of attempts that it makes is known before it is tried."""
+        return self.kind not in {"race", "pause", "together"}
 
     def apply(self, fake: ChatFake) -> Trigger:
         """Set it up, and return the fault."""
@@ -64,18 +74,26 @@ class Move(NamedTuple):
             "retry": lambda: webhooks.fail(start=self.start),
             "never": lambda: webhooks.fail(again=False, start=self.start),
             "race": lambda: fake.api.answer_last(start=self.start),
+            "pause": lambda: webhooks.duplicate(
+                pause=timedelta(microseconds=self.steps // 1_000), start=self.start
+            ),
+            "together": lambda: webhooks.together(by=self.steps, start=self.start),
         }
         return setters[self.kind]()
 
 
 #: What the verbs take beside ``start``, and what the moves are called.
-_VERBS: Final[dict[str, tuple[str, str | None]]] = {
-    "webhooks.duplicate": ("twice", "after"),
-    "webhooks.late": ("late", "by"),
-    "webhooks.lose_answer": ("lost", None),
-    "webhooks.fail": ("retry", "again"),
-    "api.answer_last": ("race", None),
+_VERBS: Final[dict[str, tuple[str, frozenset[str]]]] = {
+    "webhooks.duplicate": ("twice", frozenset({"after", "pause"})),
+    "webhooks.late": ("late", frozenset({"by"})),
+    "webhooks.lose_answer": ("lost", frozenset()),
+    "webhooks.fail": ("retry", frozenset({"again"})),
+    "webhooks.together": ("together", frozenset({"by"})),
+    "api.answer_last": ("race", frozenset()),
 }
+
+#: How many attempts each passes if the verb is given none, and at least.
+_LEAST: Final = {"late": 1}
 
 
 def parsed(only: Iterable[Any]) -> tuple[Move, ...]:
@@ -99,17 +117,20 @@ def _parsed(text: object) -> Move:
     try:
         call = ast.parse(text.strip(), mode="eval").body
         assert isinstance(call, ast.Call)
-        kind, name = _VERBS[ast.unparse(call.func)]
+        kind, names = _VERBS[ast.unparse(call.func)]
         given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
         assert not call.args
-        assert set(given) <= {"start", name}
-        start = given.get("start", 1)
-        steps = given.get(name, 1 if kind == "late" else 0) if name in {"after", "by"} else 0
+        assert set(given) <= {"start", *names}
+        assert not {"after", "pause"} <= set(given)
+        start, least = given.get("start", 1), _LEAST.get(kind, 0)
+        steps = given.get("by", given.get("after", least))
+        if "pause" in given:
+            kind, least, steps = "pause", 1, planned(given["pause"], "pause")
         assert type(start) is int
         assert start >= 1
         assert type(steps) is int
-        assert steps >= (kind == "late")
-    except (AssertionError, KeyError, SyntaxError, ValueError):
+        assert steps >= least
+    except (AssertionError, KeyError, SyntaxError, TypeError, ValueError):
         verbs = ", ".join(f"{verb}(...)" for verb in _VERBS)
         raise ValueError(
             f"only has {cited(text)}, which is no deviation: copy the list that the failure "

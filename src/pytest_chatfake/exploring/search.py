@@ -11,14 +11,15 @@ first, short ways first. So the first world that fails is the shortest.
 Two worlds are one if the same attempts reach the app in the same order: an app that does the same
 on the same can't tell them apart, so the outcomes are the same, too. For most worlds that order is
 known before they are run (:func:`foreseen`): the body's attempts, moved as the order of attempts
-would move them. If such a world was seen already, it is not run. Calls that are answered last, and
-what an app causes by itself, are not foreseen: such worlds are run, and compared afterwards.
+would move them. If such a world was seen already, it is not run. Calls that are answered last,
+pauses, attempts at the same time, and what an app causes by itself, are not foreseen: such worlds
+are run, and compared afterwards.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from .moves import Move
@@ -36,6 +37,8 @@ class Step(NamedTuple):
         message: The number of the message that it is about; 0: of none.
         what: The event's status, or its type.
         at: The name of the endpoint, if there are several.
+        overlaps: Whether it can be made at the same time as another one.
+        round: The number of the round in which that was so; 0: it was not.
     """
 
     chance: int
@@ -43,6 +46,8 @@ class Step(NamedTuple):
     message: int
     what: str
     at: str = ""
+    overlaps: bool = False
+    round: int = 0
 
 
 #: The attempts of a world, in order; None: a barrier.
@@ -57,17 +62,37 @@ class Log(NamedTuple):
         steps: The attempts and the barriers.
         calls: Which calls caused webhooks that came after their answers.
         raced: Which calls were answered last.
+        paused: Which choices came again after a pause, and after how long.
+        moments: When each of the steps was made; of a barrier, all moments at which there was one.
+        session: How long a session lasts, in nanoseconds.
     """
 
     steps: Steps
     calls: tuple[int, ...] = ()
     raced: tuple[int, ...] = ()
+    paused: tuple[tuple[int, int], ...] = ()
+    moments: Sequence[tuple[int, ...]] = ()
+    session: int = 0
 
     @property
     def key(self) -> Key:
         """What makes it one world with another one: what reached the app, and in which order."""
         items = (0 if step is None else step.item for step in self.steps)
-        return (*(item for item in items if item >= 0), "|", *self.raced)
+        rounds: dict[int, list[int]] = {}
+        for step in self.steps:
+            if step is not None and step.round:
+                rounds.setdefault(step.round, []).append(step.item)
+        together = map(tuple, rounds.values())
+        return (*(one for one in items if one >= 0), "|", *self.raced, *self.paused, *together)
+
+    def pauses(self, place: int) -> list[int]:
+        """Return how long after a step a repeat of it may come, in nanoseconds.
+
+        Whenever the body has moved time since, and when a session that began then is over.
+        """
+        (start,) = self.moments[place]
+        later = {one - start for moments in self.moments[place:] for one in moments}
+        return sorted(one for one in {*later, self.session} if one > 0)
 
 
 class Candidate(NamedTuple):
@@ -107,21 +132,36 @@ def choices(log: Log, kinds: Sequence[str], taken: Sequence[Move]) -> Iterator[t
         near[place] = near[place + 1] + 1 if made else 0
     room = {chance: (after[place] - 1, near[place] - 1) for chance, place in sorted(places.items())}
     farthest = max((room[chance][0] for chance in room), default=0)
+    alone = {step.chance for step in log.steps if step is not None and not step.overlaps}
+    pauses = {one: log.pauses(places[one]) for one in room} if "pause" in kinds else {}
     raced = {move.start for move in taken if move.kind == "race"}
     for steps in range(farthest + 1):
         for kind in kinds:
             if kind == "race":
                 starts = [call for call in log.calls if call not in raced and not steps]
-            elif kind == "late":
-                starts = [chance for chance in room if 0 < steps <= room[chance][1]]
-            elif kind == "twice":
-                starts = [chance for chance in room if steps <= room[chance][0]]
-            elif kind == "never":
-                starts = [] if steps else list(room)
-            else:  # what is made again comes at the next barrier
-                starts = [chance for chance in room if steps == room[chance][1]]
+            else:
+                starts = [one for one in room if _FITS[kind](steps, *room[one])]
+            if kind == "together":
+                starts = [one for one in starts if one not in alone]
             for start in starts:
-                yield steps, Move(kind, start, steps if kind in {"late", "twice"} else 0)
+                for own in pauses[start] if kind == "pause" else (steps if kind in _FAR else 0,):
+                    yield steps, Move(kind, start, own)
+
+
+#: Whether an attempt has room for a move past so many others, if so many follow it in all, and so
+#: many before the next barrier. What is made again comes at the next barrier.
+_FITS: Final[Mapping[str, Callable[[int, int, int], bool]]] = {
+    "late": lambda steps, _, near: 0 < steps <= near,
+    "twice": lambda steps, after, _: steps <= after,
+    "lost": lambda steps, _, near: steps == near,
+    "retry": lambda steps, _, near: steps == near,
+    "never": lambda steps, _after, _near: steps == 0,
+    "pause": lambda steps, after, _: steps == after,
+    "together": lambda steps, _, near: steps <= near,
+}
+
+#: The kinds whose verbs say past how many.
+_FAR: Final = frozenset({"late", "twice", "together"})
 
 
 def foreseen(base: Steps, moves: Sequence[Move]) -> Key:
@@ -220,7 +260,7 @@ class Search:
                 yield moves
                 log = self._log
                 if log is not None and level < self._depth:
-                    grown.append((moves, sum(move.steps for move in moves), log))
+                    grown.append((moves, sum(map(_distance, moves)), log))
             if not grown:  # whatever the depth is
                 return
             parents = grown
@@ -245,7 +285,7 @@ class Search:
         return self.worlds + len(known) - len(self._seen)
 
     def _foreseen(self, moves: tuple[Move, ...]) -> Key | None:
-        if self._base is None or not all(move.of_attempts for move in moves):
+        if self._base is None or not all(move.is_foreseen for move in moves):
             return None
         return foreseen(self._base, moves)
 
@@ -281,3 +321,7 @@ class Search:
 def _with(first: tuple[Move, ...], rest: Iterator[tuple[Move, ...]]) -> Iterator[tuple[Move, ...]]:
     yield first
     yield from rest
+
+
+def _distance(move: Move) -> int:
+    return 0 if move.kind == "pause" else move.steps

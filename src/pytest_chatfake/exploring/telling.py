@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from ..report.happenings import length
 from .moves import Move
 from .search import Log, Step
 
@@ -36,6 +37,10 @@ def sentence(move: Move, log: Log) -> str:
         were = "was" if len(overtaking) == 1 else "were"
         its = _events([mine], overtaking) + (f" at {mine.at}" if mine.at else "")
         return f"{_events(overtaking)} {were} attempted before {its}"
+    if move.kind == "together":
+        return _together(mine, [one for one in steps if one.round and one.round == mine.round])
+    if move.kind == "pause":
+        return f"{name} came twice, the second time after time was moved by {length(move.steps)}"
     if move.kind == "never":
         return f"{name} was never attempted at the app"
     between = steps[places[0] + 1 : places[1]] if len(places) > 1 else []
@@ -45,6 +50,18 @@ def sentence(move: Move, log: Log) -> str:
     if move.kind == "lost":
         return f"the app's answer to {name} was lost, and it came again {where}"
     return f"{name} was refused before the app had it, and came {where}"
+
+
+def _together(mine: Step, beside: Sequence[Step]) -> str:
+    """Say what was attempted at the same time as an attempt, itself included."""
+    where = [one for one in dict.fromkeys(step.at for step in beside) if one]
+    at = f" at {_and(where)}" if where else ""
+    if not beside:
+        return f"{_events([mine])} was attempted late"
+    if len({(one.message, one.what) for one in beside}) > 1:
+        return f"{_events(beside)} were attempted at the same time{at}"
+    twice = "" if len(where) > 1 else " twice"
+    return f"{_events([mine])} was attempted{twice}{at} at the same time"
 
 
 def _events(steps: Sequence[Step], known: Sequence[Step] = ()) -> str:

@@ -20,6 +20,7 @@ from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, service
 from ..report import watching
 from ..webhooks.attempts import Attempt
+from ..webhooks.deviation import Deviation
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.order import AttemptOrder, Made
@@ -183,10 +184,13 @@ class World:
         """
         made = {one.chance for one in self._log if isinstance(one, Made)}
         for move, fault in zip(self.moves, self._set_up, strict=True):
-            if fault.fired:
+            short = isinstance(fault, Deviation) and fault._is_short
+            if fault.fired and not short:
                 continue
             self.close()
             what = f"only {len(made)} attempts" if move.of_attempts else "no such call"
+            if short:
+                what = "a barrier before so many others were made"
             raise ChatFakeError(
                 f"only= has {move.verb!r}, which came to nothing, for there was {what}: the body "
                 f"is not the one that it was found with. Leave only= out, to try every world anew"
@@ -196,6 +200,7 @@ class World:
         """Return what happened, as far as the search needs it."""
         engine, api = self.fake._engine, self.fake.api
         places = {endpoint: n for n, endpoint in enumerate(engine.outbox.endpoints.ever)}
+        overlaps = {endpoint: endpoint._target.overlaps for endpoint in places}
         steps: list[Step | None] = []
         for one in self._log:
             if isinstance(one, Made):
@@ -205,7 +210,8 @@ class World:
                 number = one.event._log._numbers[one.event._index]
                 what = one.event.status or one.event.type
                 at = one.endpoint._shown if len(places) > 1 else ""
-                steps.append(Step(one.chance, item, number, what, at))
+                own = overlaps[one.endpoint]
+                steps.append(Step(one.chance, item, number, what, at, own, one.round))
             else:
                 steps.append(None)
         causes = {place for kind, place in engine.journal.causes.values() if kind == REQUEST}
@@ -219,7 +225,14 @@ class World:
             for fault in api._faults.ever
             if fault._kind == "answer_last" and fault.fired
         )
-        return Log(steps, calls, raced)
+        paused = tuple(
+            (fault._start, fault._pause)
+            for fault in engine.outbox.faults.ever
+            if isinstance(fault, Deviation) and fault._pause and fault.fired
+        )
+        moments = [(one.moment,) if isinstance(one, Made) else one.moments for one in self._log]
+        session = engine.settings.rules.conversation_length
+        return Log(steps, calls, raced, paused, moments, session)
 
     def outline(self) -> list[tuple[object, ...]]:
         """Return what happened without ids: the same in two runs of one body."""
@@ -235,6 +248,11 @@ class World:
             else ("barrier",)
             for one in self._log
         ]
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether attempts were made in threads at the same time."""
+        return self._order.has_threads
 
     def timed_out_race(self) -> bool:
         """Whether a call was answered after webhooks that its caller could not take meanwhile."""

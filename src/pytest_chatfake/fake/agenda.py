@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
+from ..base.controls import one_line
 from ..base.misspelt import spelt
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import instant, stamp
@@ -41,7 +42,7 @@ class AgendaEntry(NamedTuple):
         return self.text
 
     def __repr__(self) -> str:
-        return f"<{self.kind}: {self.text}>"
+        return one_line(f"<{self.kind}: {self.text}>")
 
 
 def agenda(engine: Engine) -> list[AgendaEntry]:

@@ -210,7 +210,7 @@ def _taken(fake: Checked) -> Iterator[Event]:
     """Give the events that an endpoint has taken, in order, each once."""
     attempts = list(fake._engine.outbox.attempts)
     taken = dict.fromkeys(one.event for one in attempts if one.ok)
-    if not taken and fake._kept is None:
+    if not taken and (fake._kept is None or fake._kept.learning):
         raise ChatFakeError(
             "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
             "Connect your app, and send something before"

@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
@@ -139,8 +139,10 @@ class ChatFakeConfig:
             check_bool(self.strict, "strict")
 
     def __repr__(self) -> str:
+        """What is not as it is by default: paste it, and it says the same."""
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        shown = {name: repr(value) for name, value in values.items()}
+        usual = _usual()
+        shown = {name: repr(value) for name, value in values.items() if value != usual[name]}
         if self.api_key is not None:
             shown["api_key"] = repr(tail(self.api_key))
         if self.webhook_url is not None:
@@ -281,3 +283,11 @@ def check_extra(extra: object, naming: Naming) -> str:
     fields = cast("Mapping[str, object]", extra)
     check_fields(fields, naming._message_keys, "extra")
     return members(fields)
+
+
+def _usual() -> dict[str, Any]:
+    """Return the default of each field."""
+    return {
+        item.name: item.default if item.default_factory is MISSING else item.default_factory()
+        for item in dataclasses.fields(ChatFakeConfig)
+    }

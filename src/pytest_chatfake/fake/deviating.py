@@ -15,9 +15,10 @@ from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..domain.instants import SECOND, planned
 from ..engine.engine import Engine
+from ..transport.client.portal import Portal
 from ..webhooks.chaos import Chaos
+from ..webhooks.deviation import Deviation
 from ..webhooks.faults import Fault, FaultKind
-from ..webhooks.order import Deviation
 from .where import Where, checked
 
 
@@ -25,6 +26,7 @@ class Deviating(Protocol):
     """The webhooks whose attempts come in another order."""
 
     _engine: Engine
+    _portal: Portal
 
 
 def late(webhooks: Deviating, *, by: int = 1, **where: Unpack[Where]) -> Fault:
@@ -39,9 +41,25 @@ def late(webhooks: Deviating, *, by: int = 1, **where: Unpack[Where]) -> Fault:
     return _deviate(webhooks, "late", where, check_int(by, "by", 1))
 
 
-def again(webhooks: Deviating, after: int, where: Where) -> Fault:
+def again(
+    webhooks: Deviating, after: int | None, pause: timedelta | float | None, where: Where
+) -> Fault:
     """Make an attempt again; see :meth:`Webhooks.duplicate`."""
-    return _deviate(webhooks, "duplicate", where, check_int(after, "after", 0))
+    if pause is None:
+        return _deviate(webhooks, "duplicate", where, check_int(after, "after", 0))
+    if after is not None:
+        raise ValueError("after= and pause= say when it comes again: give one of them")
+    length = planned(pause, "pause")
+    if not length:
+        raise ValueError("pause must be greater than 0: with after=0 it comes again at once")
+    return _deviate(webhooks, "duplicate", where, pause=length)
+
+
+def together(webhooks: Deviating, by: int, where: Where) -> Fault:
+    """Make an attempt at the same time as another one; see :meth:`Webhooks.together`."""
+    fault = _deviate(webhooks, "together", where, check_int(by, "by", 0))
+    webhooks._engine.deviate(webhooks._portal)
+    return fault
 
 
 def lose_answer(webhooks: Deviating, **where: Unpack[Where]) -> Fault:
@@ -122,11 +140,17 @@ def chaos(
 
 
 def _deviate(
-    webhooks: Deviating, kind: FaultKind, where: Where, steps: int = 0, *, again: bool = True
+    webhooks: Deviating,
+    kind: FaultKind,
+    where: Where,
+    steps: int = 0,
+    *,
+    again: bool = True,
+    pause: int = 0,
 ) -> Fault:
     engine = webhooks._engine
     concerned = checked(where, f"{kind}()", engine)
-    fault = Deviation(kind, steps, again=again, line=calling_line(3), **concerned)
+    fault = Deviation(kind, steps, again=again, pause=pause, line=calling_line(3), **concerned)
     engine.journal.note(WEBHOOK_FAULT)
     engine.deviate()
     return engine.outbox.faults.add(fault)

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from ..base.arguments import check_int, check_str, cited
+from ..base.controls import one_line
 from ..base.errors import NotAwaited
 from ..base.misspelt import known, spelt
 from ..domain.conversations import ConversationRecord, ConversationState
@@ -35,7 +36,7 @@ class Conversation:
     def __repr__(self) -> str:
         record = self._record
         state = record.state(self._engine.time.read())
-        return f"<Conversation {record.id} with {record.recipient}: {state}>"
+        return one_line(f"<Conversation {record.id} with {record.recipient}: {state}>")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Conversation) and self._record is other._record
@@ -107,9 +108,8 @@ class Message:
             for what, amount in (("held", state.held), ("charged", state.charged))
             if amount
         )
-        return (
-            f"<Message {state.id or '(not sent yet)'} to {state.recipient}: {state.state}{money}>"
-        )
+        name = state.id or "(not sent yet)"
+        return one_line(f"<Message {name} to {state.recipient}: {state.state}{money}>")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Message) and self._state is other._state
@@ -312,7 +312,7 @@ class Submission:
         self._draft = draft
 
     def __repr__(self) -> str:
-        return f"<Submission to {self._state.recipient}: {self._state.state}>"
+        return one_line(f"<Submission to {self._state.recipient}: {self._state.state}>")
 
     def accept(self) -> Message:
         """Take it and send it: a ``sent`` event, and money is held (§3).

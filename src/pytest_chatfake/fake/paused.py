@@ -21,18 +21,89 @@ from ..webhooks.events import Event
 _ORDERS = ("emitted", "reversed", "shuffled")
 
 
-@spelt
-class Paused:
-    """The queue of a ``with fake.webhooks.paused() as queue:`` block.
+class HeldBack:
+    """A block in which events are held back, to be attempted at its end at the latest.
 
-    Its events, in the order in which they were emitted; ``len(queue)``, ``queue[0]`` and iteration
-    work as for a list. A duplicated event is there twice.
+    Args:
+        engine: The fake's engine.
     """
+
+    _name = "paused()"
+    _refusal = "webhooks are paused already: release that queue first"
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._held: list[Dispatch] = []
         self._entered = False
+
+    def _let_go(self, indices: Sequence[int], line: Line) -> None:
+        """Queue some of what is held back; the others stay."""
+        for index in indices:
+            self._held[index].due = None  # it is attempted now, whenever it was due
+            self._held[index].mark(Mark("held back", line))
+        self._engine.outbox.queue.extend(self._held[index] for index in indices)
+        released = set(indices)
+        self._held[:] = [one for i, one in enumerate(self._held) if i not in released]
+
+    def _pausing(self, line: Line) -> Iterator[None]:
+        outbox = self._engine.outbox
+        yield  # what was queued before is attempted before
+        if outbox.paused is not None:
+            raise RuntimeError(self._refusal)
+        self._engine.note(self._name, line)
+        outbox.paused = self._held
+
+    def _resuming(self, line: Line) -> Iterator[None]:
+        self._resume(line)
+        yield
+
+    def _resume(self, line: Line) -> None:
+        outbox = self._engine.outbox
+        with self._engine.lock:
+            if outbox.paused is self._held:
+                outbox.paused = None
+            self._let_go(list(range(len(self._held))), line)
+
+    def __enter__(self) -> Self:
+        self._engine.refuse_mode("sync")
+        self._entered = True
+        self._engine.step(self._name, partial(self._pausing, calling_line()))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._engine.step("release()", partial(self._resuming, calling_line()))
+
+    async def __aenter__(self) -> Self:
+        self._engine.refuse_mode("async")
+        self._entered = True
+        await self._engine.step(self._name, partial(self._pausing, calling_line()))
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        line = calling_line()
+        try:
+            await self._engine.step("release()", partial(self._resuming, line))
+        finally:
+            self._resume(line)  # even if a step before it was refused, and this one dropped
+
+
+@spelt
+class Paused(HeldBack):
+    """The queue of a ``with fake.webhooks.paused() as queue:`` block.
+
+    Its events, in the order in which they were emitted; ``len(queue)``, ``queue[0]`` and iteration
+    work as for a list. A duplicated event is there twice.
+    """
 
     def __repr__(self) -> str:
         return f"<Paused with {counted(len(self._held), 'event')}>"
@@ -124,64 +195,3 @@ class Paused:
                 )
             return order
         return everything
-
-    def _let_go(self, indices: list[int], line: Line) -> None:
-        for index in indices:
-            self._held[index].due = None  # it is attempted now, whenever it was due
-            self._held[index].mark(Mark("held back", line))
-        self._engine.outbox.queue.extend(self._held[index] for index in indices)
-        released = set(indices)
-        self._held[:] = [one for i, one in enumerate(self._held) if i not in released]
-
-    # The block
-
-    def _pausing(self, line: Line) -> Iterator[None]:
-        outbox = self._engine.outbox
-        yield  # what was queued before is attempted before
-        if outbox.paused is not None:
-            raise RuntimeError("webhooks are paused already: release that queue first")
-        self._engine.note("paused()", line)
-        outbox.paused = self._held
-
-    def _resuming(self, line: Line) -> Iterator[None]:
-        self._resume(line)
-        yield
-
-    def _resume(self, line: Line) -> None:
-        outbox = self._engine.outbox
-        with self._engine.lock:
-            if outbox.paused is self._held:
-                outbox.paused = None
-            self._let_go(list(range(len(self._held))), line)
-
-    def __enter__(self) -> Self:
-        self._engine.refuse_mode("sync")
-        self._entered = True
-        self._engine.step("paused()", partial(self._pausing, calling_line()))
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._engine.step("release()", partial(self._resuming, calling_line()))
-
-    async def __aenter__(self) -> Self:
-        self._engine.refuse_mode("async")
-        self._entered = True
-        await self._engine.step("paused()", partial(self._pausing, calling_line()))
-        return self
-
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        line = calling_line()
-        try:
-            await self._engine.step("release()", partial(self._resuming, line))
-        finally:
-            self._resume(line)  # even if a step before it was refused, and this one dropped

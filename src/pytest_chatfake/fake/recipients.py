@@ -7,6 +7,7 @@ from typing import Any, Protocol, Self
 
 from ..base.arguments import check_bool, check_int, check_seed, check_str
 from ..base.calling_line import calling_line
+from ..base.controls import one_line
 from ..base.misspelt import spelt
 from ..domain.facts import Verb
 from ..domain.messages import MAX_DEVICES
@@ -32,7 +33,7 @@ class Recipient:
         self._people = engine.account.people
 
     def __repr__(self) -> str:
-        return f"<Recipient {self._address}>"
+        return one_line(f"<Recipient {self._address}>")
 
     def __await__(self) -> Generator[Any, Any, Self]:
         yield from self._engine.performer.perform().__await__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, Unpack
+from typing import Any, Final, Unpack, overload
 
 from ..base.arguments import check_bool, check_str, check_takes, cited
 from ..base.calling_line import calling_line
@@ -31,6 +31,7 @@ from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
 from .replaying import replay
+from .together import Together
 from .where import Where, checked
 
 
@@ -201,18 +202,56 @@ class Webhooks:
         self._engine.refuse_closed()
         return Paused(self._engine)
 
-    def duplicate(self, *, after: int | None = None, **where: Unpack[Where]) -> Fault:
+    def duplicate(
+        self,
+        *,
+        after: int | None = None,
+        pause: timedelta | float | None = None,
+        **where: Unpack[Where],
+    ) -> Fault:
         """Attempt an event twice: same id, same bytes.
 
         Args:
             after: How many other attempts come in between, whatever they are about; 0: none. The
                 events concerned are counted where they are attempted then, at each endpoint on its
                 own. None: the second attempt follows when the first was made at all endpoints.
+            pause: Or how much time passes in between, a ``timedelta`` or seconds; the next
+                ``settle()`` moves the clock, unless the test does. They are counted likewise.
             **where: Which events; see :class:`Webhooks`.
         """
-        if after is not None:
-            return deviating.again(self, after, where)
+        if after is not None or pause is not None:
+            return deviating.again(self, after, pause, where)
         return self._fault("duplicate", where)
+
+    @overload
+    def together(self) -> Together: ...
+    @overload
+    def together(self, *, by: int, **where: Unpack[Where]) -> Fault: ...
+    def together(self, *, by: int | None = None, **where: Unpack[Where]) -> Together | Fault:
+        """Attempt events at the same time (assumed).
+
+        ``with fake.webhooks.together():``, or ``async with`` in async mode: what is emitted in the
+        block is attempted at its end, all at once. Attempts at an ASGI app or an async function
+        are tasks of one loop, those at a URL or a WSGI app are made in threads, and what threads do
+        is not the same every time. Plain functions are called one by one.
+
+        Args:
+            by: Without a block: an attempt waits for so many others, as with :meth:`late`, and is
+                made at the same time as the last of them; 0: as its own repeat.
+            **where: Which attempts, if ``by`` is given; see :class:`Webhooks`.
+
+        Raises:
+            ClosedError: The fake is closed.
+            TypeError: Attempts are named without ``by``; the block is for the other mode.
+            RuntimeError: The block is inside another one, or one of ``paused()``.
+        """
+        if by is not None:
+            return deviating.together(self, by, where)
+        if where:
+            text = f"together() takes {', '.join(where)} only with by="
+            raise TypeError(f"{text}, as in together(by=1, start=2)")
+        self._engine.refuse_closed()
+        return Together(self._engine, self._portal)
 
     def drop(self, **where: Unpack[Where]) -> Fault:
         """Lose an event: it is emitted, and never attempted."""

@@ -19,6 +19,7 @@ from typing import Final, Self, TypeAlias
 
 from ..base.arguments import check_share, cited, takes
 from ..base.calling_line import Line
+from ..base.controls import one_line
 from ..base.errors import IllegalTransition
 from ..base.misspelt import spelt
 from ..domain.facts import Fact, Verb
@@ -72,7 +73,7 @@ class Autopilot:
         self._line = line
 
     def __repr__(self) -> str:
-        return f"<Autopilot of {self._to or 'all'}, set up at {self._line}>"
+        return one_line(f"<Autopilot of {self._to or 'all'}, set up at {self._line}>")
 
     def __enter__(self) -> Self:
         return self

@@ -38,12 +38,16 @@ class Causes:
         engine: The fake's engine.
         labels: The short names.
         reasoning: The reasons of facts.
+        named: Takes the messages that its sentences name, so that the timeline keeps them.
     """
 
-    def __init__(self, engine: Engine, labels: Labels, reasoning: Reasoning) -> None:
+    def __init__(
+        self, engine: Engine, labels: Labels, reasoning: Reasoning, named: list[MessageState]
+    ) -> None:
         self._engine = engine
         self._labels = labels
         self._reasoning = reasoning
+        self._named = named
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""
@@ -155,6 +159,8 @@ class Causes:
                 "Remedy: let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with "
                 "chat_fake.api_key in the header X-API-Key."
             )
+            if self._engine.outbox.events and not self._engine.outbox.endpoints:
+                yield "An app that asks when it hears of an event has heard of none: no endpoint."
 
     def _first(self, verbs: Collection[str], *of: MessageState) -> list[str]:
         """Say what is to come by itself that may be missing, and how to get there."""
@@ -186,7 +192,7 @@ class Causes:
                 by_starter.setdefault(starter.number, (starter, []))[1].append(one)
         for starter, others in by_starter.values():
             assert starter.conversation is not None
-            names, label = self._names(others), self._labels.message(starter)
+            names, label = self._names(others), self._names([starter])
             inside = self._labels.conversation(starter.conversation)
             yield f"In {inside}, which was charged with {label} (§1): {names}."
             yield from self._end_of(starter.conversation)
@@ -213,6 +219,7 @@ class Causes:
         return f"Remedy: deliver() it, or {move}: at {stamp(when)} it is dropped."
 
     def _names(self, messages: Sequence[MessageState]) -> str:
+        self._named.extend(messages[:_MOST])
         names = ", ".join(map(self._labels.message, messages[:_MOST]))
         more = len(messages) - _MOST
         return f"{names} and {more} more" if more > 0 else names

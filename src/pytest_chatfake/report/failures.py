@@ -138,7 +138,7 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
 
 def _evidence(story: Story) -> tuple[Labels, Causes]:
     labels = story.labels
-    return labels, Causes(story.engine, labels, Reasoning(story, labels))
+    return labels, Causes(story.engine, labels, Reasoning(story, labels), story.named)
 
 
 def _ledger_table(story: Story, labels: Labels, entries: Iterable[LedgerEntry]) -> str:

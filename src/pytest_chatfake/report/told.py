@@ -19,7 +19,8 @@ from .labels import Labels
 
 _DAY: Final = 86_400 * SECOND
 
-#: What folding keeps: the first lines, the last ones, and so many of what matters between them.
+#: What folding keeps: the first lines, the last ones, and so many of each kind of what matters
+#: between them: what a failed expectation names, and what is marked or failed.
 _FIRST: Final = 20
 _LAST: Final = 40
 _MATTERING: Final = 60
@@ -72,8 +73,9 @@ def _kept(found: Sequence[Happening], named: Collection[MessageState]) -> Iterat
         yield from found
         return
     middle = found[_FIRST:-_LAST]
-    mattering = [one for one in middle if one.marks or one.failed or one.state in named]
-    keep = {one.number for one in mattering[:_MATTERING]}
+    named_ones = [one for one in middle if one.state in named]
+    odd = [one for one in middle if one.marks or one.failed]
+    keep = {one.number for one in (*named_ones[:_MATTERING], *odd[:_MATTERING])}
     yield from found[:_FIRST]
     left: list[Happening] = []
     for one in [*middle, found[-_LAST]]:

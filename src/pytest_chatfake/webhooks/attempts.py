@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
 
+from ..base.controls import one_line
 from ..base.marks import Mark
 from ..base.misspelt import known
 from ..base.redaction import redacted
@@ -96,7 +97,8 @@ class Attempt:
         self._index = index
 
     def __repr__(self) -> str:
-        return f"<Attempt {self.number} at {self.event.id}, {self.event._subject}, {self._end}>"
+        event = f"{self.event.id}, {self.event._subject}"
+        return one_line(f"<Attempt {self.number} at {event}, {self._end}>")
 
     @property
     def _end(self) -> str:
@@ -134,7 +136,8 @@ class Attempt:
     def fault(self) -> str | None:
         """The kind of the last fault that shaped it; None without.
 
-        ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"`` or ``"sign"``.
+        ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"late"``,
+        ``"lose_answer"``, ``"fail"`` or ``"together"``.
         """
         return self._result.overrides.fault
 

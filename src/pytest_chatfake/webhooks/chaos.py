@@ -8,9 +8,9 @@ from typing import Any, Final
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..domain.instants import SECOND
+from .deviation import Choice, Deviation
 from .endpoints import Endpoint
 from .events import Event
-from .order import Choice, Deviation
 
 #: Past how many attempts a repeat or a late attempt goes, at most.
 _FAR: Final = 3

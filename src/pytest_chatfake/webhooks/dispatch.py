@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from ..base.errors import UndeliveredWebhooks
 from ..base.marks import Mark
 from .endpoints import Endpoint, Signer
 from .events import Event
@@ -38,6 +39,17 @@ _NO_OVERRIDES = Overrides()
 
 
 @dataclass(slots=True, eq=False)
+class Group:
+    """Attempts that wait for each other.
+
+    Attributes:
+        left: How many are to come yet.
+    """
+
+    left: int
+
+
+@dataclass(slots=True, eq=False)
 class Dispatch:
     """An event on its way to some endpoints.
 
@@ -48,6 +60,7 @@ class Dispatch:
         number: Which attempt this will be; 1 is the first.
         due: When it was due, in nanoseconds; None: at once.
         overrides: What faults changed.
+        group: What it waits for, to be attempted at the same time; None: nothing.
     """
 
     event: Event
@@ -56,7 +69,20 @@ class Dispatch:
     number: int = 1
     due: int | None = None
     overrides: Overrides = _NO_OVERRIDES
+    group: Group | None = None
 
     def mark(self, mark: Mark) -> None:
         """Note what was done to it."""
         self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))
+
+
+#: How far events may cause each other, attempt by attempt, before that counts as endless.
+MAX_DEPTH: Final = 10_000
+
+
+def endless(dispatch: Dispatch) -> UndeliveredWebhooks:
+    """Return the error that events cause each other without an end, at one of them."""
+    return UndeliveredWebhooks(
+        f"{MAX_DEPTH} attempts in a row have each caused another event, the last one at "
+        f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
+    )

@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ..base.calling_line import Line
+from ..base.controls import one_line
 from ..base.misspelt import known
 from ..domain.ids import Ids
 from ..domain.instants import instant
@@ -143,7 +144,7 @@ class Event:
         self._index = index
 
     def __repr__(self) -> str:
-        return f"<Event {self.id} {self._subject}>"
+        return one_line(f"<Event {self.id} {self._subject}>")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self._log is other._log and self._index == other._index

@@ -17,7 +17,16 @@ from .endpoints import Endpoint
 from .events import Event
 
 FaultKind: TypeAlias = Literal[
-    "duplicate", "drop", "delay", "tamper", "sign", "late", "lose_answer", "fail", "chaos"
+    "duplicate",
+    "drop",
+    "delay",
+    "tamper",
+    "sign",
+    "late",
+    "lose_answer",
+    "fail",
+    "together",
+    "chaos",
 ]
 
 

@@ -7,7 +7,10 @@ once for each event and endpoint, at the first attempt; what is made again is no
 service takes for failed (a lost answer, a refusal, an answer that is not 2xx) waits for the next
 *barrier*: ``settle()``, an assertion, a move of time. There everything that waits is let go
 without moving time: late attempts, then what has failed. Only the repeats of duplicates may cross a
-barrier, until enough attempts have followed.
+barrier, until enough attempts have followed; or until time has passed, and ``settle()`` moves it.
+
+What is to be attempted *together* with others waits for the last of them; see
+:mod:`.together`.
 """
 
 from __future__ import annotations
@@ -17,92 +20,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Triggers
 from ..transport.client.answers import Answer
-from .dispatch import Dispatch
-from .endpoints import Endpoint
+from ..transport.client.portal import Portal
+from .deviation import Choice, Deviation
+from .dispatch import Dispatch, Group
+from .endpoints import Endpoint, WebhookRequest
 from .events import Event
-from .faults import Fault, FaultKind
+from .faults import Fault
+from .together import TOGETHER, Drainer, Round
 
 #: What becomes of an attempt that is about to be made.
 Turn: TypeAlias = Literal["now", "later", "refused"]
 
-
-class Choice(NamedTuple):
-    """What is to become of an attempt.
-
-    Attributes:
-        kind: How it deviates.
-        steps: After how many other attempts it comes, or comes again; of a delay: nanoseconds.
-        again: Whether it is made again, if it is refused.
-        mark: What is done to it, and the line that asked for it.
-        by_chance: Whether nobody misses it if it never comes again.
-    """
-
-    kind: FaultKind
-    steps: int
-    again: bool
-    mark: Mark
-    by_chance: bool = False
-
-
-class Deviation(Fault):
-    """Something that goes wrong with attempts, counted where they are made.
-
-    Each event counts once for each endpoint.
-
-    Args:
-        kind: What goes wrong.
-        steps: After how many other attempts it is made, or made again.
-        again: Whether a refused attempt is made again.
-        **where: As for a :class:`Fault`.
-    """
-
-    def __init__(self, kind: FaultKind, steps: int = 0, *, again: bool = True, **where: object):
-        super().__init__(kind, **where)  # type: ignore[arg-type]
-        self._steps = steps
-        self._again = again
-
-    @property
-    def description(self) -> str:
-        """What it is, as a test would write it."""
-        own = {"late": f"by={self._steps}", "duplicate": f"after={self._steps}"}.get(self.kind)
-        if not self._again:
-            own = "again=False"
-        kind, _, rest = super().description.partition("(")
-        return f"{kind}({', '.join(filter(None, [own, rest.removesuffix(')')]))})"
-
-    @property
-    def mark(self) -> Mark:
-        """What it does to an attempt, and the line that set it up."""
-        return Mark(_MARKS.get(self.kind, self.kind) if self._again else "lost", self.line)
-
-    def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
-        """Do nothing where events are emitted."""
-        return ()
-
-    def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:
-        """Count an attempt, and return what is to become of it.
-
-        Args:
-            event: What is attempted.
-            endpoint: Where.
-            taken: Whether another deviation has it already: it is counted, and no more.
-        """
-        if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
-            return None
-        self._fire()
-        self._hit.append(event._index)
-        return Choice(self.kind, self._steps, self._again, self.mark)
-
-
-_MARKS: Final = {
-    "late": "late",
-    "duplicate": "duplicate",
-    "lose_answer": "answer lost",
-    "fail": "refused",
-}
 
 #: How an attempt ends that is refused.
 REFUSED: Final = Answer(
@@ -119,16 +51,26 @@ class Made(NamedTuple):
         event: The event.
         endpoint: Where it went.
         outcome: The status or the error with which it ended at the app, or ``"refused"``.
+        moment: When it was made, in nanoseconds.
+        round: The number of the round in which it was made at the same time as others; 0: none.
     """
 
     chance: int
     event: Event
     endpoint: Endpoint
     outcome: int | str | None
+    moment: int
+    round: int
 
 
 class Barrier(NamedTuple):
-    """A place that no first attempt waits past."""
+    """A place that no first attempt waits past.
+
+    Attributes:
+        moments: When there was one, in nanoseconds, as long as no attempt came in between.
+    """
+
+    moments: tuple[int, ...]
 
 
 Log: TypeAlias = "list[Made | Barrier]"
@@ -142,12 +84,32 @@ class _Waiting(NamedTuple):
         dispatch: What is attempted then.
         first: Whether it is a first attempt, which never waits past a barrier.
         missed: Whether it is missed if it never comes.
+        fault: What lets it wait.
+        group: What it waits for, in place of a number.
     """
 
     until: int
     dispatch: Dispatch
     first: bool
     missed: bool = True
+    fault: Deviation | None = None
+    group: Group | None = None
+
+
+class Pause(NamedTuple):
+    """A repeat that comes after time was moved.
+
+    Attributes:
+        due: When, in nanoseconds.
+        event: What comes again.
+        what: What asked for it, as a test would write it.
+        line: Where.
+    """
+
+    due: int
+    event: Event
+    what: str
+    line: Line
 
 
 class AttemptOrder:
@@ -162,12 +124,19 @@ class AttemptOrder:
         log: As given.
         made: How many attempts were made.
         settled: Whether there was a barrier.
+        round: The round that is being made, or is to be recorded; None: none.
+        portal: Runs what is awaited in a round, in sync mode.
+        has_threads: Whether there was a round with threads.
     """
+
+    portal: Portal
 
     def __init__(self, outbox: Ordered, log: Log | None = None) -> None:
         self.deviates: bool = log is None
         self.log = log
         self.settled: bool = False
+        self.has_threads: bool = False
+        self._rounds = 0
         self._outbox = outbox
         self.forget()
 
@@ -176,6 +145,12 @@ class AttemptOrder:
         self.made: int = 0
         self._waiting: list[_Waiting] = []
         self._pending: list[Dispatch] = []
+        self._pauses: list[Pause] = []
+        self._for_company: list[_Waiting] = []
+        self._company: list[Dispatch] = []  # of the attempt that is about to be made
+        self.round: Round | None = None
+        self._in_round = 0  # how many attempts of it are to be recorded
+        self._mark: Mark | None = None  # theirs
         self._chances: dict[tuple[int, Endpoint], int] = {}
         self._choices: dict[tuple[int, Endpoint], Choice] = {}
 
@@ -183,36 +158,97 @@ class AttemptOrder:
     def held(self) -> list[Event]:
         """The events whose attempts wait, and are missed."""
         waiting = [one.dispatch for one in self._waiting if one.missed]
-        return [dispatch.event for dispatch in (*waiting, *self._pending)]
+        waiting += [one.dispatch for one in self._for_company]
+        now = self._outbox._now()
+        paused = [one.event for one in self._pauses if one.due > now]
+        return [dispatch.event for dispatch in (*waiting, *self._pending)] + paused
 
     # Asked by the outbox
 
     def turn(self, dispatch: Dispatch, endpoint: Endpoint) -> Turn:
         """Choose what becomes of an attempt that is about to be made."""
         key = (dispatch.event._index, endpoint)
-        if key in self._chances:
+        choice = self._choice(dispatch, endpoint, key) if key not in self._chances else None
+        if (group := dispatch.group) is not None:
+            return self._join(group, replace(dispatch, endpoints=(endpoint,), group=None))
+        if choice is None:
+            return self._now(dispatch, endpoint)
+        fault = choice.fault
+        alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
+        if choice.kind == "late":
+            until = self.made + choice.steps
+            self._waiting.append(_Waiting(until, alone, first=True, fault=fault))
+            return "later"
+        if choice.kind == "together" and choice.steps:
+            until = self.made + choice.steps - 1
+            self._for_company.append(_Waiting(until, alone, first=True, fault=fault))
+            return "later"
+        if choice.kind == "together":
+            self._company.append(alone)
             return "now"
+        if choice.kind == "delay":
+            self._outbox.plan(alone, choice.steps)
+            return "later"
+        if choice.pause and fault is not None:
+            due = self._outbox._now() + choice.pause
+            self._outbox.plan(alone, choice.pause)
+            self._pauses.append(Pause(due, dispatch.event, fault.description, fault.line))
+            return self._now(dispatch, endpoint)
+        if choice.kind == "duplicate":
+            until, missed = self.made + 1 + choice.steps, not choice.by_chance
+            self._waiting.append(_Waiting(until, alone, first=False, missed=missed, fault=fault))
+            return self._now(dispatch, endpoint)
+        self._choices[key] = choice
+        return "refused" if choice.kind == "fail" else self._now(dispatch, endpoint)
+
+    def _choice(
+        self, dispatch: Dispatch, endpoint: Endpoint, key: tuple[int, Endpoint]
+    ) -> Choice | None:
+        """Count a first attempt, and choose how it deviates; one of a group does not."""
         self._chances[key] = len(self._chances) + 1
         choice: Choice | None = None
         for fault in self._outbox.faults.active:
             if isinstance(fault, Deviation):
-                taken = choice is not None
+                taken = choice is not None or dispatch.group is not None
                 choice = fault._choice(dispatch.event, endpoint, taken=taken) or choice
-        if choice is None:
-            return "now"
-        alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
-        if choice.kind == "late":
-            self._waiting.append(_Waiting(self.made + choice.steps, alone, first=True))
+        return choice
+
+    def _join(self, group: Group, alone: Dispatch) -> Turn:
+        """Let an attempt wait for its group, or make it with all of them if it is the last one."""
+        group.left -= 1
+        if group.left:
+            self._for_company.append(_Waiting(0, alone, first=True, group=group))
             return "later"
-        if choice.kind == "delay":
-            self._outbox.plan(alone, choice.steps)
-            return "later"
-        if choice.kind == "duplicate":
-            until, missed = self.made + 1 + choice.steps, not choice.by_chance
-            self._waiting.append(_Waiting(until, alone, first=False, missed=missed))
+        return self._now(alone, alone.endpoints[0], group)
+
+    def _now(self, dispatch: Dispatch, endpoint: Endpoint, group: Group | None = None) -> Turn:
+        """Let an attempt be made: with those that wait for it, after the first of them."""
+        due = [one for one in self._for_company if one.group is group and one.until <= self.made]
+        if not due:
             return "now"
-        self._choices[key] = choice
-        return "now" if choice.kind == "lose_answer" else "refused"
+        self._for_company = [one for one in self._for_company if one not in due]
+        first, *others = (one.dispatch for one in due)
+        self._company += [*others, replace(dispatch, endpoints=(endpoint,))]
+        self._outbox._put_first(first)
+        return "later"
+
+    def begin(self, request: WebhookRequest) -> None:
+        """Let the attempts that were waiting for this one be made at the same time."""
+        if self._company:
+            others, self._company = self._company, []
+            self._rounds += 1
+            self._in_round = 1 + len(others)
+            everything = [self._outbox._dispatch, *others]
+            marks = [mark for one in everything if one for mark in one.overrides.marks]
+            self._mark = next((mark for mark in marks if mark.text == TOGETHER), None)
+            self.round = Round(self._outbox, request, others, self.portal)
+            self.has_threads = self.has_threads or self.round.has_threads
+
+    def end_round(self) -> None:
+        """Record what was made at the same time as the last attempt."""
+        made, self.round = self.round, None
+        if made is not None:
+            made.record()
 
     def answered(
         self, dispatch: Dispatch, endpoint: Endpoint, answer: Answer
@@ -223,6 +259,11 @@ class AttemptOrder:
         choice = self._choices.get(key) if dispatch.number == 1 else None
         if self.log is not None:
             self._keep(dispatch, endpoint, answer, choice)
+        if self._in_round:
+            self._in_round -= 1
+            if self._mark is not None and self._mark not in dispatch.overrides.marks:
+                dispatch = replace(dispatch)
+                dispatch.mark(self._mark)
         if choice is None:
             return dispatch, answer
         marked = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
@@ -241,7 +282,9 @@ class AttemptOrder:
         elif answer.error is not None:
             outcome = type(answer.error).__name__
         key = (dispatch.event._index, endpoint)
-        self.log.append(Made(self._chances.get(key, 0), dispatch.event, endpoint, outcome))
+        chance, number = self._chances.get(key, 0), self._rounds if self._in_round else 0
+        moment = self._outbox._moment
+        self.log.append(Made(chance, dispatch.event, endpoint, outcome, moment, number))
 
     def ready(self) -> Dispatch | None:
         """Take out the attempt that has waited for as many others as it was to wait for."""
@@ -266,19 +309,30 @@ class AttemptOrder:
     def letting_go(self) -> Iterator[None]:
         """A step: let go of what waits, after what is queued was attempted."""
         self.settled = True
+        self.end_round()  # it was not, if it was interrupted
         yield
         while released := self._let_go():
             self._outbox.queue.extend(released)
             yield
-        if self.log and not isinstance(self.log[-1], Barrier):
-            self.log.append(Barrier())
+        if self.log:
+            last, now = self.log[-1], self._outbox._now()
+            if not isinstance(last, Barrier):
+                self.log.append(Barrier((now,)))
+            elif last.moments[-1] != now:
+                self.log[-1] = Barrier((*last.moments, now))
 
     def _let_go(self) -> list[Dispatch]:
         """Take out what waits no longer: late attempts; if there are none, what has failed."""
-        late = [one.dispatch for one in self._waiting if one.first]
-        if late:
+        late = [one for one in self._waiting if one.first] + self._for_company
+        company, self._company = self._company, []
+        if late or company:
+            for one in late:
+                alone = one.until > self.made or one in self._for_company
+                if one.fault is not None and alone:
+                    one.fault._is_short = True
             self._waiting = [one for one in self._waiting if not one.first]
-            return late
+            self._for_company = []
+            return [*company, *(one.dispatch for one in late)]
         pending, self._pending = self._pending, []
         return pending
 
@@ -286,47 +340,28 @@ class AttemptOrder:
         """Let no repeat wait for more attempts: the last ones were made."""
         self._waiting = [one._replace(first=True) for one in self._waiting]
 
+    # Pauses
 
-class Ordered(Protocol):
+    def next_pause(self) -> Pause | None:
+        """Return the pause that ends next; None if there is none."""
+        now = self._outbox._now()
+        self._pauses = [one for one in self._pauses if one.due > now]
+        return min(self._pauses, key=lambda one: one.due, default=None)
+
+
+class Ordered(Drainer, Protocol):
     """The outbox: what an order is part of."""
 
     faults: Triggers[Fault]
     order: AttemptOrder | None
     queue: deque[Dispatch]
+    _now: Callable[[], int]
 
     def plan(self, dispatch: Dispatch, delay: int) -> None:
         """Attempt something later, by so much on the clock."""
         ...
 
-
-def deviate(outbox: Ordered) -> None:
-    """Let attempts come in another order than that of the queue, from now on."""
-    outbox.order = outbox.order or AttemptOrder(outbox)
-    outbox.order.deviates = True
-
-
-def at_barriers(
-    outbox: Ordered, step: Callable[[], Iterator[None]], is_due: Callable[[], bool]
-) -> Callable[[], Iterator[None]]:
-    """Return a step in which what waits is let go: before it, and before time goes on.
-
-    Args:
-        outbox: Where attempts are queued.
-        step: The step; where it yields, attempts are made.
-        is_due: Tells whether more happens at this very moment.
-    """
-    order = outbox.order
-    if order is None:
-        return step
-
-    def run() -> Iterator[None]:
-        yield from order.letting_go()
-        for _ in step():
-            yield
-            if not is_due():
-                yield from order.letting_go()
-
-    return run
+    def _put_first(self, dispatch: Dispatch) -> None: ...
 
 
 def _marked(dispatch: Dispatch, choice: Choice) -> Dispatch:

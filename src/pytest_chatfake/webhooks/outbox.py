@@ -20,7 +20,8 @@ other endpoints had it; the rest of the queue stays for the next verb. A cancell
 once, and the endpoints that are left stay queued.
 
 *Another order.* An :class:`.AttemptOrder`, if there is one, is asked before each attempt and told
-how it ended. What it holds back comes to the front of the queue, or at a *barrier* to its end.
+how it ended. What it holds back comes to the front of the queue, or at a *barrier* to its end. It
+may make a :class:`.Round` of several attempts at the same time.
 
 *A reset* begins new logs. An event of before it is recognised by its log, and attempted no more.
 
@@ -34,10 +35,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from ..base.calling_line import Line
-from ..base.errors import UndeliveredWebhooks
 from ..base.marks import Mark
 from ..base.notes import ATTEMPT, ENTRY, EVENT, LOSS
 from ..base.triggers import Triggers
@@ -49,19 +49,17 @@ from ..transport.client.answers import Answer
 from ..wire.bodies import EventWriter
 from .attempts import AttemptLog, is_success
 from .busy import Busy
-from .dispatch import Dispatch
+from .dispatch import MAX_DEPTH, Dispatch, endless
 from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog, OtherEvent
 from .faults import Fault, shaped, tampered
 from .order import REFUSED, AttemptOrder
 from .overdue import Overdue
 from .signing import sign
+from .together import Way
 from .writing import Writing, Written
 
 Outcome: TypeAlias = "Answer | BaseException"
-
-#: How far events may cause each other, attempt by attempt, before that counts as endless.
-_MAX_DEPTH: Final = 10_000
 
 
 class Outbox:
@@ -120,6 +118,7 @@ class Outbox:
         self.busy: Busy = Busy()
         self._home = threading.get_ident()
         self._dispatch: Dispatch | None = None
+        self._target: Way
         self._next_endpoint = 0
         self._depth = 0
         self._moment = 0
@@ -222,7 +221,7 @@ class Outbox:
                     outer = self.busy.mark()
                     while (request := self._next()) is not None:
                         try:
-                            outcome: Outcome = request.endpoint._target.attempt(request)
+                            outcome: Outcome = self._target.attempt(request)
                         except BaseException as error:
                             outcome = error
                         self._record(request.endpoint, outcome)
@@ -247,7 +246,7 @@ class Outbox:
                     outer = self.busy.mark()
                     while (request := self._next()) is not None:
                         try:
-                            outcome: Outcome = await request.endpoint._target.attempt_async(request)
+                            outcome: Outcome = await self._target.attempt_async(request)
                         except BaseException as error:
                             outcome = error
                         self._record(request.endpoint, outcome)
@@ -289,6 +288,8 @@ class Outbox:
             Exception: What an app raised at the last event, now that all its endpoints had it.
             UndeliveredWebhooks: Events cause each other without an end.
         """
+        if self.order is not None and self.order.round is not None:
+            self.order.end_round()
         while True:
             dispatch = self._dispatch
             if dispatch is None or self._next_endpoint == len(dispatch.endpoints):
@@ -299,13 +300,9 @@ class Outbox:
                     return None
                 dispatch = self._dispatch = queue.popleft()
                 self._next_endpoint = 0
-                if dispatch.depth > _MAX_DEPTH:
+                if dispatch.depth > MAX_DEPTH:
                     queue.clear()
-                    raise UndeliveredWebhooks(
-                        f"{_MAX_DEPTH} attempts in a row have each caused another event, the last "
-                        f"one at {dispatch.event.line}: does the receiver send a message for every "
-                        f"event it gets?"
-                    )
+                    raise endless(dispatch)
                 self._depth = dispatch.depth + 1
             endpoint = dispatch.endpoints[self._next_endpoint]
             self._next_endpoint += 1
@@ -321,6 +318,8 @@ class Outbox:
                     continue
                 request = self._request(dispatch, endpoint)
                 if request is not None:
+                    if self.order is not None:
+                        self.order.begin(request)
                     return request
 
     def _put_first(self, dispatch: Dispatch) -> None:
@@ -341,7 +340,7 @@ class Outbox:
         request = WebhookRequest(
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
-        self.overdue.doing = request
+        self.overdue.doing, self._target = request, endpoint._target
         signer = overrides.signer or endpoint.signer
         try:
             if signer is not None:

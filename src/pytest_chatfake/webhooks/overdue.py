@@ -8,10 +8,46 @@ and one line on the terminal says for what.
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 from ..base.terminal import say
 from ..transport.client.answers import too_late
 from ..transport.client.loops import GRACE_SECONDS
-from .endpoints import WebhookRequest
+from .events import Event
+
+
+class Posted(Protocol):
+    """A request that is being made, or a round of them."""
+
+    @property
+    def event(self) -> Event:
+        """What it is about."""
+        ...
+
+    @property
+    def endpoint(self) -> Place:
+        """Where it goes."""
+        ...
+
+
+class Place(Protocol):
+    """An endpoint."""
+
+    @property
+    def label(self) -> str:
+        """What a report calls it."""
+        ...
+
+    @property
+    def _target(self) -> Endable: ...
+
+
+class Endable(Protocol):
+    """What an attempt at it can be ended through."""
+
+    def end(self, request: Any, why: Exception) -> bool:
+        """End it; return whether it ends now or soon."""
+        ...
 
 
 class Overdue:
@@ -26,11 +62,11 @@ class Overdue:
     """
 
     def __init__(self, limit: float) -> None:
-        self.doing: WebhookRequest | None = None
+        self.doing: Posted | None = None
         self.limit = limit
-        self._ending: WebhookRequest | None = None
+        self._ending: Posted | None = None
 
-    def overdue(self, doing: WebhookRequest) -> float | None:
+    def overdue(self, doing: Posted) -> float | None:
         """End a request, or say that it is still waited for; called in the watch's thread."""
         endpoint, event = doing.endpoint, doing.event
         if self._ending is not doing:

@@ -8,6 +8,7 @@ runs in the loop of whoever awaits it, asyncio's or trio's. An app that breaks t
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -35,6 +36,7 @@ class AsgiTarget:
     """
 
     threaded = False
+    overlaps = True
 
     def __init__(
         self,
@@ -60,6 +62,12 @@ class AsgiTarget:
             "client": checked_client(client),
             "server": ("testserver", 80),
         }
+
+    def twin(self, gate: Callable[[], object]) -> AsgiTarget:  # noqa: ARG002 - it has no thread
+        """Return another call of the same app."""
+        twin = copy(self)
+        twin._awaited = Endable()
+        return twin
 
     def attempt(self, request: Post) -> Answer:
         """Run the app to the end of its background work."""

@@ -7,6 +7,7 @@ What the app gets wrong is raised: ``RuntimeError`` where it breaks the protocol
 from __future__ import annotations
 
 import sys
+from copy import copy
 from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ class WsgiTarget:
     """A WSGI app: called in the test's thread, from a coroutine in a thread of its own."""
 
     threaded = True
+    overlaps = True
 
     def __init__(
         self, app: WSGIApplication, *, path: str, client: tuple[str, int] | None = None
@@ -37,6 +39,7 @@ class WsgiTarget:
         raw_path, _, query = checked_path(path).partition("?")
         address, port = checked_client(client)
         self._app = app
+        self._gate: Callable[[], object] | None = None
         self._worker = Worker("chatfake-wsgi")
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
@@ -57,6 +60,14 @@ class WsgiTarget:
             # As most servers say: the body ends where it ends, nobody has to count.
             "wsgi.input_terminated": True,
         }
+
+    def twin(self, gate: Callable[[], object]) -> WsgiTarget:
+        """Return another thread for the same app, which is told that it has several."""
+        twin = copy(self)
+        twin._gate = gate
+        twin._worker = Worker("chatfake-wsgi")
+        twin._environ = {**self._environ, "wsgi.multithread": True}
+        return twin
 
     def attempt(self, request: Post) -> Answer:
         """Call the app here."""
@@ -84,6 +95,8 @@ class WsgiTarget:
         environ["wsgi.input"] = BytesIO(request.body)
         environ["wsgi.errors"] = sys.stderr
         response = _Response()
+        if self._gate is not None:
+            self._gate()
         parts = self._app(environ, response.start)
         try:
             for part in parts:

@@ -1,0 +1,107 @@
+"""Deviations: what goes wrong with attempts, counted and chosen where they are made."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from ..base.marks import Mark
+from ..domain.instants import seconds
+from .endpoints import Endpoint
+from .events import Event
+from .faults import Fault, FaultKind
+from .together import TOGETHER
+
+
+class Choice(NamedTuple):
+    """What is to become of an attempt.
+
+    Attributes:
+        kind: How it deviates.
+        steps: After how many other attempts it comes, or comes again; of a delay: nanoseconds.
+        again: Whether it is made again, if it is refused.
+        mark: What is done to it, and the line that asked for it.
+        by_chance: Whether nobody misses it if it never comes again.
+        pause: How much time passes before it comes again, in nanoseconds.
+        fault: Who has chosen it.
+    """
+
+    kind: FaultKind
+    steps: int
+    again: bool
+    mark: Mark
+    by_chance: bool = False
+    pause: int = 0
+    fault: Deviation | None = None
+
+
+class Deviation(Fault):
+    """Something that goes wrong with attempts, counted where they are made.
+
+    Each event counts once for each endpoint.
+
+    Args:
+        kind: What goes wrong.
+        steps: After how many other attempts it is made, or made again.
+        again: Whether a refused attempt is made again.
+        pause: How much time passes before it is made again, in nanoseconds.
+        **where: As for a :class:`Fault`.
+    """
+
+    def __init__(
+        self,
+        kind: FaultKind,
+        steps: int = 0,
+        *,
+        again: bool = True,
+        pause: int = 0,
+        **where: object,
+    ) -> None:
+        super().__init__(kind, **where)  # type: ignore[arg-type]
+        self._steps = steps
+        self._again = again
+        self._pause = pause
+        self._is_short = False  # a barrier came before so many others
+
+    @property
+    def description(self) -> str:
+        """What it is, as a test would write it."""
+        by = f"by={self._steps}"
+        after = f"pause={seconds(self._pause)}" if self._pause else f"after={self._steps}"
+        own = {"late": by, "together": by, "duplicate": after}.get(self.kind)
+        if not self._again:
+            own = "again=False"
+        kind, _, rest = super().description.partition("(")
+        return f"{kind}({', '.join(filter(None, [own, rest.removesuffix(')')]))})"
+
+    @property
+    def mark(self) -> Mark:
+        """What it does to an attempt, and the line that set it up."""
+        return Mark(_MARKS.get(self.kind, self.kind) if self._again else "lost", self.line)
+
+    def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
+        """Do nothing where events are emitted."""
+        return ()
+
+    def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:
+        """Count an attempt, and return what is to become of it.
+
+        Args:
+            event: What is attempted.
+            endpoint: Where.
+            taken: Whether another deviation has it already: it is counted, and no more.
+        """
+        if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
+            return None
+        self._fire()
+        self._hit.append(event._index)
+        kind, steps, mark = self.kind, self._steps, self.mark
+        return Choice(kind, steps, self._again, mark, pause=self._pause, fault=self)
+
+
+_MARKS: Final = {
+    "late": "late",
+    "duplicate": "duplicate",
+    "lose_answer": "answer lost",
+    "fail": "refused",
+    "together": TOGETHER,
+}

@@ -1,0 +1,622 @@
+"""Attempts at the same time: as tasks of one loop, and in threads."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from werkzeug.serving import make_server
+
+from pytest_chatfake import ChatFake, ClosedError, HmacSigner
+from pytest_chatfake.transport.client import at_once
+
+from .both_frameworks import BOTH, hard_limit
+from .fakes import attempt_rows, frozen_fake, played, warnings_at_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__ = ["hard_limit"]  # every test here has one
+
+MODES = pytest.mark.parametrize("mode", ["sync", "async"])
+
+
+class Meeting:
+    """An ASGI app in which attempts wait for each other: alone, one goes on after some turns."""
+
+    def __init__(self, status: int = 204) -> None:
+        self.log: list[str] = []
+        self.inside = 0
+        self.most = 0
+        self._status = status
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        message = json.loads((await receive())["body"])["chatMessage"]
+        self.log.append(f"in {message['status']}")
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        await _some_turns()
+        self.inside -= 1
+        self.log.append(f"out {message['status']}")
+        await send({"type": "http.response.start", "status": self._status, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _some_turns() -> None:
+    if "trio" in sys.modules:
+        import sniffio
+
+        if sniffio.current_async_library() == "trio":
+            import trio
+
+            for _ in range(3):
+                await trio.lowlevel.checkpoint()
+            return
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+class Threads:
+    """A WSGI app that notes in how many threads it is at the same time."""
+
+    def __init__(self) -> None:
+        self.met: list[bool] = []
+        self.multithread: list[bool] = []
+        self._barrier = threading.Barrier(2, timeout=3)
+
+    def __call__(self, environ: Any, start: Any) -> list[bytes]:
+        environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        self.multithread.append(environ["wsgi.multithread"])
+        try:
+            self._barrier.wait()
+        except threading.BrokenBarrierError:
+            self.met.append(False)
+        else:
+            self.met.append(True)
+        start("204 No Content", [])
+        return []
+
+
+# -- the block -------------------------------------------------------------------------------------
+
+
+@MODES
+def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app)
+        if mode == "sync":
+            with fake.webhooks.together() as block:
+                fake.send_text().deliver().read()
+                assert [] == app.log
+                assert "<Together with 3 events>" == repr(block)
+        else:
+            async with fake.webhooks.together():
+                await fake.send_text().deliver().read()
+                assert [] == app.log
+        names = ["sent", "delivered", "read"]
+        assert [f"in {name}" for name in names] == app.log[:3]
+        assert 3 == app.most
+        rows = [("read", 1, None, 204), ("sent", 1, None, 204), ("delivered", 1, None, 204)]
+        assert sorted(rows) == sorted(attempt_rows(fake))
+        assert {"at the same time"} == {m.text for one in fake.webhooks.attempts for m in one.marks}
+
+    played(mode, scenario)
+
+
+@BOTH
+def test_it_is_the_same_in_both_frameworks(run: Any) -> None:
+    app = Meeting()
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            fake.webhooks.connect(asgi=app)
+            async with fake.webhooks.together():
+                await fake.send_text().deliver()
+
+    run(main)
+    assert 2 == app.most
+
+
+@MODES
+def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        app = Threads()
+        fake.webhooks.connect(wsgi=app)
+        turn = sys.getswitchinterval()
+        if mode == "sync":
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+        else:
+            async with fake.webhooks.together():
+                await fake.send_text().deliver()
+        assert [True, True] == app.met
+        assert [True, True] == app.multithread
+        assert turn == sys.getswitchinterval()
+
+    played(mode, scenario)
+
+
+def test_an_app_of_django_s_goes_through_its_bridge(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_once, "is_asgi_handler", lambda _: True)
+    with frozen_fake() as fake:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app)
+        with fake.webhooks.together():
+            fake.send_text().deliver()
+        assert 2 == app.most
+        assert None is fake._portal._loop._loop  # no loop of ours was made
+
+
+def test_a_url_is_posted_to_over_several_connections() -> None:
+    app = Threads()
+    server = make_server("127.0.0.1", 0, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        with frozen_fake() as fake:
+            fake.webhooks.connect(f"http://127.0.0.1:{server.port}/hooks")
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+            assert [True, True] == app.met
+            fake.webhooks.disconnect()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_server_that_serves_one_at_a_time_gets_one_after_another() -> None:
+    got: list[str] = []
+
+    def app(environ: Any, start: Any) -> list[bytes]:
+        got.append(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode())
+        start("204 No Content", [("Content-Length", "0")])
+        return []
+
+    server = make_server("127.0.0.1", 0, app)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        with frozen_fake() as fake:
+            fake.webhooks.connect(f"http://127.0.0.1:{server.port}/hooks")
+            fake.send_text()
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+            assert [204] * 3 == [one.status_code for one in fake.webhooks.attempts]
+            fake.webhooks.disconnect()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert 3 == len(got)
+
+
+@MODES
+def test_async_functions_overlap_and_plain_ones_do_not(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        log: list[str] = []
+
+        async def awaited(request: Any) -> None:
+            log.append(f"in {request.event.status}")
+            await asyncio.sleep(0)
+            log.append(f"out {request.event.status}")
+
+        fake.webhooks.connect(handler=awaited)
+        fake.webhooks.connect(handler=lambda request: log.append(f"plain {request.event.status}"))
+        if mode == "sync":
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+        else:
+            async with fake.webhooks.together():
+                await fake.send_text().deliver()
+        plain, tasks = log[:2], log[2:]
+        assert {"plain sent", "plain delivered"} == set(plain)
+        assert {"in sent", "in delivered"} == set(tasks[:2])
+        assert {"out sent", "out delivered"} == set(tasks[2:])
+
+    played(mode, scenario)
+
+
+def test_a_block_with_one_event_or_none_is_as_no_block() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        with fake.webhooks.together():
+            pass
+        with fake.webhooks.together():
+            fake.send_text()
+        assert 1 == len(receiver.requests)
+        assert () == fake.webhooks.attempts[0].marks
+        assert None is fake._engine.outbox.order
+
+
+def test_a_block_leaves_retries_on_the_clock() -> None:
+    with frozen_fake() as fake:
+        answers = [500, 500]
+        fake.webhooks.connect(handler=lambda _: answers.pop() if answers else 200, retry_after=[60])
+        with fake.webhooks.together():
+            fake.send_text().deliver()
+        fake.settle()
+        assert 2 == len(fake.webhooks.attempts)
+        fake.clock.advance(seconds=60)
+        assert [500, 500, 200, 200] == [one.status_code for one in fake.webhooks.attempts]
+
+
+def test_what_a_block_holds_for_an_endpoint_that_went_away_is_not_waited_for() -> None:
+    with frozen_fake() as fake:
+        gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
+        with fake.webhooks.together():
+            fake.send_text().deliver()
+            gone.endpoint.disconnect()
+        assert (0, 2) == (len(gone.requests), len(receiver.requests))
+
+
+def test_a_group_that_never_becomes_whole_is_let_go_at_the_next_barrier() -> None:
+    with frozen_fake() as fake:
+        app = Meeting()
+
+        def disconnect(_: Any) -> None:
+            other.disconnect()
+
+        fake.webhooks.connect(handler=disconnect)
+        other = fake.webhooks.connect(handler=lambda _: None)
+        fake.webhooks.connect(asgi=app)
+        fake.send_text()
+        with fake.webhooks.together():
+            fake.send_text()
+            fake.send_text()
+        fake.settle()
+        assert 3 == len([line for line in app.log if line == "in sent"])
+
+
+def test_an_error_of_the_block_comes_out_and_its_events_are_attempted() -> None:
+    with frozen_fake() as fake:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app)
+        with pytest.raises(LookupError), fake.webhooks.together():
+            fake.send_text().deliver()
+            raise LookupError
+        assert 2 == app.most
+
+
+@pytest.mark.parametrize("outer", ["together", "paused"])
+def test_blocks_are_not_nested(outer: str) -> None:
+    with frozen_fake() as fake, getattr(fake.webhooks, outer)():
+        with pytest.raises(RuntimeError, match="a block of together"), fake.webhooks.together():
+            pass
+        with pytest.raises(RuntimeError, match="paused already"), fake.webhooks.paused():
+            pass
+
+
+def test_a_block_is_written_for_its_mode() -> None:
+    with frozen_fake() as fake, pytest.raises(TypeError, match="write `with`, not `async with`"):
+        asyncio.run(fake.webhooks.together().__aenter__())
+    with pytest.raises(ClosedError):
+        fake.webhooks.together()
+
+
+def test_attempts_are_named_with_by_only() -> None:
+    with frozen_fake() as fake:
+        with pytest.raises(TypeError, match=r"takes start only with by=, as in together\(by=1"):
+            fake.webhooks.together(start=2)  # type: ignore[call-overload]
+        with pytest.raises(ValueError, match="by must be at least 0"):
+            fake.webhooks.together(by=-1)
+        with pytest.raises(TypeError, match=r"together\(\) got an unexpected argument 'strat'"):
+            fake.webhooks.together(by=1, strat=2)  # type: ignore[call-overload]
+
+
+# -- the fault -------------------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("by", "start", "expected"),
+    [
+        (0, 1, "in sent, in sent, out sent, out sent, in delivered"),
+        (1, 1, "in sent, in delivered, out sent, out delivered, in read"),
+        (2, 1, "in delivered, out delivered, in sent, in read, out sent, out read"),
+        (1, 2, "in sent, out sent, in delivered, in read, out delivered"),
+        (1, 3, "in sent, out sent, in delivered, out delivered, in read, out read"),
+        (9, 2, "in sent, out sent, in read, out read, in delivered, out delivered"),
+    ],
+)
+def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
+    mode: str, by: int, start: int, expected: str
+) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app)
+        fault = fake.webhooks.together(by=by, start=start)
+        await do(fake.send_text().deliver().read())
+        await do(fake.settle())
+        assert expected == ", ".join(app.log)[: len(expected)]
+        assert 1 == fault.fired
+        assert f"together(by={by}" in fault.description
+        assert 3 + (by == 0) == len(fake.webhooks.attempts)
+
+    played(mode, scenario)
+
+
+def test_those_made_together_have_the_mark_of_it_in_the_order_in_which_they_began() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(asgi=Meeting())
+        fake.webhooks.together(by=1)
+        fake.send_text().deliver().read()
+        rows = [
+            (one.event.status, one.fault, [mark.text for mark in one.marks])
+            for one in fake.webhooks.attempts
+        ]
+    same = "at the same time"
+    assert [("sent", "together", [same]), ("delivered", None, [same]), ("read", None, [])] == rows
+
+
+def test_one_that_still_waits_is_told_at_the_end() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.webhooks.together(by=1)
+        fake.send_text()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert text.startswith("1 event still queued, and not attempted")
+
+
+def test_an_error_of_each_app_is_recorded_and_the_first_comes_out() -> None:
+    async def failing(request: Any) -> None:
+        await asyncio.sleep(0)
+        raise LookupError(request.event.status)
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=failing)
+        fake.webhooks.together(by=1)
+        message = fake.send_text()
+        with pytest.raises(LookupError, match="sent"):
+            message.deliver()
+        assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
+
+
+def test_plain_functions_are_called_one_by_one_whatever_they_raise() -> None:
+    def failing(request: Any) -> None:
+        raise LookupError(request.event.status)
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=failing)
+        with pytest.raises(LookupError, match="sent"), fake.webhooks.together():
+            fake.send_text().deliver()
+        assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
+
+
+def test_an_interrupt_in_one_of_them_ends_them_and_all_is_recorded() -> None:
+    async def interrupted(request: Any) -> None:
+        if request.event.status == "sent":
+            raise KeyboardInterrupt
+
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        endpoint = fake.webhooks.connect(handler=interrupted)
+        fake.webhooks.together(by=1, endpoint=endpoint)
+        message = fake.send_text()
+        with pytest.raises(KeyboardInterrupt):
+            message.deliver()
+        message.read()
+        errors = [type(one.error).__name__ for one in fake.webhooks.attempts if not one.ok]
+        assert ["KeyboardInterrupt"] == errors  # the other one was made by then
+        assert ["sent", "delivered", "read"] == receiver.statuses(message)
+
+
+@BOTH
+def test_a_cancellation_ends_all_of_them(run: Any) -> None:
+    ended: list[str] = []
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+
+            async def hanging(request: Any) -> None:
+                try:
+                    await _hang()
+                finally:
+                    ended.append(request.event.status)
+
+            fake.webhooks.connect(handler=hanging)
+            fake.webhooks.together(by=1)
+            await _cancelled(lambda: _chain(fake))
+            await fake.settle()
+            assert [False, False] == [one.ok for one in fake.webhooks.attempts]
+
+    run(main)
+    assert {"sent", "delivered"} == set(ended)
+
+
+async def _chain(fake: ChatFake) -> None:
+    await fake.send_text().deliver()
+
+
+async def _hang() -> None:
+    if _is_trio():
+        import trio
+
+        await trio.sleep_forever()
+    await asyncio.Event().wait()
+
+
+def _is_trio() -> bool:
+    import sniffio
+
+    return sniffio.current_async_library() == "trio"
+
+
+async def _cancelled(function: Callable[[], Awaitable[None]]) -> None:
+    """Run it, and cancel it once it waits."""
+    if _is_trio():
+        import trio.testing
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(function)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        return
+    task = asyncio.ensure_future(function())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_what_hangs_is_ended_when_its_time_is_up() -> None:
+    async def hanging(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    with frozen_fake(timeout=0.1) as fake:
+        fake.webhooks.connect(handler=hanging, raise_exceptions=False)
+        fake.webhooks.together(by=1)
+        fake.send_text().deliver()
+        assert ["TimeoutError"] * 2 == [type(one.error).__name__ for one in fake.webhooks.attempts]
+
+
+def test_a_signer_that_fails_leaves_the_others() -> None:
+    def signer(request: Any) -> dict[str, str]:
+        if request.event.status == failing:
+            raise LookupError("no secret")
+        return {}
+
+    for failing in ("sent", "delivered"):
+        with frozen_fake() as fake:
+            app = Meeting()
+            fake.webhooks.connect(asgi=app, signer=signer)
+            fake.webhooks.together(by=1)
+            message = fake.send_text()
+            with pytest.raises(LookupError, match="no secret"):
+                message.deliver()
+            fake.settle()
+            assert {"sent", "delivered"} - {failing} == {line.split()[1] for line in app.log}
+            assert [False, True] == sorted(one.ok for one in fake.webhooks.attempts)
+
+
+def test_each_is_signed_for_itself() -> None:
+    seen: list[str] = []
+
+    async def app(request: Any) -> None:
+        seen.append(request.headers["X-Signature"])
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=app, signer=HmacSigner("secret"))
+        fake.webhooks.together(by=1)
+        fake.send_text().deliver()
+    assert 2 == len(set(seen))
+
+
+def test_what_each_app_causes_has_its_own_cause_in_the_timeline() -> None:
+    with frozen_fake() as fake:
+
+        async def answering(request: Any) -> None:
+            await asyncio.sleep(0)
+            if request.event.message_id in known:
+                fake.send_text(f"after {request.event.status}")
+
+        fake.webhooks.connect(handler=answering)
+        known: set[str] = set()
+        with fake.webhooks.together():
+            message = fake.send_text("first").deliver()
+            known.add(message.id)
+        causes = {
+            one.text: fake.timeline[one.cause - 1].text
+            for one in fake.timeline
+            if one.kind == "verb" and one.cause
+        }
+
+    assert "sent m1" in causes["send_text() m2"]
+    assert "delivered m1" in causes["send_text() m3"]
+
+
+def test_a_reset_in_the_middle_forgets_what_waits() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        fake.webhooks.together(by=1)
+        fake.send_text("before")
+        fake.reset()
+        fake.send_text("after")
+        fake.settle()
+        assert ["after"] == [m.json()["chatMessage"]["text"]["body"] for m in receiver.requests]
+
+
+# -- a pause ---------------------------------------------------------------------------------------
+
+
+@MODES
+def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        got: list[tuple[str, int]] = []
+        start = fake.clock.now
+        fake.webhooks.connect(
+            handler=lambda request: got.append(
+                (request.event.status, int((fake.clock.now - start).total_seconds()))
+            )
+        )
+        fake.webhooks.duplicate(pause=86_400)
+        fake.webhooks.duplicate(pause=60.5, start=2)
+        await do(fake.send_text().deliver().read())
+        assert [("sent", 0), ("delivered", 0), ("read", 0)] == got
+        await do(fake.settle())
+        assert [("delivered", 60), ("sent", 86_400)] == got[3:]
+        await do(fake.settle())
+        assert 5 == len(got)
+        assert 86_400 == (fake.clock.now - start).total_seconds()
+        assert "duplicate(pause=60.5" in str(fake.timeline)
+
+    played(mode, scenario)
+
+
+def test_the_clock_of_the_test_ends_a_pause_too() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        fake.webhooks.duplicate(pause=3_600)
+        fake.send_text()
+        fake.clock.advance(minutes=59)
+        assert 1 == len(receiver.requests)
+        fake.clock.advance(minutes=1)
+        assert 2 == len(receiver.requests)
+        assert [None, "duplicate"] == [one.fault for one in fake.webhooks.attempts]
+        before = fake.clock.now
+        fake.settle()
+        assert before == fake.clock.now
+
+
+def test_a_settle_inside_a_receiver_moves_no_time() -> None:
+    with frozen_fake() as fake:
+        before = fake.clock.now
+        fake.webhooks.connect(handler=lambda _: fake.settle() and None)
+        fake.webhooks.duplicate(pause=60)
+        fake.send_text()
+        assert before == fake.clock.now
+        fake.settle()
+        assert 2 == len(fake.webhooks.attempts)
+
+
+def test_a_repeat_that_never_came_is_told_at_the_end() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.webhooks.duplicate(pause=60)
+        fake.send_text()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert text.startswith("1 event still queued, and not attempted")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"pause": 0}, ValueError, "pause must be greater than 0: with after=0"),
+        ({"pause": -1}, ValueError, "pause must not be negative"),
+        ({"pause": "1 h"}, TypeError, "pause must be a timedelta or a number of seconds"),
+        ({"pause": 1, "after": 1}, ValueError, "give one of them"),
+    ],
+)
+def test_a_pause_is_a_length_of_time(options: Any, error: Any, words: str) -> None:
+    with frozen_fake() as fake, pytest.raises(error, match=words):
+        fake.webhooks.duplicate(**options)
