@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
@@ -30,6 +30,8 @@ Extra = Mapping[str, object] | Callable[["Message", str], Mapping[str, object]]
 
 #: What a message costs: an amount, or a function of the message.
 Price = Money | Callable[["Message"], Money]
+
+_NAMING: Final = Naming()
 
 
 @spelt
@@ -94,7 +96,7 @@ class ChatFakeConfig:
     balance_amount: Literal["available", "total"] = "available"
     on_insufficient_balance: Literal["allow", "fail"] = "allow"
     insufficient_balance_code: str = "BALANCE_INSUFFICIENT"
-    naming: Naming = field(default_factory=Naming)
+    naming: Naming = _NAMING
     webhook_url: str | None = None
     timeout: timedelta | float | None = 5
     seed: str | None = None
@@ -106,43 +108,22 @@ class ChatFakeConfig:
     strict: bool | None = None
 
     def __post_init__(self) -> None:
-        if self.api_key is not None:
-            _api_key(self.api_key)
-        amount(self.opening_balance, "opening_balance")
-        if not re.fullmatch(r"[A-Z]{3}", check_str(self.currency, "currency")):
-            raise ValueError(
-                f"currency must be a three-letter code such as 'USD', not {cited(self.currency)}"
-            )
-        _check_price(self.price)
-        for name in ("origin_type", "conversation_type", "insufficient_balance_code", "sender"):
-            check_str(getattr(self, name), name)
-        for name in ("conversation_length", "drop_after", "timeout"):
-            length = getattr(self, name)
-            endless = name == "timeout" and length is None
-            if not endless and not planned(length, name):
-                raise ValueError(f"{name} must be greater than 0")
-        for name, valid in _CHOICES.items():
-            check_choice(getattr(self, name), name, valid)
-        if not isinstance(self.naming, Naming):
-            raise TypeError(f"naming must be a Naming(...), not {cited(self.naming)}")
-        for name in ("webhook_url", "seed"):
-            if getattr(self, name) is not None:
-                check_str(getattr(self, name), name)
-        retries = retry_delays(self.retry_after)  # taken apart once: it may be an iterator
-        object.__setattr__(
-            self, "retry_after", tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
-        )
-        check_signer(self.signer)
+        # Most tests change next to nothing, and what is as it is by default needs no check.
+        given = {name for name, usual in _USUAL.items() if getattr(self, name) is not usual}
+        for name, check in _CHECKS.items():
+            if name in given:
+                check(getattr(self, name), name)
+        if "retry_after" in given:
+            retries = retry_delays(self.retry_after)  # taken apart once: it may be an iterator
+            lengths = tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
+            object.__setattr__(self, "retry_after", lengths)
         if self.extra is not None:
             _check_given_extra(self.extra, self.naming)
-        if self.strict is not None:
-            check_bool(self.strict, "strict")
 
     def __repr__(self) -> str:
         """What is not as it is by default: paste it, and it says the same."""
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        usual = _usual()
-        shown = {name: repr(value) for name, value in values.items() if value != usual[name]}
+        shown = {name: repr(value) for name, value in values.items() if value != _USUAL[name]}
         if self.api_key is not None:
             shown["api_key"] = repr(tail(self.api_key))
         if self.webhook_url is not None:
@@ -198,13 +179,6 @@ class ChatFakeConfig:
 #: Real seconds, 23 days: sockets count in milliseconds, and in 31 bits.
 _LONGEST_TIMEOUT: Final = 2_000_000.0
 
-_CHOICES: Final[Mapping[str, tuple[str | None, ...]]] = {
-    "event_ids": ("unique", "per-message"),
-    "balance_amount": ("available", "total"),
-    "on_insufficient_balance": ("allow", "fail"),
-    "mode": (None, "sync", "async"),
-}
-
 
 def given_or_default(config: ChatFakeConfig | None) -> ChatFakeConfig:
     """Return a configuration that was given, or the defaults.
@@ -235,11 +209,11 @@ def _suggesting(unknown: list[str], valid: list[str]) -> Iterator[str]:
         yield f"{name!r} (did you mean {near!r}?)" if near else repr(name)
 
 
-def _check_price(price: Price) -> None:
+def _check_price(price: Price, what: str) -> None:
     if callable(price):
         check_price_function(price)
     else:
-        amount(price, "price")
+        amount(price, what)
 
 
 def check_price_function(price: Callable[..., object]) -> None:
@@ -264,11 +238,31 @@ def _seconds(timeout: timedelta | float | None) -> float:
     return min(duration(timeout, "timeout") / SECOND, _LONGEST_TIMEOUT)
 
 
-def _api_key(value: object) -> None:
-    if not re.fullmatch(r"[!-~]+", check_str(value, "api_key")):
+def _check_api_key(value: object, what: str) -> None:
+    if not re.fullmatch(r"[!-~]+", check_str(value, what)):
         raise ValueError(
-            f"api_key must be printable ASCII without spaces, not {cited(tail(str(value)))}"
+            f"{what} must be printable ASCII without spaces, not {cited(tail(str(value)))}"
         )
+
+
+def _check_currency(value: object, what: str) -> None:
+    if not re.fullmatch(r"[A-Z]{3}", check_str(value, what)):
+        raise ValueError(f"{what} must be a three-letter code such as 'USD', not {cited(value)}")
+
+
+def _check_length(value: timedelta | float, what: str) -> None:
+    if not planned(value, what):
+        raise ValueError(f"{what} must be greater than 0")
+
+
+def _check_timeout(value: timedelta | float | None, what: str) -> None:
+    if value is not None:
+        _check_length(value, what)
+
+
+def _check_naming(value: object, what: str) -> None:
+    if not isinstance(value, Naming):
+        raise TypeError(f"{what} must be a Naming(...), not {cited(value)}")
 
 
 def check_extra(extra: object, naming: Naming) -> str:
@@ -285,9 +279,33 @@ def check_extra(extra: object, naming: Naming) -> str:
     return members(fields)
 
 
-def _usual() -> dict[str, Any]:
-    """Return the default of each field."""
-    return {
-        item.name: item.default if item.default_factory is MISSING else item.default_factory()
-        for item in dataclasses.fields(ChatFakeConfig)
-    }
+def _one_of(*valid: str | None) -> Callable[[Any, str], object]:
+    return lambda value, what: check_choice(value, what, valid)
+
+
+#: The default of each field.
+_USUAL: Final = {item.name: item.default for item in dataclasses.fields(ChatFakeConfig)}
+
+#: What a value has to be that is given instead of it.
+_CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
+    "api_key": _check_api_key,
+    "opening_balance": amount,
+    "currency": _check_currency,
+    "price": _check_price,
+    "origin_type": check_str,
+    "conversation_type": check_str,
+    "conversation_length": _check_length,
+    "drop_after": _check_length,
+    "event_ids": _one_of("unique", "per-message"),
+    "balance_amount": _one_of("available", "total"),
+    "on_insufficient_balance": _one_of("allow", "fail"),
+    "insufficient_balance_code": check_str,
+    "naming": _check_naming,
+    "webhook_url": check_str,
+    "timeout": _check_timeout,
+    "seed": check_str,
+    "mode": _one_of(None, "sync", "async"),
+    "signer": lambda value, _: check_signer(value),
+    "sender": check_str,
+    "strict": check_bool,
+}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 from ..base.arguments import check_str, cited
 from ..domain.conversations import ConversationRecord
@@ -19,6 +19,8 @@ from ..wire.naming import check_type
 from .config import ChatFakeConfig, Price, check_extra, check_price_function
 from .messages import Conversation, Message
 from .recipients import Recipient, address_of
+
+_ASSUMED_PRICE: Final = exact(DEFAULT_PRICE, "price")
 
 
 class Drafting:
@@ -33,7 +35,7 @@ class Drafting:
         self._engine = engine
         self._naming = config.naming
         self._default_price = self._price(config.price)
-        self._price_is_assumed = self._default_price == exact(DEFAULT_PRICE, "price")
+        self._price_is_assumed = self._default_price == _ASSUMED_PRICE
         self._default_extra: Mapping[str, object] = {}
         if callable(config.extra):
             engine.changes.fields_of = partial(self._ask_for_fields, config.extra)
