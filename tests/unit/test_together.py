@@ -409,6 +409,24 @@ def test_an_interrupt_in_one_of_them_ends_them_and_all_is_recorded() -> None:
         assert ["sent", "delivered", "read"] == receiver.statuses(message)
 
 
+@MODES
+def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        async def settling(_: Any) -> None:
+            await do(fake.settle())
+
+        fake.webhooks.connect(handler=settling)
+        if mode == "sync":
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+        else:
+            async with fake.webhooks.together():
+                await fake.send_text().deliver()
+        assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
+
+    played(mode, scenario)
+
+
 @BOTH
 def test_a_cancellation_ends_all_of_them(run: Any) -> None:
     ended: list[str] = []

@@ -309,7 +309,8 @@ class AttemptOrder:
     def letting_go(self) -> Iterator[None]:
         """A step: let go of what waits, after what is queued was attempted."""
         self.settled = True
-        self.end_round()  # it was not, if it was interrupted
+        if not self._outbox.busy:  # the drainer ends its own, unless it was interrupted
+            self.end_round()
         yield
         while released := self._let_go():
             self._outbox.queue.extend(released)
