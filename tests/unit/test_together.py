@@ -427,6 +427,41 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str)
     played(mode, scenario)
 
 
+def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more() -> None:
+    async def taking(_: Any) -> None:
+        """Take it."""
+
+    with frozen_fake() as fake:
+        gone, receiver = fake.webhooks.connect(handler=taking), fake.webhooks.receiver()
+        fake.webhooks.together(by=2, endpoint=gone)
+        message = fake.send_text()
+        gone.disconnect()
+        message.deliver()
+        assert ["sent", "delivered"] == receiver.statuses(message)
+        assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
+
+
+def test_one_that_cannot_be_signed_leaves_the_others_together() -> None:
+    signed: list[str] = []
+
+    def signer(request: Any) -> dict[str, str]:
+        signed.append(request.event.status)
+        if len(signed) == 1:
+            raise LookupError("no secret")
+        return {}
+
+    with frozen_fake() as fake:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app, signer=signer)
+        with pytest.raises(LookupError, match="no secret"), fake.webhooks.together():
+            fake.send_text().deliver().read()
+        assert [] == app.log
+        fake.send_text()
+        assert 2 == app.most
+        statuses = [one.event.status for one in fake.webhooks.attempts]
+        assert ["sent", "delivered", "read", "sent"] == statuses
+
+
 @BOTH
 def test_a_cancellation_ends_all_of_them(run: Any) -> None:
     ended: list[str] = []

@@ -224,17 +224,24 @@ class AttemptOrder:
     def _now(self, dispatch: Dispatch, endpoint: Endpoint, group: Group | None = None) -> Turn:
         """Let an attempt be made: with those that wait for it, after the first of them."""
         due = [one for one in self._for_company if one.group is group and one.until <= self.made]
+        self._for_company = [one for one in self._for_company if one not in due]
+        due = [one for one in due if one.dispatch.endpoints[0].connected]
         if not due:
             return "now"
-        self._for_company = [one for one in self._for_company if one not in due]
         first, *others = (one.dispatch for one in due)
         self._company += [*others, replace(dispatch, endpoints=(endpoint,))]
         self._outbox._put_first(first)
         return "later"
 
-    def begin(self, request: WebhookRequest) -> None:
-        """Let the attempts that were waiting for this one be made at the same time."""
-        if self._company:
+    def begin(self, request: WebhookRequest | None) -> None:
+        """Let the attempts that were waiting for this one be made at the same time.
+
+        Args:
+            request: Its request; None: it can't be made, and the next one of them takes its place.
+        """
+        if self._company and request is None:
+            self._outbox._put_first(self._company.pop(0))
+        elif self._company and request is not None:
             others, self._company = self._company, []
             self._rounds += 1
             self._in_round = 1 + len(others)

@@ -317,9 +317,9 @@ class Outbox:
                         self._record(endpoint, REFUSED)
                     continue
                 request = self._request(dispatch, endpoint)
+                if self.order is not None:
+                    self.order.begin(request)
                 if request is not None:
-                    if self.order is not None:
-                        self.order.begin(request)
                     return request
 
     def _put_first(self, dispatch: Dispatch) -> None:
