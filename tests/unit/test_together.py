@@ -462,6 +462,84 @@ def test_one_that_cannot_be_signed_leaves_the_others_together() -> None:
         assert ["sent", "delivered", "read", "sent"] == statuses
 
 
+def test_a_cancellation_of_one_that_is_made_alone_is_not_swallowed() -> None:
+    called: list[str] = []
+    inside = asyncio.Event()
+
+    async def hanging() -> None:
+        inside.set()
+        await asyncio.Event().wait()
+
+    def calling(request: Any) -> Awaitable[None]:
+        called.append(request.event.status)
+        return hanging()
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            fake.webhooks.connect(handler=calling)
+
+            async def scenario() -> None:
+                async with fake.webhooks.together():
+                    await fake.send_text().deliver()
+
+            task = asyncio.create_task(scenario())
+            await inside.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert ["CancelledError", "InterruptedError"] == [
+                type(one.error).__name__ for one in fake.webhooks.attempts
+            ]
+
+    asyncio.run(main())
+    assert ["sent"] == called
+
+
+def test_an_interrupt_of_one_that_is_made_alone_lets_no_other_begin() -> None:
+    called: list[str] = []
+
+    def interrupted(request: Any) -> None:
+        called.append(request.event.status)
+        raise KeyboardInterrupt
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=interrupted)
+        with pytest.raises(KeyboardInterrupt), fake.webhooks.together():
+            fake.send_text().deliver()
+        fake.webhooks.disconnect()
+        fake.settle()
+        errors = [type(one.error).__name__ for one in fake.webhooks.attempts]
+    assert ["sent"] == called
+    assert ["KeyboardInterrupt", "InterruptedError"] == errors
+
+
+def test_rounds_of_several_fakes_give_threads_their_turns_back() -> None:
+    turn = sys.getswitchinterval()
+    inside = [threading.Event(), threading.Event()]
+    goes_on = [threading.Event(), threading.Event()]
+
+    def round_of(place: int) -> None:
+        def app(environ: Any, start: Any) -> list[bytes]:
+            inside[place].set()
+            goes_on[place].wait(3)
+            start("204 No Content", [])
+            return []
+
+        with frozen_fake() as fake:
+            fake.webhooks.connect(wsgi=app)
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+
+    threads = [threading.Thread(target=round_of, args=(place,)) for place in range(2)]
+    for thread, event in zip(threads, inside, strict=True):
+        thread.start()
+        assert event.wait(3)
+    for thread, event in zip(threads, goes_on, strict=True):  # the first one ends first
+        event.set()
+        thread.join()
+    assert turn == sys.getswitchinterval()
+
+
 @BOTH
 def test_a_cancellation_ends_all_of_them(run: Any) -> None:
     ended: list[str] = []

@@ -316,8 +316,6 @@ class AttemptOrder:
     def letting_go(self) -> Iterator[None]:
         """A step: let go of what waits, after what is queued was attempted."""
         self.settled = True
-        if not self._outbox.busy:  # the drainer ends its own, unless it was interrupted
-            self.end_round()
         yield
         while released := self._let_go():
             self._outbox.queue.extend(released)

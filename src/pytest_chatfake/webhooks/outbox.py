@@ -392,6 +392,8 @@ class Outbox:
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""
+        if self.order is not None:
+            self.order.end_round()
         if rest := dispatch.endpoints[self._next_endpoint :]:
             self.queue.appendleft(replace(dispatch, endpoints=rest))
         if self._raised is not None and self._raised is not error:

@@ -19,7 +19,6 @@ from ..transport.client import at_once
 from ..transport.client.answers import Answer
 from ..transport.client.at_once import Call
 from ..transport.client.portal import Portal
-from .busy import Busy
 from .dispatch import Dispatch
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
@@ -47,7 +46,6 @@ class Drainer(Protocol):
     """The outbox, as far as a round takes part in its work."""
 
     overdue: Overdue
-    busy: Busy
     _target: Way
     _dispatch: Dispatch | None
     _next_endpoint: int
