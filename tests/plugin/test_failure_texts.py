@@ -732,6 +732,16 @@ def test_what_costs_nothing_is_not_named_as_held(of: str) -> None:
     assert re.search(r"and so .*: (0\.05, for )?m3\.", text)
 
 
+def test_a_cause_that_cannot_be_told_hides_no_failure() -> None:
+    with a_fake() as fake:
+        message = fake.send_text().fail()
+        fake._engine.journal.kinds[1] = 31
+        text = failure(lambda: fake.assert_charged("0.05", message=message))
+
+    assert "charged: expected 0.05 USD, found 0 USD" == text.splitlines()[0]
+    assert "The cause can't be told: KeyError: 31." in text
+
+
 def test_a_session_that_is_over_ends_no_more() -> None:
     with a_fake() as fake:
         first = fake.send_text().deliver()
