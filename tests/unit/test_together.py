@@ -8,6 +8,7 @@ import asyncio
 import json
 import sys
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -538,6 +539,47 @@ def test_rounds_of_several_fakes_give_threads_their_turns_back() -> None:
         event.set()
         thread.join()
     assert turn == sys.getswitchinterval()
+
+
+@BOTH
+@pytest.mark.parametrize("raises", [False, True])
+def test_an_interrupt_is_told_of_the_attempt_that_it_came_from(run: Any, raises: bool) -> None:
+    async def handler(request: Any) -> None:
+        await _some_turns()
+        if request.event.status == "delivered":
+            pytest.fail("not that")
+        if raises:
+            raise LookupError("mine")
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            endpoint = fake.webhooks.connect(handler=handler)
+            receiver = fake.webhooks.receiver()
+            fake.webhooks.together(by=2, endpoint=endpoint, status="sent")
+            with pytest.raises(pytest.fail.Exception, match="not that"):
+                await fake.send_text().deliver()
+            with pytest.raises(LookupError) if raises else nullcontext():
+                await fake.settle()
+            await fake.settle()
+            ends = [(one.event.status, one.outcome) for one in fake.webhooks.attempts]
+            own = "LookupError: mine" if raises else "answered 200"
+            handled = [("sent", own), ("delivered", "Failed: not that")]
+            assert [("sent", "answered 200"), *handled] == ends[:3]
+            assert ["sent", "delivered"] == [one.status for one in receiver.events]
+
+    run(main)
+
+
+def test_a_round_that_cannot_be_made_says_why_of_each() -> None:
+    async def awaited(_: Any) -> None:
+        """Nobody gets here."""
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=awaited)
+        fake._portal.close()
+        with pytest.raises(ClosedError), fake.webhooks.together():
+            fake.send_text().deliver()
+        assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
 
 
 @BOTH
