@@ -115,17 +115,17 @@ BAD_CALLS = {
     "fields that hold themselves": (
         lambda f, m: f.send_text(extra=_HOLDS_ITSELF),
         ValueError,
-        "what is nested so deeply, or holds itself, can't be written as JSON",
+        "what is nested more than 100 levels deep, or holds itself, can't be written as JSON",
     ),
     "content that is nested deeply": (
         lambda f, m: f.send("image", {"a": _deep()}),
         ValueError,
-        "what is nested so deeply",
+        "what is nested more than 100 levels deep",
     ),
     "changes that are nested deeply": (
         lambda f, m: f.webhooks.emit(m, "sent", changes={"a": _deep()}),
         ValueError,
-        "what is nested so deeply",
+        "what is nested more than 100 levels deep",
     ),
     # Functions that take something else.
     "a price of nothing": (

@@ -305,3 +305,14 @@ def test_a_number_of_very_many_digits_is_refused_before_it_is_written() -> None:
         for number in ("1e4299", "1e-4299", "0e-4299"):
             fake.send_text(extra={"n": Decimal(number)})
         assert [Decimal("1e4299"), Decimal("1e-4299"), 0] == [one["n"] for one in resources(fake)]
+
+
+def test_fields_may_be_nested_a_hundred_levels_deep_and_no_more() -> None:
+    value: Any = 1
+    for _ in range(50):
+        value = {"n": [value]}
+    with frozen_fake() as fake:
+        fake.send_text(extra={"a": value})
+        assert [value] == [one["a"] for one in resources(fake)]
+        with pytest.raises(ValueError, match=r"^what is nested more than 100 levels deep"):
+            fake.send_text(extra={"a": [value]})

@@ -28,10 +28,7 @@ def encode(value: Any) -> str:
         ValueError: A number is not finite or has thousands of digits, or the value is nested too
             deeply.
     """
-    try:
-        return _written(value)
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+    return _written(value, _DEEPEST)
 
 
 def members(fields: Mapping[Any, Any]) -> str:
@@ -39,16 +36,15 @@ def members(fields: Mapping[Any, Any]) -> str:
 
     Errors are those of :func:`encode`.
     """
-    try:
-        return _members(fields)
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
+    return _members(fields, _DEEPEST)
 
 
-_TOO_DEEP: Final = "what is nested so deeply, or holds itself, can't be written as JSON"
+#: How deep arrays and objects may be nested: far more than anybody needs, and far less than Python
+#: can follow, whatever its version.
+_DEEPEST: Final = 100
 
 
-def _written(value: Any) -> str:
+def _written(value: Any, levels: int) -> str:
     anything: Any = value  # the patterns below narrow `value` to types that are partly unknown
     match value:
         case None:
@@ -70,10 +66,15 @@ def _written(value: Any) -> str:
             return float.__repr__(value)
         case Decimal() | float():
             raise ValueError(f"{value} can't be written as a JSON number")
+        case dict() | list() | tuple() if not levels:
+            raise ValueError(
+                f"what is nested more than {_DEEPEST} levels deep, or holds itself, can't be "
+                f"written as JSON"
+            )
         case dict():
-            return "{" + _members(anything)[1:] + "}"
+            return "{" + _members(anything, levels - 1)[1:] + "}"
         case list() | tuple():
-            return "[" + ",".join(map(_written, anything)) + "]"
+            return "[" + ",".join([_written(one, levels - 1) for one in anything]) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {cited(value)} can't be written as JSON")
 
@@ -92,10 +93,10 @@ def _integer(value: int) -> str:
         raise ValueError("an integer of thousands of digits can't be written as JSON") from None
 
 
-def _members(fields: Mapping[Any, Any]) -> str:
+def _members(fields: Mapping[Any, Any], levels: int) -> str:
     text = ""
     for key, value in fields.items():
         if not isinstance(key, str):
             raise TypeError(f"a JSON key must be text, not {type(key).__name__} {cited(key)}")
-        text += f",{quoted(key)}:{_written(value)}"
+        text += f",{quoted(key)}:{_written(value, levels)}"
     return text
