@@ -102,12 +102,14 @@ class Pause(NamedTuple):
     Attributes:
         due: When, in nanoseconds.
         event: What comes again.
+        endpoint: Where it goes.
         what: What asked for it, as a test would write it.
         line: Where.
     """
 
     due: int
     event: Event
+    endpoint: Endpoint
     what: str
     line: Line
 
@@ -159,8 +161,7 @@ class AttemptOrder:
         """The events whose attempts wait, and are missed."""
         waiting = [one.dispatch for one in self._waiting if one.missed]
         waiting += [one.dispatch for one in self._for_company]
-        now = self._outbox._now()
-        paused = [one.event for one in self._pauses if one.due > now]
+        paused = [one.event for one in self._to_end()]
         return [dispatch.event for dispatch in (*waiting, *self._pending)] + paused
 
     # Asked by the outbox
@@ -192,7 +193,7 @@ class AttemptOrder:
         if choice.pause and fault is not None:
             due = self._outbox._now() + choice.pause
             self._outbox.plan(alone, choice.pause)
-            self._pauses.append(Pause(due, dispatch.event, fault.description, fault.line))
+            self._pauses.append(Pause(due, dispatch.event, endpoint, fault.description, fault.line))
             return self._now(dispatch, endpoint)
         if choice.kind == "duplicate":
             until, missed = self.made + 1 + choice.steps, not choice.by_chance
@@ -350,9 +351,13 @@ class AttemptOrder:
 
     def next_pause(self) -> Pause | None:
         """Return the pause that ends next; None if there is none."""
-        now = self._outbox._now()
-        self._pauses = [one for one in self._pauses if one.due > now]
+        self._pauses = self._to_end()
         return min(self._pauses, key=lambda one: one.due, default=None)
+
+    def _to_end(self) -> list[Pause]:
+        """Return the pauses that go on, at endpoints that are connected still."""
+        now = self._outbox._now()
+        return [one for one in self._pauses if one.due > now and one.endpoint.connected]
 
 
 class Ordered(Drainer, Protocol):
