@@ -518,3 +518,18 @@ def test_a_circle_of_causes_comes_to_an_end():
     error.__context__, other.__context__ = other, error
     closed_loops.explain(error, closed_loops.uses())
     assert not hasattr(error, "__notes__")
+
+
+def test_an_error_whose_text_cannot_be_had_comes_back_as_it_is():
+    class Mute(RuntimeError):
+        def __str__(self):
+            raise ValueError("no text")
+
+    async def handler(_request):
+        raise Mute
+
+    closed_loop()
+    with ChatFake() as fake:
+        fake.webhooks.connect(handler=handler)
+        with pytest.raises(Mute):
+            fake.send_text()

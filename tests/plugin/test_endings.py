@@ -177,6 +177,30 @@ def test_a_test_that_failed_anyway_is_told_in_its_report_and_not_in_warnings(
     )
 
 
+@pytest.mark.parametrize("kind", ["RuntimeError", "TypeError"])
+def test_an_error_whose_text_cannot_be_had_fails_its_test_and_no_more(
+    pytester: pytest.Pytester, kind: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        class Mute({kind}):
+            def __str__(self):
+                raise ValueError("no text")
+
+        def test_it(chat_fake):
+            chat_fake.send_text()
+            raise Mute
+
+        def test_next(chat_fake):
+            chat_fake.send_text()
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*raise Mute*", "*- chat_fake timeline -*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
 def test_a_test_without_use_of_the_fake_has_no_section(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(chat_fake):\n    assert False")
     assert "chat_fake timeline" not in pytester.runpytest().stdout.str()

@@ -522,6 +522,11 @@ def flown(fake: ChatFake) -> Any:
     return fake.send_text()
 
 
+def heard(fake: ChatFake) -> Any:
+    fake.webhooks.receiver()
+    return flown(fake)
+
+
 def to_fail(fake: ChatFake) -> Any:
     message = fake.send_text()
     message.after(days=2).fail()
@@ -596,7 +601,7 @@ def to_fail(fake: ChatFake) -> Any:
             ),
         ),
         (
-            flown,
+            heard,
             lambda fake, message: fake.assert_requested("GET", "/v2/balance"),
             snapshot(
                 [
@@ -664,12 +669,77 @@ def test_what_would_come_to_a_phone_that_is_off_names_the_phone() -> None:
         texts = [
             failure(lambda: fake.assert_charged("0.05", message=message)),
             failure(lambda: fake.assert_statuses(message, "sent", "delivered")),
+            failure(lambda: fake.assert_charged("0.05")),
+            failure(lambda: fake.assert_held(0)),
+            fake._story.section().partition("\n\n")[0],
         ]
 
     for text in texts:
         assert "the phone of +1 is off" in text
         assert ".comes_online()" in text
         assert "advance(" not in text
+
+
+def test_a_delivery_by_the_autopilot_that_can_never_be_is_not_named() -> None:
+    with a_fake() as fake:
+        fake.autopilot(deliver_after=30, read_after=30)
+        fake.recipient("+1").blocks()
+        fake.send_text(to="+1")
+        fake.recipient("+1").unblocks()
+        text = failure(lambda: fake.assert_charged("0.05"))
+        looked = fake._story.section()
+        fake.clock.advance(60)
+        assert 0 == fake.balance.charged
+
+    assert "is due at" not in text + looked
+
+
+def test_a_message_that_is_read_the_moment_it_arrives_is_named_with_both() -> None:
+    with a_fake() as fake:
+        fake.autopilot(deliver_after=30, read_after=0)
+        message = fake.send_text()
+        text = failure(lambda: fake.assert_statuses(message, "sent", "read"))
+        looked = fake._story.section().partition("\n\n")[0]
+
+    assert "read() of m1 is due at" in text
+    assert 1 == looked.count("deliver() of m1 is due") == looked.count("read() of m1 is due")
+
+
+def test_an_attempt_that_nobody_will_hear_of_is_not_named() -> None:
+    with a_fake(retry_after=[30]) as fake:
+        receiver = fake.webhooks.receiver()
+        receiver.respond(500)
+        fake.send_text().after(60).deliver()
+        receiver.endpoint.disconnect()
+        text = failure(lambda: fake.assert_requested("GET", "/v2/balance"))
+        looked = fake._story.section().partition("\n\n")[0]
+        fake.webhooks.attempts  # noqa: B018 - they are seen
+
+    assert "is due at" not in text
+    assert "attempt 2" not in looked
+
+
+@pytest.mark.parametrize("of", ["held", "available"])
+def test_what_costs_nothing_is_not_named_as_held(of: str) -> None:
+    with a_fake() as fake:
+        fake.send_text().deliver()
+        fake.send_text()  # in the conversation that is charged
+        fake.send_text(to="+2")
+        expected = {"held": "0", "available": "100"}[of]
+        text = failure(lambda: getattr(fake, f"assert_{of}")(expected))
+
+    assert "m2" not in text
+    assert re.search(r"and so .*: (0\.05, for )?m3\.", text)
+
+
+def test_a_cause_that_cannot_be_told_hides_no_failure() -> None:
+    with a_fake() as fake:
+        message = fake.send_text().fail()
+        fake._engine.journal.kinds[1] = 31
+        text = failure(lambda: fake.assert_charged("0.05", message=message))
+
+    assert "charged: expected 0.05 USD, found 0 USD" == text.splitlines()[0]
+    assert "The cause can't be told: KeyError: 31." in text
 
 
 def test_a_session_that_is_over_ends_no_more() -> None:

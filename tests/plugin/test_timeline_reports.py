@@ -320,7 +320,18 @@ def test_a_run_without_failures_renders_nothing(pytester: pytest.Pytester) -> No
     result.assert_outcomes(passed=1)
 
 
-def test_a_timeline_that_can_t_be_told_does_not_spoil_the_report(pytester: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--html=report.html",
+        "--chat-fake-report=report.html",
+        "--chat-fake-assumptions",
+        "--chat-fake-coverage",
+    ],
+)
+def test_a_timeline_that_can_t_be_told_does_not_spoil_the_report(
+    pytester: pytest.Pytester, option: str
+) -> None:
     result = run(
         pytester,
         """
@@ -328,10 +339,16 @@ def test_a_timeline_that_can_t_be_told_does_not_spoil_the_report(pytester: pytes
             chat_fake.send_text()
             chat_fake._engine.journal.kinds[1] = 31
             assert 1 == 2
+
+        def test_next(chat_fake):
+            pass
         """,
+        option,
     )
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["*assert 1 == 2*", "it can't be told: KeyError: 31"])
+    if option.startswith("--chat-fake-report"):
+        assert "it can&#x27;t be told: KeyError: 31" in (pytester.path / "report.html").read_text()
 
 
 def test_what_a_route_raised_has_its_traceback(pytester: pytest.Pytester) -> None:

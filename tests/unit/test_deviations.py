@@ -309,3 +309,17 @@ def test_a_deviation_is_shown_as_it_was_written() -> None:
         "fail(again=False, status='read')",
         "lose_answer(start=2)",
     ] == shown
+
+
+def test_time_is_not_moved_for_a_repeat_that_nobody_waits_for() -> None:
+    def scenario(fake: ChatFake) -> None:
+        receiver = fake.webhooks.receiver()
+        fake.webhooks.duplicate(pause=60)
+        message = fake.send_text()
+        before = fake.clock.now
+        receiver.endpoint.disconnect()
+        fake.settle()
+        assert before == fake.clock.now
+        assert ["sent"] == receiver.statuses(message)
+
+    assert [] == warnings_at_the_end(scenario)

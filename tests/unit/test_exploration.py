@@ -465,7 +465,7 @@ def test_a_body_that_resets_its_fake_at_the_end_has_sent_something() -> None:
 @pytest.mark.parametrize(
     ("only", "words"),
     [
-        ("webhooks.late(by=1, start=9)", "there was only 2 attempts"),
+        ("webhooks.late(by=1, start=9)", "there were only 2 attempts"),
         ("api.answer_last(start=3)", "there was no such call"),
     ],
 )

@@ -8,6 +8,7 @@ import asyncio
 import json
 import sys
 import threading
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -407,6 +408,178 @@ def test_an_interrupt_in_one_of_them_ends_them_and_all_is_recorded() -> None:
         errors = [type(one.error).__name__ for one in fake.webhooks.attempts if not one.ok]
         assert ["KeyboardInterrupt"] == errors  # the other one was made by then
         assert ["sent", "delivered", "read"] == receiver.statuses(message)
+
+
+@MODES
+def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        async def settling(_: Any) -> None:
+            await do(fake.settle())
+
+        fake.webhooks.connect(handler=settling)
+        if mode == "sync":
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+        else:
+            async with fake.webhooks.together():
+                await fake.send_text().deliver()
+        assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
+
+    played(mode, scenario)
+
+
+def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more() -> None:
+    async def taking(_: Any) -> None:
+        """Take it."""
+
+    with frozen_fake() as fake:
+        gone, receiver = fake.webhooks.connect(handler=taking), fake.webhooks.receiver()
+        fake.webhooks.together(by=2, endpoint=gone)
+        message = fake.send_text()
+        gone.disconnect()
+        message.deliver()
+        assert ["sent", "delivered"] == receiver.statuses(message)
+        assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
+
+
+def test_one_that_cannot_be_signed_leaves_the_others_together() -> None:
+    signed: list[str] = []
+
+    def signer(request: Any) -> dict[str, str]:
+        signed.append(request.event.status)
+        if len(signed) == 1:
+            raise LookupError("no secret")
+        return {}
+
+    with frozen_fake() as fake:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app, signer=signer)
+        with pytest.raises(LookupError, match="no secret"), fake.webhooks.together():
+            fake.send_text().deliver().read()
+        assert [] == app.log
+        fake.send_text()
+        assert 2 == app.most
+        statuses = [one.event.status for one in fake.webhooks.attempts]
+        assert ["sent", "delivered", "read", "sent"] == statuses
+
+
+def test_a_cancellation_of_one_that_is_made_alone_is_not_swallowed() -> None:
+    called: list[str] = []
+    inside = asyncio.Event()
+
+    async def hanging() -> None:
+        inside.set()
+        await asyncio.Event().wait()
+
+    def calling(request: Any) -> Awaitable[None]:
+        called.append(request.event.status)
+        return hanging()
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            fake.webhooks.connect(handler=calling)
+
+            async def scenario() -> None:
+                async with fake.webhooks.together():
+                    await fake.send_text().deliver()
+
+            task = asyncio.create_task(scenario())
+            await inside.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert ["CancelledError", "InterruptedError"] == [
+                type(one.error).__name__ for one in fake.webhooks.attempts
+            ]
+
+    asyncio.run(main())
+    assert ["sent"] == called
+
+
+def test_an_interrupt_of_one_that_is_made_alone_lets_no_other_begin() -> None:
+    called: list[str] = []
+
+    def interrupted(request: Any) -> None:
+        called.append(request.event.status)
+        raise KeyboardInterrupt
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=interrupted)
+        with pytest.raises(KeyboardInterrupt), fake.webhooks.together():
+            fake.send_text().deliver()
+        fake.webhooks.disconnect()
+        fake.settle()
+        errors = [type(one.error).__name__ for one in fake.webhooks.attempts]
+    assert ["sent"] == called
+    assert ["KeyboardInterrupt", "InterruptedError"] == errors
+
+
+def test_rounds_of_several_fakes_give_threads_their_turns_back() -> None:
+    turn = sys.getswitchinterval()
+    inside = [threading.Event(), threading.Event()]
+    goes_on = [threading.Event(), threading.Event()]
+
+    def round_of(place: int) -> None:
+        def app(environ: Any, start: Any) -> list[bytes]:
+            inside[place].set()
+            goes_on[place].wait(3)
+            start("204 No Content", [])
+            return []
+
+        with frozen_fake() as fake:
+            fake.webhooks.connect(wsgi=app)
+            with fake.webhooks.together():
+                fake.send_text().deliver()
+
+    threads = [threading.Thread(target=round_of, args=(place,)) for place in range(2)]
+    for thread, event in zip(threads, inside, strict=True):
+        thread.start()
+        assert event.wait(3)
+    for thread, event in zip(threads, goes_on, strict=True):  # the first one ends first
+        event.set()
+        thread.join()
+    assert turn == sys.getswitchinterval()
+
+
+@BOTH
+@pytest.mark.parametrize("raises", [False, True])
+def test_an_interrupt_is_told_of_the_attempt_that_it_came_from(run: Any, raises: bool) -> None:
+    async def handler(request: Any) -> None:
+        await _some_turns()
+        if request.event.status == "delivered":
+            pytest.fail("not that")
+        if raises:
+            raise LookupError("mine")
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            endpoint = fake.webhooks.connect(handler=handler)
+            receiver = fake.webhooks.receiver()
+            fake.webhooks.together(by=2, endpoint=endpoint, status="sent")
+            with pytest.raises(pytest.fail.Exception, match="not that"):
+                await fake.send_text().deliver()
+            with pytest.raises(LookupError) if raises else nullcontext():
+                await fake.settle()
+            await fake.settle()
+            ends = [(one.event.status, one.outcome) for one in fake.webhooks.attempts]
+            own = "LookupError: mine" if raises else "answered 200"
+            handled = [("sent", own), ("delivered", "Failed: not that")]
+            assert [("sent", "answered 200"), *handled] == ends[:3]
+            assert ["sent", "delivered"] == [one.status for one in receiver.events]
+
+    run(main)
+
+
+def test_a_round_that_cannot_be_made_says_why_of_each() -> None:
+    async def awaited(_: Any) -> None:
+        """Nobody gets here."""
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=awaited)
+        fake._portal.close()
+        with pytest.raises(ClosedError), fake.webhooks.together():
+            fake.send_text().deliver()
+        assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
 
 
 @BOTH

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final, TypeVar
 
+from .tracebacks import text_of
+
 _T = TypeVar("_T")
 
 #: The classes of what a test holds, by their names.
@@ -103,7 +105,7 @@ def suggest(error: BaseException) -> None:
     """
     more = ""
     if isinstance(error, TypeError):
-        more = _argument_hint(str(error))
+        more = _argument_hint(text_of(error))
     elif isinstance(error, AttributeError) and type(error.obj) in _known.values():
         more = hint(str(error.name), dir(error.obj))
         error.obj = None  # or Python would suggest once more, where it can

@@ -1,4 +1,4 @@
-"""Which of this package's frames a failed test shows: none, unless the fault is our own."""
+"""What a failed test shows of an error: its text, and none of our frames unless we are to blame."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     import pytest
 
 _PACKAGE = __name__.partition(".")[0]
+
+
+def text_of(error: BaseException) -> str:
+    """Return an error's text, whatever its class does to it: a report must not fail for that."""
+    try:
+        return str(error)
+    except Exception:  # of a class of the user's
+        return "(its text can't be shown)"
 
 
 def hide_our_frames() -> None:

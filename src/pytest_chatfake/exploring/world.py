@@ -14,6 +14,7 @@ from ..base.arguments import cited
 from ..base.errors import ChatFakeError, NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
 from ..base.triggers import Trigger
+from ..base.views import counted
 from ..engine.process_time import Journey
 from ..fake.checking import Kept
 from ..fake.config import ChatFakeConfig
@@ -188,11 +189,14 @@ class World:
             if fault.fired and not short:
                 continue
             self.close()
-            what = f"only {len(made)} attempts" if move.of_attempts else "no such call"
+            what = "was no such call"
             if short:
-                what = "a barrier before so many others were made"
+                what = "was a barrier before so many others were made"
+            elif move.of_attempts:
+                were = "was" if len(made) == 1 else "were"
+                what = f"{were} only {counted(len(made), 'attempt')}"
             raise ChatFakeError(
-                f"only= has {move.verb!r}, which came to nothing, for there was {what}: the body "
+                f"only= has {move.verb!r}, which came to nothing, for there {what}: the body "
                 f"is not the one that it was found with. Leave only= out, to try every world anew"
             )
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from ..base.controls import one_line
 from ..base.errors import ChatFakeError
-from ..base.tracebacks import from_outside
+from ..base.tracebacks import from_outside, text_of
 from ..base.triggers import Trigger
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
@@ -108,4 +108,4 @@ def _error(error: BaseException) -> str:
     frames = traceback.extract_tb(from_outside(error).__traceback__)
     if frames:
         place = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}"
-    return f"{type(error).__name__}: {error}{place}"
+    return f"{type(error).__name__}: {text_of(error)}{place}"

@@ -89,6 +89,7 @@ class Causes:
         """Say what explains a total."""
         messages = self._engine.account.messages
         undelivered = [one for one in messages if one.state == "sent"]
+        held_for = [one for one in undelivered if one.held]
         if what == "charged" and found < expected:
             if undelivered:
                 names = self._names(undelivered)
@@ -97,9 +98,8 @@ class Causes:
             yield from self._shared(
                 [one for one in messages if one.delivered_at is not None and not one.charged]
             )
-        elif what == "held" and found > expected:
-            yield f"Sent and not delivered, and so held (§3 rule 5): {self._names(undelivered)}."
-            held_for = [one for one in undelivered if one.held]
+        elif what == "held" and found > expected and held_for:
+            yield f"Sent and not delivered, and so held (§3 rule 5): {self._names(held_for)}."
             found_due = self._first(_ENDS, *held_for)
             yield from found_due or map(self._drop_remedy, held_for[:1])
         elif what == "held":
@@ -109,9 +109,9 @@ class Causes:
                     yield f"Released by {how}: what was held for {self._names(gone)}."
         elif what == "available" and self._engine.account.ledger.held:
             held = number(self._engine.account.ledger.held)
-            yield f"Held, and so not available (§3 rule 5): {held}, for {self._names(undelivered)}."
+            yield f"Held, and so not available (§3 rule 5): {held}, for {self._names(held_for)}."
             if found < expected:
-                yield from self._first({"fail"}, *undelivered)
+                yield from self._first({"fail"}, *held_for)
 
     def of_statuses(
         self, message: MessageState, missing: Sequence[str], instead: Sequence[str]
@@ -147,7 +147,7 @@ class Causes:
             yield "Remedy: write the path alone, from its first / on, without host and query."
         elif wanted not in asked and (near := nearest(wanted, asked)):
             yield f"The nearest that was requested is {near}: is the method right, and the path?"
-        elif found := self._first({"attempt", *_ENDS}):
+        elif self._engine.outbox.endpoints and (found := self._first({"attempt", *_ENDS})):
             yield "The app may ask when it hears of what is to come:"
             yield from found
         elif failed := self._failed():

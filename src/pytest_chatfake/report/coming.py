@@ -7,12 +7,13 @@ is made again or late. It is named, with its line, because nothing else of it ca
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ..base.calling_line import Line
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
+from ..webhooks.dispatch import Dispatch
 from .labels import Labels
 
 #: How many are named where nobody knows which one was missed.
@@ -46,6 +47,7 @@ class Coming(NamedTuple):
         state: The message that it is about, if it is about one.
         text: What it is, with labels.
         origin: Where it comes from, with its line.
+        obstacle: What keeps the message from its phone now; None if nothing does.
     """
 
     at: int
@@ -53,6 +55,7 @@ class Coming(NamedTuple):
     state: MessageState | None
     text: str
     origin: str
+    obstacle: str | None = None
 
     def sentence(self) -> str:
         """Say when it is due, and where it comes from."""
@@ -62,18 +65,39 @@ class Coming(NamedTuple):
 def coming(engine: Engine, labels: Labels) -> list[Coming]:
     """Return what is to come, in due order; not the drops, which every message has to fear."""
     with engine.lock:
-        return [_coming(labels, *due) for due in engine.schedule.planned() if due[1] != "drop"]
+        return list(_coming(engine, labels))
 
 
-def _coming(labels: Labels, at: int, kind: str, subject: Any) -> Coming:
-    if kind == "attempt":
-        event = subject.event
-        text = f"attempt {subject.number} at {labels.event(event)}"
-        return Coming(at, kind, labels.message_of(event), text, f"caused at {event.line}")
-    laid: Laid = subject
-    does, state = laid.does(at), laid.message
-    how = "laid" if kind == "step" else "by the autopilot, set up"
-    return Coming(at, does, state, f"{does}() of {labels.message(state)}", f"{how} at {laid.line}")
+def _coming(engine: Engine, labels: Labels) -> Iterator[Coming]:
+    landing: set[int] = set()  # the messages that the autopilot delivers, and reads after that
+    for at, kind, subject in engine.schedule.planned():
+        if kind == "attempt":
+            if any(endpoint.connected for endpoint in subject.endpoints):
+                yield _attempt(labels, at, subject)
+        elif kind == "step":
+            yield _laid(engine, labels, at, subject, subject.does(at), "laid")
+        elif kind == "autopilot":
+            state: MessageState = subject.message
+            does = "read" if state.number in landing else subject.does(at)
+            landing.add(state.number)
+            if not (state.kept_back and state.state == "sent" and does != "fail"):
+                yield _laid(engine, labels, at, subject, does, "by the autopilot, set up")
+
+
+def _attempt(labels: Labels, at: int, dispatch: Dispatch) -> Coming:
+    event = dispatch.event
+    text = f"attempt {dispatch.number} at {labels.event(event)}"
+    return Coming(at, "attempt", labels.message_of(event), text, f"caused at {event.line}")
+
+
+def _laid(engine: Engine, labels: Labels, at: int, laid: Laid, does: str, how: str) -> Coming:
+    state = laid.message
+    person = engine.account.people.get(state.recipient)
+    obstacle = None
+    if person is not None and does != "fail":
+        obstacle = person.obstacle(arrives=state.state == "sent")
+    text, origin = f"{does}() of {labels.message(state)}", f"{how} at {laid.line}"
+    return Coming(at, does, state, text, origin, obstacle)
 
 
 def first(found: Sequence[Coming], verbs: Collection[str], *of: MessageState) -> Coming | None:
@@ -90,14 +114,17 @@ def first(found: Sequence[Coming], verbs: Collection[str], *of: MessageState) ->
 def likely(engine: Engine, one: Coming) -> Iterator[str]:
     """Say that something to come is what was missed, and the remedy."""
     yield f"{one.sentence()}."
-    yield f"Remedy: {advance(engine, one.at)}."
+    if one.obstacle is not None:
+        yield f"Before that, {one.obstacle}."
+    else:
+        yield f"Remedy: {advance(engine, one.at)}."
 
 
 def still_to_come(engine: Engine, labels: Labels) -> Iterator[str]:
     """Give a line for what is to come, where nobody knows what a test missed."""
     found = coming(engine, labels)
     for one in found[:_MOST]:
-        yield f"still to come: {one.sentence()}: {advance(engine, one.at)}"
+        yield f"still to come: {one.sentence()}: {one.obstacle or advance(engine, one.at)}"
     if len(found) > _MOST:
         yield f"... and {len(found) - _MOST} more to come, the last at {stamp(found[-1].at)}"
 

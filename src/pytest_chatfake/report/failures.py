@@ -6,11 +6,12 @@ known, and the nearest evidence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from ..base.arguments import cited
+from ..base.tracebacks import text_of
 from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -54,7 +55,7 @@ def amount_failure(
         "\n".join(
             [
                 f"{what}: expected {number(expected)} {currency}, found {number(found)} {currency}",
-                *likely,
+                *_as_far_as_it_goes(likely),
                 f"{verb} {subject}, by the ledger:",
                 _ledger_table(story, labels, entries),
             ]
@@ -75,7 +76,7 @@ def charge_failure(
         "\n".join(
             [
                 f"charged in the block: expected {amounts}",
-                *causes.of_total("charged", expected, found),
+                *_as_far_as_it_goes(causes.of_total("charged", expected, found)),
                 "Posted in the block:",
                 _ledger_table(story, labels, entries),
             ]
@@ -101,13 +102,14 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
     labels, causes = _evidence(story)
     story.named.append(message)
     label = labels.message(message)
+    likely = causes.of_statuses(message, expected[same : same + 1], found[same : same + 1])
     return labels.clean(
         "\n".join(
             [
                 f"statuses of {label}, message {message.id}, differ: {difference}",
                 f"  expected  {', '.join(expected) or '(none)'}",
                 f"  found     {', '.join(found) or '(none)'}",
-                *causes.of_statuses(message, expected[same : same + 1], found[same : same + 1]),
+                *_as_far_as_it_goes(likely),
                 "Its events:",
                 _events_table(events),
             ]
@@ -128,7 +130,7 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
         "\n".join(
             [
                 f"{method} {path} was requested {_times(found)}, and {wanted} was expected",
-                *likely,
+                *_as_far_as_it_goes(likely),
                 "Requested were:",
                 table([[str(one)] for one in log]),
             ]
@@ -139,6 +141,14 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
 def _evidence(story: Story) -> tuple[Labels, Causes]:
     labels = story.labels
     return labels, Causes(story.engine, labels, Reasoning(story, labels), story.named)
+
+
+def _as_far_as_it_goes(likely: Iterable[str]) -> Iterator[str]:
+    """Give sentences about the cause: what was found is a failure even if they can't be had."""
+    try:
+        yield from likely
+    except Exception as error:
+        yield f"The cause can't be told: {type(error).__name__}: {text_of(error)}."
 
 
 def _ledger_table(story: Story, labels: Labels, entries: Iterable[LedgerEntry]) -> str:

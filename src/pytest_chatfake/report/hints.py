@@ -6,6 +6,7 @@ import sys
 from typing import Final
 
 from ..base.misspelt import nearest
+from ..base.tracebacks import text_of
 from ..base.triggers import Trigger
 from ..domain.messages import STATUSES
 from ..webhooks.attempts import Attempt
@@ -43,7 +44,7 @@ def why_foreign(error: BaseException) -> str:
     Args:
         error: What a test failed with, or what caused that.
     """
-    text = str(error)
+    text = text_of(error)
     if "starlette.testclient" not in sys.modules or not any(one in text for one in _FOREIGN):
         return ""
     return (

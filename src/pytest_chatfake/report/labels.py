@@ -53,9 +53,8 @@ class Labels:
 
     def _recorded(self, event: Event) -> str:
         """Return ``r1`` for the first message of which a recorded event tells."""
-        ids = dict.fromkeys(event._log._about.values())
-        place = list(ids).index(event._about) + 1 if event._about else ""
-        return f"r{place}" if place else "(recorded)"
+        number = event._log._recorded.get(event._about)
+        return "(recorded)" if number is None else f"r{number}"
 
     def endpoint(self, endpoint: Endpoint) -> str:
         """Return what the endpoint is called, with a number if several are called alike."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -11,6 +12,7 @@ from ..report import watching
 from ..report.assumptions import assumptions
 from ..report.exercised import exercised
 from ..report.sections import Story
+from .sparing import spared, untold
 
 #: Where a test's report carries what was gathered, as JSON knows it: so it comes back from workers.
 CARRIER: Final = "chat_fake"
@@ -63,8 +65,8 @@ class Gathering:
         pictures: list[tuple[str, str]] = []
         for story in watching.stories():
             self._look_at(story)
-            if self._wanted.page and (picture := story.picture(styled=False)):
-                pictures.append((story.full_text(folded=not failed), picture))
+            if self._wanted.page:
+                pictures += _shown(story, failed=failed)
         carried: dict[str, Any] = {
             "assumptions": list(self._assumptions),
             "exercised": sorted(self._exercised),
@@ -75,8 +77,18 @@ class Gathering:
         return carried
 
     def _look_at(self, story: Story) -> None:
-        found = story.of_the_test()
-        if self._wanted.assumptions:
-            self._assumptions |= dict.fromkeys(assumptions(story, found))
-        if self._wanted.coverage:
-            self._exercised |= exercised(found)
+        with spared("what a test exercised"):
+            found = story.of_the_test()
+            if self._wanted.assumptions:
+                self._assumptions |= dict.fromkeys(assumptions(story, found))
+            if self._wanted.coverage:
+                self._exercised |= exercised(found)
+
+
+def _shown(story: Story, *, failed: bool) -> Iterator[tuple[str, str]]:
+    """Give the text and the picture of a timeline, if there is one."""
+    try:
+        if picture := story.picture(styled=False):
+            yield story.full_text(folded=not failed), picture
+    except Exception as error:
+        yield untold(error), ""

@@ -132,7 +132,8 @@ def _test(test: Shown) -> Iterator[str]:
     if test.text:
         yield _scrolling("pre", f"Failure of {test.nodeid}", escape(test.text))
     for text, picture in test.pictures:
-        yield _scrolling("div", f"Picture of {test.nodeid}", picture)
+        if picture:
+            yield _scrolling("div", f"Picture of {test.nodeid}", picture)
         yield _scrolling("pre", f"Timeline of {test.nodeid}", escape(text))
     if not test.pictures:
         yield "<p>No fake was used.</p>"

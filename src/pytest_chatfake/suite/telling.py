@@ -12,6 +12,7 @@ from ..base.calling_line import watch
 from ..report import watching
 from ..report.hints import why_foreign
 from ..report.sections import TITLE, Story
+from .sparing import spared, untold
 
 #: Where a report carries its pictures. They are no extras: pytest-html shows these in all rows of a
 #: test, the row of a rerun that passed among them.
@@ -57,7 +58,8 @@ def tell(report: pytest.TestReport, config: pytest.Config) -> None:
         if text:
             _add(report, text)
             if report.failed and config.getoption("htmlpath", None):
-                setattr(report, PICTURES, [*pictures(report), story.picture()])
+                with spared("the picture of a timeline"):
+                    setattr(report, PICTURES, [*pictures(report), story.picture()])
 
 
 def pictures(report: pytest.TestReport) -> list[str]:
@@ -121,7 +123,7 @@ def _section(story: Story) -> str:
     try:
         text = story.section()
     except Exception as error:  # a test that failed must not lose its report
-        return f"it can't be told: {type(error).__name__}: {error}"
+        return untold(error)
     return text
 
 

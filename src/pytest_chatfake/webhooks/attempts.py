@@ -11,6 +11,7 @@ from ..base.controls import one_line
 from ..base.marks import Mark
 from ..base.misspelt import known
 from ..base.redaction import redacted
+from ..base.tracebacks import text_of
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
 from ..transport.client.closed_loops import remark_of
@@ -189,8 +190,4 @@ class Attempt:
             return "dropped by a fault"
         if self.error is None:
             return f"answered {self.status_code}"
-        try:
-            text = str(self.error)
-        except Exception:  # an app's error, in the middle of a report
-            text = "(its text can't be shown)"
-        return f"{type(self.error).__name__}: {text}".rstrip(": ")
+        return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ")

@@ -67,6 +67,7 @@ class EventLog:
         self._types: dict[int, str] = {}
         self._given_ids: dict[int, str] = {}
         self._about: dict[int, str] = {}  # messages of which recorded events tell
+        self._recorded: dict[str, int] = {}  # numbers of these messages, by their ids
         self._other_places: list[int] = []
         self._by_message: defaultdict[int, list[Event]] = defaultdict(list)
         self._indexed = 0
@@ -123,6 +124,7 @@ class EventLog:
         self._other_places.append(index)
         if draft.about:
             self._about[index] = draft.about
+            self._recorded.setdefault(draft.about, len(self._recorded) + 1)
 
     def of(self, number: int) -> Sequence[Event]:
         """Return the events about the message of a number, in order."""

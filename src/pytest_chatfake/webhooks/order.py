@@ -102,12 +102,14 @@ class Pause(NamedTuple):
     Attributes:
         due: When, in nanoseconds.
         event: What comes again.
+        endpoint: Where it goes.
         what: What asked for it, as a test would write it.
         line: Where.
     """
 
     due: int
     event: Event
+    endpoint: Endpoint
     what: str
     line: Line
 
@@ -159,8 +161,7 @@ class AttemptOrder:
         """The events whose attempts wait, and are missed."""
         waiting = [one.dispatch for one in self._waiting if one.missed]
         waiting += [one.dispatch for one in self._for_company]
-        now = self._outbox._now()
-        paused = [one.event for one in self._pauses if one.due > now]
+        paused = [one.event for one in self._to_end()]
         return [dispatch.event for dispatch in (*waiting, *self._pending)] + paused
 
     # Asked by the outbox
@@ -192,7 +193,7 @@ class AttemptOrder:
         if choice.pause and fault is not None:
             due = self._outbox._now() + choice.pause
             self._outbox.plan(alone, choice.pause)
-            self._pauses.append(Pause(due, dispatch.event, fault.description, fault.line))
+            self._pauses.append(Pause(due, dispatch.event, endpoint, fault.description, fault.line))
             return self._now(dispatch, endpoint)
         if choice.kind == "duplicate":
             until, missed = self.made + 1 + choice.steps, not choice.by_chance
@@ -224,17 +225,24 @@ class AttemptOrder:
     def _now(self, dispatch: Dispatch, endpoint: Endpoint, group: Group | None = None) -> Turn:
         """Let an attempt be made: with those that wait for it, after the first of them."""
         due = [one for one in self._for_company if one.group is group and one.until <= self.made]
+        self._for_company = [one for one in self._for_company if one not in due]
+        due = [one for one in due if one.dispatch.endpoints[0].connected]
         if not due:
             return "now"
-        self._for_company = [one for one in self._for_company if one not in due]
         first, *others = (one.dispatch for one in due)
         self._company += [*others, replace(dispatch, endpoints=(endpoint,))]
         self._outbox._put_first(first)
         return "later"
 
-    def begin(self, request: WebhookRequest) -> None:
-        """Let the attempts that were waiting for this one be made at the same time."""
-        if self._company:
+    def begin(self, request: WebhookRequest | None) -> None:
+        """Let the attempts that were waiting for this one be made at the same time.
+
+        Args:
+            request: Its request; None: it can't be made, and the next one of them takes its place.
+        """
+        if self._company and request is None:
+            self._outbox._put_first(self._company.pop(0))
+        elif self._company and request is not None:
             others, self._company = self._company, []
             self._rounds += 1
             self._in_round = 1 + len(others)
@@ -309,7 +317,6 @@ class AttemptOrder:
     def letting_go(self) -> Iterator[None]:
         """A step: let go of what waits, after what is queued was attempted."""
         self.settled = True
-        self.end_round()  # it was not, if it was interrupted
         yield
         while released := self._let_go():
             self._outbox.queue.extend(released)
@@ -344,9 +351,13 @@ class AttemptOrder:
 
     def next_pause(self) -> Pause | None:
         """Return the pause that ends next; None if there is none."""
-        now = self._outbox._now()
-        self._pauses = [one for one in self._pauses if one.due > now]
+        self._pauses = self._to_end()
         return min(self._pauses, key=lambda one: one.due, default=None)
+
+    def _to_end(self) -> list[Pause]:
+        """Return the pauses that go on, at endpoints that are connected still."""
+        now = self._outbox._now()
+        return [one for one in self._pauses if one.due > now and one.endpoint.connected]
 
 
 class Ordered(Drainer, Protocol):

@@ -317,9 +317,9 @@ class Outbox:
                         self._record(endpoint, REFUSED)
                     continue
                 request = self._request(dispatch, endpoint)
+                if self.order is not None:
+                    self.order.begin(request)
                 if request is not None:
-                    if self.order is not None:
-                        self.order.begin(request)
                     return request
 
     def _put_first(self, dispatch: Dispatch) -> None:
@@ -392,6 +392,8 @@ class Outbox:
 
     def _break_off(self, dispatch: Dispatch, error: BaseException) -> None:
         """Leave the endpoints that are left to the next drainer: this one is interrupted."""
+        if self.order is not None:
+            self.order.end_round()
         if rest := dispatch.endpoints[self._next_endpoint :]:
             self.queue.appendleft(replace(dispatch, endpoints=rest))
         if self._raised is not None and self._raised is not error:

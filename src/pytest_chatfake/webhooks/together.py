@@ -53,9 +53,10 @@ class Drainer(Protocol):
 
     def _request(self, dispatch: Dispatch, endpoint: Endpoint) -> WebhookRequest | None: ...
     def _record(self, endpoint: Endpoint, outcome: Outcome) -> None: ...
+    def _break_off(self, dispatch: Dispatch, error: BaseException) -> None: ...
 
 
-class Made(NamedTuple):
+class Unrecorded(NamedTuple):
     """An attempt of a round that is to be recorded.
 
     Attributes:
@@ -107,7 +108,8 @@ class Round:
                 if request is not None:
                     self._dispatches.append((dispatch, outbox._moment))
                     self._calls.append(Call(request, request.endpoint._target))
-        self.made: list[Made] = []
+        self.made: list[Unrecorded] = []
+        self._fatal: Outcome | None = None  # what is to be raised when all are recorded
         self.event: Event = first.event
         self.label: str = " and ".join(
             dict.fromkeys(one.request.endpoint.label for one in self._calls)
@@ -132,36 +134,37 @@ class Round:
         """Make the attempts, and return the answer to the first."""
         try:
             at_once.attempt(self._calls, self._portal)
-        finally:
-            self._end()
+        except BaseException as error:
+            self._keep(error)
+            raise
         return self._answer()
 
     async def attempt_async(self, request: object) -> Answer:  # noqa: ARG002 - it knows its requests
         """The same in the running loop."""
         try:
             await at_once.attempt_async(self._calls)
-        finally:
-            self._end()
+        except BaseException as error:
+            self._keep(error)
+            raise
         return self._answer()
-
-    def _end(self) -> None:
-        """Keep what has to be recorded; an interrupt of one of them ends the first, and so all."""
-        outcomes = [call.outcome for call in self._calls]
-        fatal = [one for one in outcomes if _is_fatal(one)]
-        if fatal:
-            outcomes[0] = fatal[0]
-        for (dispatch, moment), outcome in zip(self._dispatches, outcomes[1:], strict=True):
-            if outcome is None or _is_fatal(outcome):
-                outcome = Answer(None, b"", InterruptedError("another one of the round was ended"))  # noqa: PLW2901 - it is told otherwise
-            self.made.append(Made(dispatch, moment, outcome))
-        self._calls[0].outcome = outcomes[0]
 
     def _answer(self) -> Answer:
         outcome = self._calls[0].outcome
-        assert outcome is not None
+        fatal = next((one.outcome for one in self._calls if _is_fatal(one.outcome)), None)
+        self._keep(fatal)
+        if not _is_fatal(outcome):
+            self._fatal = fatal
         if isinstance(outcome, BaseException):
             raise outcome
-        return outcome
+        return _ended(fatal) if outcome is None else outcome
+
+    def _keep(self, why: Outcome | None) -> None:
+        """Keep what has to be recorded; what is fatal is raised by the first, or at the end."""
+        for (dispatch, moment), call in zip(self._dispatches, self._calls[1:], strict=True):
+            outcome = _ended(why) if call.outcome is None else call.outcome
+            if isinstance(outcome, BaseException) and _is_fatal(outcome):
+                outcome = Answer(None, b"", outcome)
+            self.made.append(Unrecorded(dispatch, moment, outcome))
 
     def end(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - all have one limit
         """End all that can be ended."""
@@ -169,12 +172,19 @@ class Round:
         return any(ended)
 
     def record(self) -> None:
-        """Record the others, now that the first one is."""
+        """Record the others, now that the first one is.
+
+        Raises:
+            BaseException: What interrupted one of them, but not the first.
+        """
         made, self.made = self.made, []
         for one in made:
             with _current(self._outbox, one.dispatch):
                 self._outbox._moment = one.moment
                 self._outbox._record(one.dispatch.endpoints[0], one.outcome)
+        if isinstance(self._fatal, BaseException) and (own := self._outbox._dispatch) is not None:
+            self._outbox._break_off(own, self._fatal)
+            raise self._fatal
 
 
 def noted_after(outbox: Drainer) -> int:
@@ -192,6 +202,13 @@ def _current(outbox: Drainer, dispatch: Dispatch) -> Generator[None]:
         yield
     finally:
         outbox._dispatch, outbox._next_endpoint, outbox._moment = own
+
+
+def _ended(why: Outcome | None) -> Answer:
+    """Return the outcome of an attempt that never began, or was not waited for."""
+    if not isinstance(why, Exception):
+        why = InterruptedError("another one of the round was ended")
+    return Answer(None, b"", why)
 
 
 def _is_fatal(outcome: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import Any, Final, Generic, TypeVar
 
@@ -26,6 +26,32 @@ PostT = TypeVar("PostT", bound=Post)
 _TURN: Final = 1e-6
 
 
+class _ShortTurns:
+    """Blocks in which threads take turns often; the last one to end gives them back their length.
+
+    Fakes in several threads may have rounds at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks = 0
+        self._own = 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._blocks:
+                self._own = sys.getswitchinterval()
+                sys.setswitchinterval(_TURN)
+            self._blocks += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if not self._blocks:
+                sys.setswitchinterval(self._own)
+
+
+_SHORT_TURNS: Final = _ShortTurns()
 _NO_CONTEXT: Final[ContextVar[Any]] = ContextVar("pytest_chatfake_no_context")
 
 
@@ -48,6 +74,11 @@ class Call(Generic[PostT]):
         self.target = target
         self.outcome: Answer | BaseException | None = None
         self.context: tuple[ContextVar[Any], object] = (_NO_CONTEXT, None)
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether it was cancelled, or interrupted: no other one is to begin."""
+        return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)
 
     @contextmanager
     def _set(self) -> Generator[None]:
@@ -87,6 +118,8 @@ def attempt(calls: Sequence[Call[Any]], portal: Portal) -> None:
     for call in calls:
         if not call.target.overlaps:
             call.make()
+            if call.broken_off:
+                return
     others = [call for call in calls if call.target.overlaps]
     with _twins(others):
         if any(
@@ -104,6 +137,8 @@ async def attempt_async(calls: Sequence[Call[Any]]) -> None:
     for call in calls:
         if not call.target.overlaps:
             await call.make_async()
+            if call.broken_off:
+                return
     others = [call for call in calls if call.target.overlaps]
     with _twins(others):
         await _gathered(others)
@@ -128,15 +163,12 @@ def _twins(calls: Sequence[Call[Any]]) -> Generator[None]:
                 barrier.wait()
 
     own = [call.target for call in calls]
-    turn = sys.getswitchinterval()
     for call in calls:
         call.target = call.target.twin(gate)
-    if threads:
-        sys.setswitchinterval(_TURN)
     try:
-        yield
+        with _SHORT_TURNS if threads else nullcontext():
+            yield
     finally:
-        sys.setswitchinterval(turn)
         for call, target in zip(calls, own, strict=True):
             with suppress(RuntimeError):  # a call that does not return is left to itself
                 call.target.close()

@@ -10,6 +10,8 @@ import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from ...base.tracebacks import text_of
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
@@ -91,7 +93,7 @@ def _is_of_another(error: BaseException) -> bool:
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
         seen.add(id(cause))
-        if isinstance(cause, RuntimeError) and any(one in str(cause) for one in _OF_ANOTHER):
+        if isinstance(cause, RuntimeError) and any(one in text_of(cause) for one in _OF_ANOTHER):
             return True
         cause = cause.__cause__ or cause.__context__
     return False
