@@ -6,6 +6,7 @@ description that it rests on, or says that it is assumed, and which knob changes
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.notes import FACT
@@ -28,7 +29,8 @@ class Reason(NamedTuple):
     row: str = ""
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True, slots=True)  # its code is read for each event
+class Rule:
     """What a fact rests on.
 
     Attributes:
