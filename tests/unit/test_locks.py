@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -20,6 +21,7 @@ from pytest_chatfake.domain.account import Account
 from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
+from pytest_chatfake.transport.client.at_once import _ShortTurns
 from pytest_chatfake.transport.client.own_loop import OwnLoop
 from pytest_chatfake.transport.client.watch import Watch
 from pytest_chatfake.webhooks.busy import Busy
@@ -399,6 +401,35 @@ def test_the_loop_of_a_fake_is_taken_by_one_at_a_time(locked: bool, meeting: Mee
     assert ["taken", "refused" if locked else "taken"] == outcomes
 
 
+def test_the_first_block_of_short_turns_keeps_how_long_they_were(
+    locked: bool, meeting: Meeting
+) -> None:
+    class StandingTurns(_ShortTurns):
+        """Turns where whoever asks how many blocks there are stands for a moment."""
+
+        @property
+        def _blocks(self) -> int:
+            blocks = self.blocks
+            meeting.stand()
+            return blocks
+
+        @_blocks.setter
+        def _blocks(self, blocks: int) -> None:
+            self.blocks = blocks
+
+    turns, usual = StandingTurns(), sys.getswitchinterval()
+    turns._lock = WatchedLock(threading.Lock() if locked else None, meeting.waits)  # type: ignore[assignment]
+    try:
+        meeting.hold(turns.__enter__, turns.__enter__)
+        turns.__exit__()
+        turns.__exit__()
+        assert locked is (usual == sys.getswitchinterval())
+    finally:
+        sys.setswitchinterval(usual)
+
+    assert expected(locked) == meeting.outcome
+
+
 def test_the_locks_of_this_file_are_all_there_are() -> None:
     """Whoever adds a lock adds its test here."""
     from pathlib import Path
@@ -412,5 +443,5 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     client = "transport/client"
     assert {
         *["engine/engine.py", "http_api/service.py"],
-        *[f"{client}/own_loop.py", f"{client}/watch.py"],
+        *[f"{client}/at_once.py", f"{client}/own_loop.py", f"{client}/watch.py"],
     } == found
