@@ -176,11 +176,11 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     assert (
         snapshot(
             [
-                "exercised 9 of 49, 18 %",
+                "exercised 9 of 50, 18 %",
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, lost, delayed, late, answer lost, refused on the way, held back, tampered, wrong signature, synthetic, again (events go wrong)",
+                "never: duplicate, lost, delayed, late, answer lost, refused on the way, at the same time, held back, tampered, wrong signature, synthetic, again (events go wrong)",
                 "never: refused an event, raised or gave no answer, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, key rotated (the API goes wrong)",
             ]
@@ -293,6 +293,11 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
         from pytest_chatfake import ChatFake, HmacSigner
         import pytest
 
+        def test_two_at_a_time(chat_fake):
+            chat_fake.webhooks.receiver()
+            with chat_fake.webhooks.together():
+                chat_fake.send_text().deliver()
+
         def test_everything(chat_fake, chat_clock):
             def app(request):
                 if request.event.status == "failed":
@@ -360,7 +365,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
         """,
     )
 
-    assert ["exercised 49 of 49, 100 %"] == section(result, "coverage")
+    assert ["exercised 50 of 50, 100 %"] == section(result, "coverage")
     assert 0 == result.ret
 
 

@@ -114,6 +114,7 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("events go wrong", "late", _mark("late", "chaos: late")),
     Item("events go wrong", "answer lost", _mark("answer lost", "chaos: lose_answer")),
     Item("events go wrong", "refused on the way", _mark("refused", "chaos: fail")),
+    Item("events go wrong", "at the same time", _mark("at the same time")),
     Item("events go wrong", "held back", _mark("held back")),
     Item("events go wrong", "tampered", _mark("tampered")),
     Item("events go wrong", "wrong signature", _mark("wrong signature")),
