@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pytest_chatfake import ChatFake
+from pytest_chatfake.transport.client import at_once
 
 SCRIPT = Path(__file__).with_name("django_app.py")
 
@@ -68,3 +72,20 @@ def test_a_lifespan_is_nothing_to_django(found):
 
 def test_no_thread_is_left(found):
     assert ["MainThread"] == found["threads"]
+
+
+def test_attempts_at_the_same_time_go_through_one_bridge_and_need_no_loop_of_ours(monkeypatch):
+    monkeypatch.setattr(at_once, "is_asgi_handler", lambda _: True)
+    barrier = asyncio.Barrier(2)
+
+    async def app(scope, receive, send):
+        await barrier.wait()  # until the other attempt is here
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    with ChatFake() as fake:
+        fake.webhooks.connect(asgi=app)
+        with fake.webhooks.together():
+            fake.send_text().deliver()
+        assert [204, 204] == [attempt.status_code for attempt in fake.webhooks.attempts]
+        assert fake._portal._loop._loop is None

@@ -15,7 +15,6 @@ import pytest
 from werkzeug.serving import make_server
 
 from pytest_chatfake import ChatFake, ClosedError, HmacSigner
-from pytest_chatfake.transport.client import at_once
 
 from .both_frameworks import BOTH, hard_limit
 from .fakes import attempt_rows, frozen_fake, played, warnings_at_the_end
@@ -142,17 +141,6 @@ def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
         assert turn == sys.getswitchinterval()
 
     played(mode, scenario)
-
-
-def test_an_app_of_django_s_goes_through_its_bridge(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_once, "is_asgi_handler", lambda _: True)
-    with frozen_fake() as fake:
-        app = Meeting()
-        fake.webhooks.connect(asgi=app)
-        with fake.webhooks.together():
-            fake.send_text().deliver()
-        assert 2 == app.most
-        assert None is fake._portal._loop._loop  # no loop of ours was made
 
 
 def test_a_url_is_posted_to_over_several_connections() -> None:
