@@ -51,5 +51,7 @@ def of_the_session(kind: type[T]) -> T | None:
     kept = _sessions[-1] if _sessions else None
     if kept is None:
         return None
-    found: T = kept.setdefault(kind, kind())  # of two threads, both get the first one's
+    if kind not in kept:
+        kept.setdefault(kind, kind())  # of two threads, both get the first one's
+    found: T = kept[kind]
     return found

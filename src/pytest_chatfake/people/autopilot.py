@@ -17,7 +17,7 @@ from hashlib import blake2b
 from random import Random
 from typing import Final, Self, TypeAlias
 
-from ..base.arguments import check_share, cited, takes
+from ..base.arguments import check_share, check_takes, cited
 from ..base.calling_line import Line
 from ..base.controls import one_line
 from ..base.errors import IllegalTransition
@@ -298,11 +298,7 @@ def _draws(span: Span | None, what: str) -> _Draws | None:
     if span is None:
         return None
     if callable(span):
-        if not takes(span, Random()):  # noqa: S311 - no secret
-            raise TypeError(
-                f"{what} takes a function of one argument, as in "
-                f"lambda random: random.expovariate(1), not {cited(span)}"
-            )
+        check_takes(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # a name of its own: a type checker knows what it is inside the function
         name = f"the length that {what} returned"
         return lambda chance: planned(draw(Random(chance)), name)  # noqa: S311 - no secret
