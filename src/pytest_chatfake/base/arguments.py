@@ -152,6 +152,12 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
     return True
 
 
+def check_plain(function: object, what: str) -> None:
+    """Raise a TypeError for a coroutine function, where nobody would await what it returns."""
+    if inspect.iscoroutinefunction(function):
+        raise TypeError(f"{what} must be a plain function: write `def`, not `async def`")
+
+
 def check_takes(function: Callable[..., object], what: str, example: str, *arguments: str) -> None:
     """Refuse a function that can't be called as it will be.
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
 
-from ..base.arguments import check_bool, check_choice, check_str, check_takes, cited
+from ..base.arguments import (
+    check_bool,
+    check_choice,
+    check_plain,
+    check_str,
+    check_takes,
+    cited,
+)
 from ..base.misspelt import nearest, spelt
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
@@ -223,8 +229,7 @@ def check_price_function(price: Callable[..., object]) -> None:
 
 def _check_given_extra(extra: Extra, naming: Naming) -> None:
     if callable(extra):
-        if inspect.iscoroutinefunction(extra):
-            raise TypeError("extra must be a plain function: write `def`, not `async def`")
+        check_plain(extra, "extra")
         example = 'lambda message, status: {"kind": status}'
         check_takes(extra, "extra", example, "the message", "the status")
     else:

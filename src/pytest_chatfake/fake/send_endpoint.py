@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -11,7 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar, cast
 
 from werkzeug import Request
 
-from ..base.arguments import check_str, cited
+from ..base.arguments import check_plain, check_str, cited
 from ..domain.facts import Verb
 from ..engine.engine import Engine
 from ..wire.exact_json import encode
@@ -82,8 +81,7 @@ def send_endpoint(
     for what, function in (("parse", parse), ("reply", reply)):
         if function is not None and not callable(function):
             raise TypeError(f"{what} must be a function, not {cited(function)}")
-        if inspect.iscoroutinefunction(function):
-            raise TypeError(f"{what} must be a plain function: write `def`, not `async def`")
+        check_plain(function, what)
     if parse is not None and names:
         raise TypeError("give echo=, or a parse= that returns extra=, not both")
     read = partial(_parsed, names, fake.config.naming) if parse is None else partial(_given, parse)
