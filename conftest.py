@@ -16,12 +16,15 @@ def pytest_configure() -> None:
         os.environ.pop(name, None)
 
 
+#: Plugins that runs inside a test do without; the one that needs one says ``-p`` and its name.
+#: A process has one set of Django settings: in ours they are those of ``examples/alerts_django``,
+#: whose test environment can't be set up a second time. To import the others takes longer than most
+#: of these runs.
+LEFT_OUT = ("django", "asyncio", "anyio", "respx", "hypothesispytest", "inline_snapshot")
+
+
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Runs inside a test leave Django alone.
-
-    A process has one set of Django settings. In ours they are those of ``examples/alerts_django``,
-    whose test environment can't be set up a second time.
-    """
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django")
+    """Runs inside a test have few plugins beside ours."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in LEFT_OUT))
     return pytester

@@ -1,8 +1,8 @@
 """Runs of pytest in processes of their own that need not import it first.
 
-To import pytest with every plugin takes a process longer than most of these runs take. So one
-process imports them, waits, and forks for each run: whatever a run does to its process (Django's
-settings, say) ends with it.
+To import pytest, every plugin and our package takes a process longer than most of these runs take.
+So one process imports them, waits, and forks for each run: whatever a run does to its process
+(Django's settings, say) ends with it.
 """
 
 from __future__ import annotations
@@ -10,45 +10,70 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Real seconds that a run may take before it is killed.
 SECONDS = 120
 
+#: A test that imports what later runs need; in a test, as pytest has a hand in imports.
+IMPORTS = """
+import pkgutil
+from importlib import import_module
 
-def run_pytest(folder: Path, *arguments: str) -> pytest.RunResult:
-    """Run pytest in a folder, as `python -m pytest` would be there, with all plugins."""
+import pytest_chatfake
+
+def test_imports():
+    for module in pkgutil.walk_packages(pytest_chatfake.__path__, "pytest_chatfake."):
+        import_module(module.name)
+"""
+
+
+def run_pytest(folder: Path, *arguments: str, **environ: str) -> pytest.RunResult:
+    """Run pytest in a folder, as `python -m pytest` would be there, with all plugins.
+
+    Args:
+        folder: Where it runs.
+        *arguments: What follows ``pytest`` in the command.
+        **environ: Variables of its environment, beside ours; none is of ``pytest``.
+
+    Returns:
+        The result, with what it printed to both streams as its output.
+    """
     output = folder / "output.txt"
+    environ = _environment() | environ
     if hasattr(os, "fork"):
         server = _server()
-        server.stdin.write(json.dumps([str(folder), str(output), *arguments]) + "\n")
+        server.stdin.write(json.dumps([str(folder), str(output), environ, *arguments]) + "\n")
         server.stdin.flush()
         status = int(server.stdout.readline())
     else:
-        status = _run_pytest_anew(folder, output, arguments)
+        status = _run_pytest_anew(folder, output, environ, arguments)
     return pytest.RunResult(status, output.read_text("utf-8", "replace").splitlines(), [], 0)
 
 
 def _environment() -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+    # In CI, and where colours are asked for, pytest prints more.
+    ours = re.compile("PYTEST_|CI$|BUILD_NUMBER$|FORCE_COLOR$|PY_COLORS$")
+    return {key: value for key, value in os.environ.items() if not ours.match(key)}
 
 
-def _run_pytest_anew(folder: Path, output: Path, arguments: tuple[str, ...]) -> int:
+def _run_pytest_anew(
+    folder: Path, output: Path, environ: dict[str, str], arguments: tuple[str, ...]
+) -> int:
     with output.open("w") as file:
         return subprocess.run(
             [sys.executable, "-m", "pytest", *arguments],
             cwd=folder,
-            env=_environment(),
+            env=environ,
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,
@@ -79,13 +104,14 @@ def _serve() -> None:
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(0, 1)
     with tempfile.TemporaryDirectory() as empty:
+        Path(empty, "test_imports.py").write_text(IMPORTS, "utf-8")
         pytest.main(["-p", "no:cacheprovider", "--rootdir", empty, empty])
     for request in requests:
         answers.write(f"{_fork(*json.loads(request))}\n")
         answers.flush()
 
 
-def _fork(folder: str, output: str, *arguments: str) -> int:
+def _fork(folder: str, output: str, environ: dict[str, str], *arguments: str) -> int:
     process = os.fork()
     if process:
         return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
@@ -95,6 +121,8 @@ def _fork(folder: str, output: str, *arguments: str) -> int:
         os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 1)
         os.dup2(1, 2)
         os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environ)
         sys.argv = ["pytest", *arguments]
         sys.path[0] = folder
         status = int(pytest.main([*arguments]))

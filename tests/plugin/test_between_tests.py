@@ -5,11 +5,6 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
-
-
 def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
-@pytest.fixture(autouse=True)
-def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
-
-
 BUGGY = """
     def test_the_sum(chat_explore):
         @chat_explore

@@ -5,11 +5,6 @@ from __future__ import annotations
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
-
-
 def test_the_two_examples_of_the_front_page_pass(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

@@ -48,11 +48,6 @@ LINES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
-
-
 @pytest.mark.parametrize("options", [["-p", "no:xdist"], ["-n", "1"], ["-s"]])
 def test_a_line_gets_past_the_capture(pytester: pytest.Pytester, options: list[str]) -> None:
     pytester.makepyfile(test_it=TESTS)

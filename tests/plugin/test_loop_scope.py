@@ -9,6 +9,8 @@ import pytest
 from pytest_chatfake import ChatFake
 from pytest_chatfake.base import sharing
 
+from ..forked_pytest import run_pytest
+
 #: An app with a client in its module, one that swallows the client's errors, and a queue.
 APP = """
     import asyncio
@@ -106,7 +108,7 @@ def test_what_belongs_to_the_loop_of_the_session_is_of_use_in_every_test(
 ) -> None:
     share(pytester)
     pytester.makepyfile(test_it=TESTS.format(path=path))
-    pytester.runpytest_subprocess(timeout=60).assert_outcomes(passed=2)
+    run_pytest(pytester.path).assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_a_loop_that_is_found_closed_is_named_with_its_remedy(
     pytester: pytest.Pytester, path: str, lines: list[str]
 ) -> None:
     pytester.makepyfile(test_it=TESTS.format(path=path))
-    result = pytester.runpytest_subprocess(timeout=60)
+    result = run_pytest(pytester.path)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(lines)
 
@@ -176,6 +178,7 @@ def test_what_an_app_left_running_is_cancelled_at_the_end_of_the_scope(
     pytester: pytest.Pytester, scope: str, ended: int
 ) -> None:
     pytester.makepyfile(test_it=LEAVES.format(ended=ended))
+    # Not in a process that is forked: those end before Python says what it had to destroy.
     result = pytester.runpytest_subprocess("-o", f"chat_fake_loop_scope={scope}", timeout=60)
     result.assert_outcomes(passed=2)
     assert 3 == (pytester.path / "notes-None").read_text().count("cancelled")
@@ -198,7 +201,7 @@ def test_a_session_that_ends_badly_cancels_it_too(pytester: pytest.Pytester, how
             {how}
         """
     )
-    pytester.runpytest_subprocess(timeout=60)
+    run_pytest(pytester.path)
     assert "cancelled\n" == (pytester.path / "notes-None").read_text()
 
 
@@ -229,9 +232,9 @@ def test_a_task_that_survives_the_session_is_said_on_the_terminal(
             chat_fake.send_text()
         """
     )
-    result = pytester.runpytest_subprocess(timeout=60)
+    result = run_pytest(pytester.path)
     result.assert_outcomes(passed=1)
-    result.stderr.fnmatch_lines(
+    result.stdout.fnmatch_lines(
         ["chat fake: the app left tasks that did not end when they were cancelled: *stubborn*"]
     )
 
@@ -278,7 +281,7 @@ def test_a_test_that_fails_or_is_interrupted_leaves_the_loop_to_the_next(
             assert len(loops) == 1
         """
     )
-    pytester.runpytest_subprocess(timeout=60).assert_outcomes(passed=4, failed=2)
+    run_pytest(pytester.path).assert_outcomes(passed=4, failed=2)
 
 
 def test_fakes_of_ones_own_are_on_the_loop_of_the_session_too(pytester: pytest.Pytester) -> None:
@@ -308,14 +311,13 @@ def test_fakes_of_ones_own_are_on_the_loop_of_the_session_too(pytester: pytest.P
             assert 1 == len(set(loops))
         """
     )
-    pytester.runpytest_subprocess(timeout=60).assert_outcomes(passed=2)
+    run_pytest(pytester.path).assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize("scope", ["function", "session"])
 def test_async_tests_are_in_their_own_loops_whatever_the_scope(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, scope: str
+    pytester: pytest.Pytester, scope: str
 ) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p anyio -p time_machine -p pytest_chatfake.plugin")
     pytester.makepyfile(
         test_it="""
         import asyncio
@@ -335,7 +337,7 @@ def test_async_tests_are_in_their_own_loops_whatever_the_scope(
             assert loops[-1] is asyncio.get_running_loop()
         """
     )
-    result = pytester.runpytest_subprocess("-o", f"chat_fake_loop_scope={scope}", timeout=60)
+    result = run_pytest(pytester.path, "-o", f"chat_fake_loop_scope={scope}")
     result.assert_outcomes(passed=2)
 
 

@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+from ..forked_pytest import run_pytest
+
 TESTS = """
     import pytest
 
@@ -22,9 +24,7 @@ TESTS = """
 
 
 @pytest.fixture(autouse=True)
-def _with_few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p xdist -p time_machine -p pytest_chatfake.plugin -rA")
+def _tests(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=TESTS)
 
 
@@ -32,7 +32,7 @@ class Run:
     """A run of the tests: the ids that they saw, by test, and the seed that the header shows."""
 
     def __init__(self, pytester: pytest.Pytester, *args: str) -> None:
-        output = pytester.runpytest_subprocess(*args, timeout=60).stdout.str()
+        output = run_pytest(pytester.path, "-rA", *args).stdout.str()
         self.ids = dict(re.findall(r"^id (\w+) (\w+)$", output, re.MULTILINE))
         self.seeds = re.findall(r"^chat fake: ids by --chat-fake-seed=(.*)$", output, re.MULTILINE)
         assert 4 == len(self.ids) == len(set(self.ids.values())), output
@@ -74,28 +74,27 @@ def test_a_text_of_ones_own_gives_its_own_ids_every_time(pytester: pytest.Pytest
 
 @pytest.mark.parametrize("option", ["--chat-fake-seed=", "--chat-fake-seed= ", "-ochat_fake_seed="])
 def test_an_empty_seed_is_a_mistake_in_the_usage(pytester: pytest.Pytester, option: str) -> None:
-    result = pytester.runpytest_subprocess(option, timeout=60)
+    result = run_pytest(pytester.path, option)
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(
+    result.stdout.fnmatch_lines(
         ["ERROR: chat_fake_seed must be fixed, random, or a text of your own"]
     )
 
 
 def test_the_option_and_the_header_are_there_without_xdist(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester,
 ) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p time_machine -p pytest_chatfake.plugin -rA")
-    assert ["1"] == Run(pytester, "--chat-fake-seed=1").seeds
+    assert ["1"] == Run(pytester, "-p", "no:xdist", "--chat-fake-seed=1").seeds
 
 
 def test_with_q_the_seed_is_shown_after_failures_and_only_then(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert not chat_fake.events")
     options = ("-q", "-o", "chat_fake_seed=random")
-    assert "chat fake: ids by" not in pytester.runpytest_subprocess(*options).stdout.str()
+    assert "chat fake: ids by" not in run_pytest(pytester.path, *options).stdout.str()
 
     pytester.makepyfile(test_it="def test_it(chat_fake):\n    assert chat_fake.events")
-    result = pytester.runpytest_subprocess(*options)
+    result = run_pytest(pytester.path, *options)
     assert 1 == len(
         re.findall(r"^chat fake: ids by --chat-fake-seed=\w+$", str(result.stdout), re.MULTILINE)
     )
-    assert "chat fake: ids by" not in pytester.runpytest_subprocess("-q").stdout.str()
+    assert "chat fake: ids by" not in run_pytest(pytester.path, "-q").stdout.str()

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-
-@pytest.fixture(autouse=True)
-def _without_async_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:asyncio")
-
-
 CLOCK_TESTS = """
     import datetime, time
     START = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)

@@ -13,6 +13,8 @@ from inline_snapshot import snapshot
 
 from pytest_chatfake import ChatFake
 
+from ..forked_pytest import run_pytest
+
 OPTIONS = ("-p", "no:django", "-p", "no:asyncio", "-p", "no:inline_snapshot")
 TITLE = "chat_fake timeline"
 
@@ -20,7 +22,7 @@ TITLE = "chat_fake timeline"
 def run_apart(pytester: pytest.Pytester, body: str) -> pytest.RunResult:
     """Run in a process of its own, which an interrupt may end."""
     pytester.makepyfile(test_it=body)
-    return pytester.runpytest_subprocess(*OPTIONS, "-p", "no:cacheprovider", timeout=60)
+    return run_pytest(pytester.path, *OPTIONS, "-p", "no:cacheprovider")
 
 
 def run(pytester: pytest.Pytester, body: str, *options: str) -> pytest.RunResult:
