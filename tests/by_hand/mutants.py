@@ -3,9 +3,11 @@
     python -m tests.by_hand.mutants                      # all modules: up to an hour on two cores
     python -m tests.by_hand.mutants domain.money --every 5
 
-Every mutant with which all tests pass is printed. It is killed by a new test, or it changes nothing
-that anybody could see; then its name stands in ``equivalent_mutants.txt``, with the reason in an
-indented line below, and it is left out. Texts of messages are not changed.
+The tests that most likely see a change run first, in a run of their own: to collect all of them
+takes longer than to find most mutants. Every mutant with which all tests pass is printed. It is
+killed by a new test, or it changes nothing that anybody could see; then its name stands in
+``equivalent_mutants.txt``, with the reason in an indented line below, and it is left out. Texts of
+messages are not changed.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "pytest_chatfake"
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
-LONGEST_RUN = 180  # real seconds; what takes longer hangs, and is seen by that
+#: A run that takes so many times as long as one without a change hangs, and is seen by that.
+HANGS = 10
 
 #: What is changed, and the tests that most likely see it, which run first.
 MODULES = {
@@ -52,6 +55,8 @@ MODULES = {
     "webhooks.faults": "test_faults test_bad_faults",
     "webhooks.signing": "test_signing",
 }
+
+ALL = ["tests/unit"]
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -177,8 +182,8 @@ def _shown(node: ast.AST) -> str:
     return ("if " if isinstance(node, ast.If) else "") + " ".join(text.split())[:100]
 
 
-def run_one(mutant: Mutant) -> None:
-    """Run the tests with a change, in this process, and end it: 0 if none of them sees it."""
+def run_one(mutant: Mutant, tests: list[str]) -> None:
+    """Run tests with a change, in this process, and end it: 0 if none of them sees it."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
@@ -188,41 +193,56 @@ def run_one(mutant: Mutant) -> None:
         file = package.joinpath(*mutant.module.split(".")).with_suffix(".py")
         file.write_text(ast.unparse(mutant.tree))
         sys.path.insert(0, folder)
-        code = _run_tests(mutant.module)
+        code = _run_tests(tests)
     os._exit(code)
 
 
-def _run_tests(module: str) -> int:
-    first = [f"tests/unit/{name}.py" for name in MODULES[module].split()]
+def _run_tests(tests: list[str]) -> int:
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:django"]
     try:
-        return int(pytest.main([*options, *first, "tests/unit"]))
+        return int(pytest.main([*options, *tests]))
     except BaseException:
         return 3
 
 
-def run(chosen: list[Mutant], jobs: int) -> int:
-    """Run the tests with each change, show those that no test sees, and return how many."""
-    waiting, running, survived = chosen[::-1], {}, 0
+def run(chosen: list[Mutant], jobs: int, longest: float) -> int:
+    """Run the tests with each change, show those that no test sees, and return how many.
+
+    Args:
+        chosen: The changes.
+        jobs: How many at the same time.
+        longest: Real seconds after which a run is killed; its change counts as seen.
+    """
+    waiting = [(mutant, _likely(mutant)) for mutant in chosen[::-1]]
+    running: dict[int, tuple[Mutant, list[str], float]] = {}
+    survived = 0
     while waiting or running:
         while waiting and len(running) < jobs:
-            mutant = waiting.pop()
+            mutant, tests = waiting.pop()
             child = os.fork()
             if not child:
-                run_one(mutant)
-            running[child] = (mutant, time.monotonic())
+                run_one(mutant, tests)
+            running[child] = (mutant, tests, time.monotonic())
         child, status = os.waitpid(-1, os.WNOHANG)
         if child:
-            mutant, _ = running.pop(child)
-            if status == 0:
+            mutant, tests, _ = running.pop(child)
+            if status == 0 and tests is not ALL:
+                waiting.append((mutant, ALL))
+            elif status == 0:
                 survived += 1
                 print(f"passed: line {mutant.line}: {mutant.name}", flush=True)
             continue
-        for late, (_, begun) in running.items():
-            if time.monotonic() - begun > LONGEST_RUN:
+        for late, (mutant, _, begun) in running.items():
+            if time.monotonic() - begun > longest:
+                print(f"hangs: line {mutant.line}: {mutant.name}", flush=True)
                 os.kill(late, signal.SIGKILL)
+                break
         time.sleep(0.02)
     return survived
+
+
+def _likely(mutant: Mutant) -> list[str]:
+    return [f"tests/unit/{name}.py" for name in MODULES[mutant.module].split()]
 
 
 def explained() -> set[str]:
@@ -244,9 +264,11 @@ def main() -> int:
     for name in ("pydantic", "werkzeug.test", "trio"):  # once, and not in each process
         __import__(name)
     tree = ast.parse(path_of("domain.money").read_text("utf-8"))
-    if not run([Mutant("domain.money", "unchanged", 0, tree)], 1):
+    begun = time.monotonic()
+    if not run([Mutant("domain.money", "unchanged", 0, tree)], 1, float("inf")):
         print("the tests fail without any change: repair that first")
         return 2
+    longest = HANGS * (time.monotonic() - begun)
     known = explained()
     chosen = [
         mutant
@@ -255,7 +277,7 @@ def main() -> int:
         if mutant.name not in known
     ]
     begun = time.monotonic()
-    survived = run(chosen, arguments.jobs)
+    survived = run(chosen, arguments.jobs, longest)
     print(
         f"{len(chosen)} mutants, {survived} survived, {len(known)} explained; "
         f"{time.monotonic() - begun:.0f} s"

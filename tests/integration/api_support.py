@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_chatfake import ChatFake
 
-SECONDS = 10
+SECONDS = 60
 
 
 def in_time(function: Callable[[], Any]) -> Any:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-SECONDS = 30.0
+SECONDS = 60.0
 """Before a test is interrupted, in real time."""
 
 

@@ -15,7 +15,7 @@ from werkzeug import Request, Response
 from pytest_chatfake.transport.server.listener import Listener
 from pytest_chatfake.transport.server.replies import Reply, error_reply
 
-SECONDS = 5.0
+SECONDS = 60.0
 """Before a test gives up on a socket or a thread."""
 
 BALANCE = b'{"amount":100,"currency":"USD"}'

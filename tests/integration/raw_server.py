@@ -16,7 +16,7 @@ from pytest_chatfake.transport.client.http_client import HttpClient
 if TYPE_CHECKING:
     import ssl
 
-SECONDS = 10.0
+SECONDS = 60.0
 """Before a test gives up on a socket or a thread."""
 
 SOON = 0.2

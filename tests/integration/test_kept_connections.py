@@ -266,19 +266,22 @@ def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together)
 
 
 def test_a_failed_attempt_leaves_nothing_that_the_next_one_could_meet(client_of):
+    given_up, answered = threading.Event(), threading.Event()
+
     def answers_late(conversation):
         while post := conversation.read():
             if post.body == b"0":
-                time.sleep(0.2)
+                assert given_up.wait(SECONDS)
                 conversation.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate")
+                answered.set()
             else:
                 conversation.send(OK)
 
     with serving(answers_late) as server:
-        client = client_of(server, timeout=0.1)
-        assert isinstance(client.post(b"0", {}).error, TimeoutError)
-        time.sleep(0.15)
-        assert OKAY == client.post(b"1", {})
+        assert isinstance(client_of(server, timeout=0.1).post(b"0", {}).error, TimeoutError)
+        given_up.set()
+        assert answered.wait(SECONDS)
+        assert OKAY == client_of(server).post(b"1", {})
 
         assert numbered(2) == bodies(server)
 

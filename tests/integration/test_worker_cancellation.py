@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import anyio
 import pytest
@@ -14,6 +13,22 @@ from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_tri
 from .target_support import sleep, working
 
 __all__ = ["hard_limit"]
+
+
+def once(*cancel):
+    """A call that returns its argument once the loop that waits for it has cancelled it."""
+    token = anyio.lowlevel.current_token()
+
+    def call(value):
+        for function in cancel:
+            anyio.from_thread.run_sync(function, token=token)
+        return value
+
+    return call
+
+
+def now_is_over(timeout):
+    return lambda: timeout.reschedule(0)
 
 
 @pytest.fixture
@@ -53,8 +68,8 @@ def test_in_asyncio_a_call_that_began_is_finished_and_then_the_cancellation_coun
 
     async def main():
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.01):
-                log.append(await worker.call_async(slowly, "answer"))
+            async with asyncio.timeout(None) as timeout:
+                log.append(await worker.call_async(once(now_is_over(timeout)), "answer"))
                 log.append("before the next await")
                 await asyncio.sleep(0)
                 log.append("never reached")
@@ -70,8 +85,8 @@ def test_in_trio_a_call_that_began_is_finished_and_then_the_cancellation_counts(
     log = []
 
     async def main():
-        with trio.move_on_after(0.01) as scope:
-            log.append(await worker.call_async(slowly, "answer"))
+        with trio.CancelScope() as scope:
+            log.append(await worker.call_async(once(scope.cancel), "answer"))
             log.append("before the next await")
             await trio.lowlevel.checkpoint()
             log.append("never reached")
@@ -87,8 +102,8 @@ def test_a_scope_of_anyio_cancels_in_the_same_way(run, worker):
     log = []
 
     async def main():
-        with anyio.move_on_after(0.01) as scope:
-            log.append(await worker.call_async(slowly, "answer"))
+        with anyio.CancelScope() as scope:
+            log.append(await worker.call_async(once(scope.cancel), "answer"))
             await anyio.lowlevel.checkpoint()
             log.append("never reached")
         assert scope.cancelled_caught
@@ -102,8 +117,8 @@ def test_a_scope_of_anyio_cancels_in_the_same_way(run, worker):
 @BOTH
 def test_a_cancellation_does_not_outlive_the_block_that_asked_for_it(run, worker):
     async def main():
-        with anyio.move_on_after(0.01):
-            assert "answer" == await worker.call_async(slowly, "answer")
+        with anyio.CancelScope() as scope:
+            assert "answer" == await worker.call_async(once(scope.cancel), "answer")
         await sleep(0.01)
         return "after"
 
@@ -112,8 +127,8 @@ def test_a_cancellation_does_not_outlive_the_block_that_asked_for_it(run, worker
 
 def test_a_timeout_of_asyncio_that_is_over_with_the_call_does_not_strike_later(worker):
     async def main():
-        async with asyncio.timeout(0.01):
-            assert "answer" == await worker.call_async(slowly, "answer")
+        async with asyncio.timeout(None) as timeout:
+            assert "answer" == await worker.call_async(once(now_is_over(timeout)), "answer")
         await asyncio.sleep(0.01)
         assert 0 == asyncio.current_task().cancelling()
 
@@ -125,9 +140,9 @@ def test_a_timeout_around_one_that_is_over_strikes_still(worker):
 
     async def main():
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.02):
-                async with asyncio.timeout(0.01):
-                    await worker.call_async(slowly, "answer")
+            async with asyncio.timeout(None) as outer:
+                async with asyncio.timeout(None) as inner:
+                    await worker.call_async(once(now_is_over(outer), now_is_over(inner)), "answer")
                 log.append("between")
                 await asyncio.sleep(SECONDS)
         assert 0 == asyncio.current_task().cancelling()
@@ -138,9 +153,8 @@ def test_a_timeout_around_one_that_is_over_strikes_still(worker):
 
 def test_a_task_that_has_nothing_to_wait_for_after_the_call_ends_with_its_answer(worker):
     async def main():
-        task = asyncio.create_task(worker.call_async(slowly, "answer"))
-        await asyncio.sleep(0.01)
-        task.cancel()
+        call = once(lambda: task.cancel("too late"))
+        task = asyncio.create_task(worker.call_async(call, "answer"))
         return await task
 
     assert "answer" == in_asyncio(main)
@@ -148,32 +162,31 @@ def test_a_task_that_has_nothing_to_wait_for_after_the_call_ends_with_its_answer
 
 def test_a_task_that_is_cancelled_while_it_calls_is_cancelled_where_it_waits_next(worker):
     async def calls_twice():
-        await worker.call_async(slowly, "answer")
+        await worker.call_async(once(lambda: task.cancel("enough")), "answer")
         await worker.call_async(made.append, 1)
 
     async def main():
+        nonlocal task
         task = asyncio.create_task(calls_twice())
-        await asyncio.sleep(0.01)
-        task.cancel("enough")
         with pytest.raises(asyncio.CancelledError, match="enough"):
             await task
         assert task.cancelled()
 
-    made = []
+    made, task = [], None
     in_asyncio(main)
     assert [] == made
 
 
 @BOTH
 def test_an_error_of_a_call_that_was_cancelled_meanwhile_is_not_lost(run, worker):
-    def fails():
-        time.sleep(0.03)
+    def fails(cancelled):
+        cancelled(None)
         raise LookupError("no such message")
 
     async def main():
-        with anyio.move_on_after(0.01):
+        with anyio.CancelScope() as scope:
             with pytest.raises(LookupError):
-                await worker.call_async(fails)
+                await worker.call_async(fails, once(scope.cancel))
             return "seen"
 
     assert "seen" == run(main)
@@ -184,15 +197,11 @@ def test_a_call_that_hangs_holds_a_cancellation_for_a_while_only(run):
     release = threading.Event()
 
     async def main():
-        with anyio.move_on_after(0.01) as scope:
-            await worker.call_async(release.wait, SECONDS)
+        with anyio.CancelScope() as scope:
+            cancelled = once(scope.cancel)
+            await worker.call_async(lambda: cancelled(None) or release.wait(SECONDS))
         release.set()
         return scope.cancelled_caught
 
     with working(grace=0.05) as worker:
         assert run(main)
-
-
-def slowly(value):
-    time.sleep(0.05)
-    return value

@@ -47,7 +47,7 @@ def what_is_left():
     }
 
 
-def settled(expected, patience=5):
+def settled(expected, patience=60):
     # What is left, once it is what was expected, or after so many seconds.
     deadline = time.monotonic() + patience
     while (found := what_is_left()) != expected and time.monotonic() < deadline:

@@ -12,7 +12,7 @@ import trio
 
 T = TypeVar("T")
 
-SECONDS = 10.0
+SECONDS = 60.0
 """Before a test gives up on a coroutine."""
 
 Run = Callable[[Callable[[], Awaitable[T]]], T]

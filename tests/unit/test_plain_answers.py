@@ -11,7 +11,7 @@ from pytest_chatfake.transport.client import connection as module
 from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.connection import Connection
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 def exchange(data):

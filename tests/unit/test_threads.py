@@ -27,7 +27,7 @@ def _switching_all_the_time() -> Iterator[None]:
 
 def at_once(count: int, work: Callable[[], object]) -> None:
     """Let so many threads do the same at the same moment."""
-    barrier = threading.Barrier(count, timeout=10)
+    barrier = threading.Barrier(count, timeout=60)
 
     def begin() -> None:
         barrier.wait()
@@ -37,7 +37,7 @@ def at_once(count: int, work: Callable[[], object]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -67,7 +67,7 @@ def test_conversations_can_be_read_while_others_begin() -> None:
             read = [len(fake.conversations) for _ in range(100)]
         finally:
             over.set()
-            thread.join(10)
+            thread.join(60)
 
         assert sorted(read) == read
 
@@ -87,9 +87,9 @@ def test_time_waits_for_an_attempt_of_another_thread() -> None:
         fake.webhooks.connect(handler=receiver)
         thread = threading.Thread(target=fake.send_text, daemon=True)
         thread.start()
-        assert begun.wait(10)
+        assert begun.wait(60)
         fake.clock.advance(hours=1)
-        thread.join(10)
+        thread.join(60)
 
         assert [before] == seen
 
@@ -101,18 +101,18 @@ def test_a_verb_waits_until_another_thread_has_attempted_its_event() -> None:
 
         def receiver(request: WebhookRequest) -> None:
             begun.set()
-            assert over.wait(10)
+            assert over.wait(60)
             told.append(request.event.status)
 
         fake.webhooks.connect(handler=receiver)
         thread = threading.Thread(target=fake.send_text, daemon=True)
         thread.start()
-        assert begun.wait(10)
+        assert begun.wait(60)
         threading.Timer(0.05, over.set).start()
         fake.send_text(to="+1").deliver()
 
         assert ["sent", "sent", "delivered"] == told
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_wait
             if not told:
                 told.append("raised")
                 begun.set()
-                assert waiting.wait(10)
+                assert waiting.wait(60)
                 raise KeyError("the other thread's")
             told.append(request.event.status)
 
@@ -176,9 +176,9 @@ def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_wait
         fake.webhooks.connect(handler=receiver)
         thread = threading.Thread(target=send, daemon=True)
         thread.start()
-        assert begun.wait(10)
+        assert begun.wait(60)
         threading.Timer(0.05, waiting.set).start()
         fake.send_text(to="+2")
 
         assert ["raised", "sent"] == told
-        thread.join(10)
+        thread.join(60)

@@ -68,7 +68,7 @@ class Threads:
     def __init__(self) -> None:
         self.met: list[bool] = []
         self.multithread: list[bool] = []
-        self._barrier = threading.Barrier(2, timeout=3)
+        self._barrier = threading.Barrier(2, timeout=60)
 
     def __call__(self, environ: Any, start: Any) -> list[bytes]:
         environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
@@ -510,7 +510,7 @@ def test_rounds_of_several_fakes_give_threads_their_turns_back() -> None:
     def round_of(place: int) -> None:
         def app(environ: Any, start: Any) -> list[bytes]:
             inside[place].set()
-            goes_on[place].wait(3)
+            goes_on[place].wait(60)
             start("204 No Content", [])
             return []
 
@@ -522,7 +522,7 @@ def test_rounds_of_several_fakes_give_threads_their_turns_back() -> None:
     threads = [threading.Thread(target=round_of, args=(place,)) for place in range(2)]
     for thread, event in zip(threads, inside, strict=True):
         thread.start()
-        assert event.wait(3)
+        assert event.wait(60)
     for thread, event in zip(threads, goes_on, strict=True):  # the first one ends first
         event.set()
         thread.join()
