@@ -140,7 +140,6 @@ def test_a_declared_delay_is_real_seconds_and_holds_up_nobody_else(fake: ChatFak
     while not fake.api.requests:
         time.sleep(0.001)
     assert "190.07658" == balance(fake)
-    assert time.monotonic() - before < 1
     slow.join(SECONDS)
     assert time.monotonic() - before >= 0.5
 

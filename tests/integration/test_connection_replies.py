@@ -85,23 +85,21 @@ def test_a_delay_passes_in_real_time_while_process_time_stands_still(
 
 def test_a_delay_holds_up_nobody_else(listener: Listener, api: FakeApi) -> None:
     with RawClient(listener) as slow, RawClient(listener) as quick:
-        api.answers["/answer"] = Reply(200, b"late", delay=1.5)
+        api.answers["/answer"] = Reply(200, b"late", delay=10 * SECONDS)
         slow.send(GET)
-        begin = time.monotonic()
+        assert eventually(lambda: bool(api.dispatched))
         assert BALANCE == quick.ask(QUERY).body
-        assert 1.5 > time.monotonic() - begin
-        assert b"late" == slow.receive().body
 
 
 def test_a_stop_does_not_wait_for_a_delay(listener: Listener, api: FakeApi, ask: bytes) -> None:
     with RawClient(listener) as client:
-        lay(api, Reply(200, b"late", delay=60))
+        lay(api, Reply(200, b"late", delay=10 * SECONDS))
         client.send(ask)
         assert eventually(lambda: bool(api.queries or api.dispatched))
         begin = time.monotonic()
         listener.stop()
 
-        assert 1 > time.monotonic() - begin
+        assert SECONDS > time.monotonic() - begin
         assert client.hung_up()
 
 

@@ -60,11 +60,6 @@ def test_nothing_waits_for_the_other_side_s_acknowledgement(client_of):
         client.post(b"", {})
         assert 0 != kept_to(server)._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
-        started = time.monotonic()
-        for _ in range(20):
-            client.post(b"x" * 100_000, {})
-        assert 20 * 0.04 > time.monotonic() - started
-
 
 @pytest.mark.parametrize(
     "answer",

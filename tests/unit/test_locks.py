@@ -10,6 +10,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.at_once import _ShortTurns
 from pytest_chatfake.transport.client.own_loop import OwnLoop
 from pytest_chatfake.transport.client.watch import Watch
+from pytest_chatfake.transport.server.listener import Listener
 from pytest_chatfake.webhooks.busy import Busy
 
 if TYPE_CHECKING:
@@ -312,6 +314,29 @@ def test_users_of_the_listener_are_counted_one_at_a_time(
 # -- below the fakes
 
 
+def test_no_more_threads_wait_for_clients_than_may(locked: bool, meeting: Meeting) -> None:
+    class StandingThreads(set[Any]):
+        """Threads that wait; who counts them stands for a moment."""
+
+        def __len__(self) -> int:
+            count = super().__len__()
+            meeting.stand()
+            return count
+
+    listener: Any = Listener(SimpleNamespace())
+    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+    listener._lock = lock
+    listener.server = SimpleNamespace()
+    listener._waiting = StandingThreads({"one"})
+    clients = [Served(listener.server) for _ in range(2)]
+    listener.connections = dict.fromkeys(clients)
+
+    waits = meeting.hold(*[partial(listener._waits_again, client) for client in clients])
+
+    assert [True, not locked] == waits
+    assert expected(locked) == meeting.outcome
+
+
 def test_two_threads_begin_one_watch(locked: bool, meeting: Meeting) -> None:
     class StandingWatch(Watch):
         """A watch in which whoever begins the thread stands for a moment."""
@@ -329,6 +354,13 @@ def test_two_threads_begin_one_watch(locked: bool, meeting: Meeting) -> None:
     meeting.hold(lambda: watch.add(Watched()), lambda: watch.add(Watched()))
 
     assert (1 if locked else 2) == watch.begun
+
+
+class Served:
+    """A connection whose client has left."""
+
+    def __init__(self, server: object) -> None:
+        self.server = server
 
 
 class Watched:
@@ -444,4 +476,5 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     assert {
         *["engine/engine.py", "http_api/service.py"],
         *[f"{client}/at_once.py", f"{client}/own_loop.py", f"{client}/watch.py"],
+        "transport/server/listener.py",
     } == found

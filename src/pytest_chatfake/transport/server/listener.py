@@ -1,4 +1,4 @@
-"""The socket side of the API: one listening socket, one thread for every client.
+"""The socket side of the API: one listening socket, one thread for every client at a time.
 
 The `Listener` is a pytest-httpserver server, so tests add handlers to it as they know them. What
 it serves first is our API, and it serves it its own way: pytest-httpserver closes the connection
@@ -7,10 +7,10 @@ after every answer, keeps every request of the session, and takes half a second 
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
-from selectors import EVENT_READ, DefaultSelector
-from socket import create_server, socket, socketpair
-from threading import Thread
+from selectors import EVENT_READ, BaseSelector, DefaultSelector
+from socket import create_server, socketpair
 from time import monotonic
 from typing import Protocol, cast
 
@@ -24,6 +24,8 @@ from .replies import Reply, server_error, to_response
 
 # How long `Listener.stop` waits for threads whose connections it closed, in real seconds.
 JOIN_SECONDS = 2.0
+# So many threads may wait for clients; one that would be more ends when its client is served.
+IDLE_THREADS = 2
 
 
 class Api(Protocol):
@@ -64,7 +66,9 @@ class Listener(HTTPServer):
     def __init__(self, api: Api) -> None:
         super().__init__("127.0.0.1", 0, threaded=True)
         self.api = api
-        self.connections: dict[Connection, Thread] = {}
+        self.connections: dict[Connection, threading.Thread] = {}
+        self._waiting: set[threading.Thread] = set()
+        self._lock = threading.Lock()  # so that each thread is in one of the two, or ends
 
     def start(self) -> None:
         """Listen, and serve from threads of our own.
@@ -79,15 +83,16 @@ class Listener(HTTPServer):
         # With a socket of our own: werkzeug would end the whole run if the port were taken, and
         # ask the name service who 127.0.0.1 is.
         with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
-            self.server = ThreadedWSGIServer(
+            self.server = server = ThreadedWSGIServer(
                 self.host, self.port, app, handler=Connection, fd=listening.fileno()
             )
-        self.port = self.server.port
-        self._waker, woken = socketpair()
-        self.server_thread = Thread(
-            target=self._accept, args=(self.server, woken), name="chatfake-listener", daemon=True
-        )
-        self.server_thread.start()
+        self.port = server.port
+        server.socket.setblocking(
+            False
+        )  # for a client that another thread accepts, or that is gone
+        self._waker, self._woken = socketpair()
+        self._waiting.clear()
+        self._start_thread(server)
 
     def stop(self) -> None:
         """Stop listening and close every connection, in milliseconds.
@@ -98,35 +103,59 @@ class Listener(HTTPServer):
         Raises:
             HTTPServerError: The listener does not run.
         """
-        thread, self.server, self.server_thread = self.server_thread, None, None
-        if thread is None:
+        with self._lock:
+            server, self.server = self.server, None
+            waiting, connections = list(self._waiting), list(self.connections.items())
+        if server is None:
             raise HTTPServerError("the listener does not run")
         self._waker.close()
-        thread.join()
-        connections = list(self.connections.items())
+        for thread in waiting:
+            thread.join()
         for connection, _ in connections:
             connection.close()
         deadline = monotonic() + JOIN_SECONDS
-        for _, serving in connections:
-            serving.join(max(0.0, deadline - monotonic()))
+        for _, thread in connections:
+            thread.join(max(0.0, deadline - monotonic()))
+        self._woken.close()
+        server.server_close()
 
-    def _accept(self, server: BaseWSGIServer, woken: socket) -> None:
-        """Accept clients, each into a thread of its own, until our end of ``woken`` is closed."""
-        server.socket.setblocking(False)  # for a client that is gone before it is accepted
-        with server, woken, DefaultSelector() as selector:
+    def _start_thread(self, server: BaseWSGIServer) -> None:
+        thread = threading.Thread(
+            target=self._serve_clients, args=(server,), name="chatfake-listener", daemon=True
+        )
+        self._waiting.add(thread)
+        thread.start()
+
+    def _serve_clients(self, server: BaseWSGIServer) -> None:
+        """Accept a client and serve it, again and again, until the listener is stopped.
+
+        Whoever accepts a client serves it, and lets another thread wait before. So no client waits
+        for the one before it, and for a new thread only if there were never as many at a time.
+        """
+        with DefaultSelector() as selector:
             selector.register(server.socket, EVENT_READ)
-            selector.register(woken, EVENT_READ)
-            while all(key.fileobj is server.socket for key, _ in selector.select()):
-                with suppress(OSError):
-                    connection = Connection(*server.socket.accept(), server, self)
-                    thread = Thread(
-                        target=self._serve,
-                        args=(connection,),
-                        name="chatfake-connection",
-                        daemon=True,
-                    )
-                    self.connections[connection] = thread
-                    thread.start()
+            selector.register(self._woken, EVENT_READ)
+            while connection := self._accept(server, selector):
+                self._serve(connection)
+                if not self._waits_again(connection):
+                    return
+
+    def _accept(self, server: BaseWSGIServer, selector: BaseSelector) -> Connection | None:
+        """Return the next client's connection; None if the listener is stopped."""
+        while all(key.fileobj is server.socket for key, _ in selector.select()):
+            with suppress(OSError):
+                client, address = server.socket.accept()
+                connection = Connection(client, address, server, self)
+                with self._lock:
+                    self._waiting.remove(threading.current_thread())
+                    if self.server is not server:
+                        client.close()
+                        break
+                    self.connections[connection] = threading.current_thread()
+                    if not self._waiting:
+                        self._start_thread(server)
+                return connection
+        return None
 
     def _serve(self, connection: Connection) -> None:
         try:
@@ -135,7 +164,15 @@ class Listener(HTTPServer):
             self.record_error(error)
         finally:
             connection.server.shutdown_request(connection.request)
-            del self.connections[connection]
+
+    def _waits_again(self, served: Connection) -> bool:
+        """Whether the thread that has served a client waits for another one."""
+        with self._lock:
+            del self.connections[served]
+            if self.server is not served.server or len(self._waiting) >= IDLE_THREADS:
+                return False
+            self._waiting.add(threading.current_thread())
+            return True
 
     def close_idle_connections(self) -> None:
         """Close every connection that is open now as soon as it has nothing to answer."""
