@@ -152,6 +152,9 @@ class ProcessTime:
             return
         delta = timedelta(microseconds=missing)
         traveller.shift(delta)
+        # time-machine leaves the function as it is; one that replaces it may hide the move.
+        if type(time.time_ns) is BuiltinFunctionType:
+            return
         if time.time_ns() - before < missing * 1_000:
             traveller.shift(-delta)
             raise ClockError(_HIDDEN)
