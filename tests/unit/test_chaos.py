@@ -76,7 +76,7 @@ def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> 
             fake.send_text()
             raise AssertionError("the books differ")
         (note,) = caught.value.__notes__
-        assert note.startswith("chaos(seed=7, duplicate=1), fired 1 times:\n  duplicate(after=")
+        assert note.startswith("chaos(seed=7, duplicate=1), fired 1 time:\n  duplicate(after=")
         assert f"at sent of message {fake.messages[0].id}" in note
 
 

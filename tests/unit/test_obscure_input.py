@@ -133,6 +133,11 @@ BAD_CALLS = {
         TypeError,
         'price takes a function of the message, as in lambda message: "0.05", not <function',
     ),
+    "a class as a price": (
+        lambda f, m: f.send_text(price=int),
+        TypeError,
+        'as in lambda message: "0.05", not the class int',
+    ),
     "a signer of nothing": (
         lambda f, m: f.webhooks.connect(handler=lambda request: None, signer=lambda: HEADERS),
         TypeError,

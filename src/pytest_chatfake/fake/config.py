@@ -223,7 +223,12 @@ def _check_price(price: Price, what: str) -> None:
 
 
 def check_price_function(price: Callable[..., object]) -> None:
-    """Refuse a price function that does not take a message; raise a TypeError."""
+    """Refuse a class, and a function that does not take a message; raise a TypeError."""
+    if isinstance(price, type):
+        raise TypeError(
+            f"price is an amount, or a function of the message, as in "
+            f'lambda message: "0.05", not the class {price.__name__}'
+        )
     check_takes(price, "price", 'lambda message: "0.05"', "the message")
 
 

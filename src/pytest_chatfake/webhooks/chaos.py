@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
+from ..base.views import counted
 from ..domain.instants import SECOND
 from .deviation import Choice, Deviation
 from .endpoints import Endpoint
@@ -56,7 +57,7 @@ class Chaos(Deviation):
         super().__exit__(*exc_info)
         error = exc_info[1] if len(exc_info) > 1 else None
         if isinstance(error, Exception):
-            head = f"{self.description}, fired {self.fired} times:"
+            head = f"{self.description}, fired {counted(self.fired, 'time')}:"
             error.add_note("\n  ".join([head, *self._happened]))
 
     def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:  # noqa: ARG002 - all endpoints are alike
