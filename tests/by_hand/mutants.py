@@ -35,25 +35,26 @@ HANGS = 10
 
 #: What is changed, and the tests that most likely see it, which run first.
 MODULES = {
-    "domain.account": "test_transitions test_money_rules test_conversation_rules",
-    "domain.conversations": "test_conversation_rules test_conversation_messages",
-    "domain.ids": "test_ids",
-    "domain.instants": "test_lengths_of_time test_clock",
-    "domain.ledger": "test_money_rules",
-    "domain.messages": "test_transitions",
-    "domain.money": "test_money_input test_money_rules",
-    "domain.people": "test_people test_recipients",
-    "domain.rehearsal": "test_people test_all_or_nothing",
-    "domain.schedule": "test_deadlines test_clock",
-    "wire.bodies": "test_presence test_emit test_own_fields",
+    "domain.account": "test_transitions test_money_rules test_conversation_rules test_reasons "
+    "test_people test_recipients test_resets test_presence test_emit test_bad_input",
+    "domain.conversations": "test_conversation_rules test_conversation_messages test_edges",
+    "domain.ids": "test_ids test_conversation_messages",
+    "domain.instants": "test_lengths_of_time test_clock test_edges test_bad_input",
+    "domain.ledger": "test_money_rules test_reasons",
+    "domain.messages": "test_transitions test_bad_input test_obscure_input",
+    "domain.money": "test_money_input test_money_rules test_obscure_input",
+    "domain.people": "test_people test_recipients test_resets test_scripts_in_time",
+    "domain.rehearsal": "test_people test_recipients test_all_or_nothing test_scripts_in_time",
+    "domain.schedule": "test_deadlines test_clock test_agenda test_scripts_in_time",
+    "wire.bodies": "test_presence test_emit test_own_fields test_other_events",
     "wire.deviations": "test_contract",
-    "wire.exact_json": "test_own_fields test_presence",
-    "wire.models": "test_presence",
-    "wire.naming": "test_own_fields test_bad_setup",
+    "wire.exact_json": "test_own_fields test_presence test_obscure_input",
+    "wire.models": "test_presence test_contract",
+    "wire.naming": "test_own_fields test_bad_setup test_other_events",
     "wire.recordings": "test_replay test_contract",
     "wire.schema": "test_contract",
-    "webhooks.faults": "test_faults test_bad_faults",
-    "webhooks.signing": "test_signing",
+    "webhooks.faults": "test_faults test_bad_faults test_obscure_input",
+    "webhooks.signing": "test_signing test_obscure_input",
 }
 
 ALL = ["tests/unit"]

@@ -48,3 +48,18 @@ def test_ids_have_the_shapes_of_the_services() -> None:
             for shape, one in zip(shapes, ids(fake), strict=True)
             if not re.fullmatch(shape, one)
         ]
+
+
+def test_an_event_of_another_type_has_an_id_of_the_same_shape_and_none_that_is_taken() -> None:
+    with ChatFake(seed="a") as fake:
+        fake.webhooks.connect(handler=lambda request: None, events="*")
+        fake.send_text()
+        fake.webhooks.emit_event("chat.template.updated", {"name": "sale"})
+        ids = [attempt.event.id for attempt in fake.webhooks.attempts]
+    assert all(re.fullmatch("evt_[0-9a-f]{24}", one) for one in ids)
+    assert 2 == len({one[:12] for one in ids})
+
+
+def test_a_derived_key_is_32_hex_digits() -> None:
+    with ChatFake(seed="a") as fake:
+        assert re.fullmatch("key_[0-9a-f]{32}", fake.api_key)

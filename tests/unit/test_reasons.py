@@ -144,3 +144,71 @@ def test_what_is_held_for_a_sent_message_has_its_reasons_and_no_others(
 
     told = {one for one in (BEGINS, JOINS, PUT, DEFAULT, HELD, FREE, OPEN) if one in text}
     assert reasons == told
+
+
+DEVICE = "another device got it"
+READING = "reading costs nothing"
+AT_ONCE = "read at once"
+PRIVATE = "without read receipts"
+NOT_SENT = "before it was sent"
+NO_CHARGE = "failed messages are not charged"
+BACK = "what was held for it comes back at once"
+DROPPED = "and dropped"
+
+
+def another_device(fake: ChatFake) -> Message:
+    return fake.send_text().deliver().deliver(devices=2)
+
+
+def reading(fake: ChatFake) -> Message:
+    return fake.send_text().deliver().read()
+
+
+def reading_at_once(fake: ChatFake) -> Message:
+    return fake.send_text().read()
+
+
+def reading_in_private(fake: ChatFake) -> Message:
+    fake.recipient("+1", read_receipts=False)
+    return fake.send_text(to="+1").read()
+
+
+def a_rejection(fake: ChatFake) -> Message:
+    return fake.submit_text().reject()
+
+
+def a_failure(fake: ChatFake) -> Message:
+    return fake.send_text().fail()
+
+
+def a_failure_of_what_is_free(fake: ChatFake) -> Message:
+    return fake.send_text(price=0).fail()
+
+
+def a_drop(fake: ChatFake) -> Message:
+    message = fake.send_text()
+    fake.clock.advance(days=30)
+    return message
+
+
+@pytest.mark.parametrize(
+    ("what", "reasons"),
+    [
+        (another_device, {DEVICE}),
+        (reading, {READING}),
+        (reading_at_once, {AT_ONCE}),
+        (reading_in_private, {PRIVATE}),
+        (a_rejection, {NOT_SENT}),
+        (a_failure, {NO_CHARGE, BACK}),
+        (a_failure_of_what_is_free, {NO_CHARGE}),
+        (a_drop, {DROPPED}),
+    ],
+)
+def test_what_else_happens_to_a_message_has_its_reasons_and_no_others(
+    what: Callable[[ChatFake], Message], reasons: set[str]
+) -> None:
+    with frozen_fake() as fake:
+        text = fake.explain(what(fake))
+
+    every = (DEVICE, READING, AT_ONCE, PRIVATE, NOT_SENT, NO_CHARGE, BACK, DROPPED)
+    assert reasons == {one for one in every if one in text}
