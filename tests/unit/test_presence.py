@@ -218,6 +218,23 @@ def test_a_message_is_created_when_submitted_and_sent_when_accepted(fake: ChatFa
     assert "2026-01-01T12:00:02.234Z" == message["sendTime"]
 
 
+def test_each_later_event_shows_the_times_of_the_ones_before(fake: ChatFake) -> None:
+    submission = fake.submit_text()
+    fake.clock.advance(seconds=1)
+    message = submission.accept()
+    for _ in range(3):  # three devices, one after another
+        fake.clock.advance(seconds=1)
+        message.deliver()
+    fake.clock.advance(seconds=1)
+    message.read()
+
+    bodies = [json.loads(event.body)["chatMessage"] for event in fake.events]
+    assert {"2026-01-01T12:00:01.234Z"} == {body["createTime"] for body in bodies}
+    assert {"2026-01-01T12:00:02.234Z"} == {body["sendTime"] for body in bodies}
+    assert {"2026-01-01T12:00:03.234Z"} == {body["deliverTime"] for body in bodies[1:]}
+    assert "2026-01-01T12:00:06.234Z" == bodies[-1]["readTime"]
+
+
 def test_a_message_read_at_once_was_delivered_and_read_in_the_same_instant(fake: ChatFake) -> None:
     message = emitted(fake, KINDS["read at once"])["chatMessage"]
 

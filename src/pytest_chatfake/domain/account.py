@@ -288,7 +288,8 @@ class Account:
         that never was is 131026, and an unknown status is shown as ``sent`` is (assumed).
         """
         conversation, expires_at = message.conversation, None
-        if conversation is not None and message.sent_at is not None:
+        if conversation is not None:
+            assert message.sent_at is not None
             estimate = message.sent_at + self._rules.conversation_length
             expires_at = conversation.expires_at or estimate
         return Fact(
