@@ -262,6 +262,27 @@ def test_a_message_delivered_after_its_session_expired_is_not_charged(fake: Chat
     assert together(first, second)
 
 
+def test_a_session_began_with_its_first_delivery_whatever_is_delivered_later(
+    fake: ChatFake,
+) -> None:
+    first, second = fake.send_text(), fake.send_text()
+    conversation = first.deliver().conversation
+    assert conversation is not None
+    begun = conversation.started_at
+    fake.clock.advance(hours=1)
+
+    second.deliver()
+
+    assert (begun, conversation.expires_at) == (conversation.started_at, begun + DAY)
+
+
+def test_conversations_are_numbered_in_their_ids_from_one(fake: ChatFake) -> None:
+    fake.send_text(to=ALICE)
+    fake.send_text(to=BOB)
+
+    assert ["00000001", "00000002"] == [one.id[-8:] for one in fake.conversations]
+
+
 def test_a_new_session_is_charged_again(fake: ChatFake) -> None:
     fake.send_text().deliver()
     fake.clock.advance(DAY)

@@ -234,6 +234,16 @@ def test_what_was_sent_while_blocked_or_withheld_arrives_only_by_hand(obstacle: 
         assert "delivered" == meanwhile.deliver().status
 
 
+def test_what_was_sent_before_it_was_withheld_arrives_when_the_phone_is_on_again() -> None:
+    with frozen_fake() as fake:
+        anna = fake.recipient(ANNA, online=False)
+        message = fake.send_text(to=anna)
+        fake.recipient(ANNA, withheld=True)
+        anna.comes_online()
+
+        assert "delivered" == message.status
+
+
 def test_a_phone_that_is_blocked_and_off_needs_both_words() -> None:
     with frozen_fake() as fake:
         anna = fake.recipient(ANNA)

@@ -175,6 +175,8 @@ class Account:
         now: int,
         devices: int | None,
         price: Decimal | None,
+        *,
+        by_itself: bool = False,
     ) -> list[Fact]:
         """Deliver to that many devices more; None: to all that do not have the message yet.
 
@@ -184,7 +186,7 @@ class Account:
         self.refuse_stale(message)
         next_state(message, "deliver")
         person = self.people.get(message.recipient)
-        if person is not None:
+        if person is not None and not by_itself:
             person.refuse_obstacle(message, "deliver()", arrives=True)
         if devices is None:
             used = 1 if person is None else person.devices
@@ -220,7 +222,7 @@ class Account:
         person = self.people[message.recipient]
         if person.chat_open:
             return self._reading(message, now, person)
-        return self._deliver(message, now, None, None)
+        return self._deliver(message, now, None, None, by_itself=True)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
@@ -330,8 +332,6 @@ class Account:
         self.conversations.use(conversation)
         message.state = "sent"
         message.sent_at = fact.at
-        if message.created_at is None:
-            message.created_at = fact.at
         message.conversation = conversation
         message.total_price = message.held = fact.total_price
         person = self.people.get(message.recipient)

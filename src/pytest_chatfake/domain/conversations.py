@@ -112,8 +112,6 @@ class Conversations:
     def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
         """Return the pending or open one that was used last, if there is one."""
         latest = self._latest[origin_type].get(recipient)
-        if latest is None:
-            return None
         if isinstance(latest, ConversationRecord):
             latest = [latest]
         while latest:
