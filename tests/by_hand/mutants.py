@@ -32,6 +32,8 @@ SRC = ROOT / "src" / "pytest_chatfake"
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 #: A run that takes so many times as long as one without a change hangs, and is seen by that.
 HANGS = 10
+#: The tests that run first take so many times less.
+FEWER = 6
 
 #: What is changed, and the tests that most likely see it, which run first.
 MODULES = {
@@ -212,7 +214,7 @@ def run(chosen: list[Mutant], jobs: int, longest: float) -> int:
     Args:
         chosen: The changes.
         jobs: How many at the same time.
-        longest: Real seconds after which a run is killed; its change counts as seen.
+        longest: Real seconds after which a run of all tests is killed; its change counts as seen.
     """
     waiting = [(mutant, _likely(mutant)) for mutant in chosen[::-1]]
     running: dict[int, tuple[Mutant, list[str], float]] = {}
@@ -233,8 +235,8 @@ def run(chosen: list[Mutant], jobs: int, longest: float) -> int:
                 survived += 1
                 print(f"passed: line {mutant.line}: {mutant.name}", flush=True)
             continue
-        for late, (mutant, _, begun) in running.items():
-            if time.monotonic() - begun > longest:
+        for late, (mutant, tests, begun) in running.items():
+            if time.monotonic() - begun > (longest if tests is ALL else longest / FEWER):
                 print(f"hangs: line {mutant.line}: {mutant.name}", flush=True)
                 os.kill(late, signal.SIGKILL)
                 break
