@@ -283,6 +283,17 @@ def test_conversations_are_numbered_in_their_ids_from_one(fake: ChatFake) -> Non
     assert ["00000001", "00000002"] == [one.id[-8:] for one in fake.conversations]
 
 
+def test_an_id_that_a_test_has_given_is_left_out_where_the_service_gives_ids(
+    fake: ChatFake,
+) -> None:
+    first = fake.send_text(to=ALICE).conversation
+    assert first is not None
+    fake.send_text(to=BOB, conversation=first.id[:-1] + "3")  # that of the third one
+    fake.send_text(to=BOB, origin_type="utility")
+
+    assert ["00000001", "00000003", "00000004"] == [one.id[-8:] for one in fake.conversations]
+
+
 def test_a_new_session_is_charged_again(fake: ChatFake) -> None:
     fake.send_text().deliver()
     fake.clock.advance(DAY)
