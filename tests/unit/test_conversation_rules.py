@@ -109,6 +109,15 @@ def test_a_pending_conversation_is_found_again_after_a_named_one_beside_it_expir
     assert together(waiting, fake.send_text())
 
 
+def test_of_several_conversations_the_one_that_was_used_last_is_joined(fake: ChatFake) -> None:
+    first = fake.send_text()
+    second = fake.send_text(conversation="c0ffee")
+    assert together(second, fake.send_text())
+
+    fake.send_text(conversation=first.conversation)
+    assert together(first, fake.send_text())
+
+
 def test_a_pending_conversation_whose_messages_all_failed_is_used_again(fake: ChatFake) -> None:
     first = fake.send_text()
     first.fail()
