@@ -39,6 +39,7 @@ AMOUNTS = [
     (Decimal("-0.5"), ValueError, "must not be negative"),
     (TOO_LONG, ValueError, "must have at most 28 significant digits"),
     ("1E+41", ValueError, "an exponent between -40 and 40"),
+    ("1E-41", ValueError, "an exponent between -40 and 40"),
 ]
 
 

@@ -110,3 +110,36 @@ def test_a_task_that_a_receiver_started_awaits_its_own_chains_afterwards() -> No
             return [attempt.event.status for attempt in fake.webhooks.attempts]
 
     assert ["sent", "sent", "delivered"] == asyncio.run(story())
+
+
+def test_a_verb_in_an_attempt_acts_at_once_though_its_message_has_steps_to_come() -> None:
+    async def story() -> list[str]:
+        with ChatFake(mode="async") as fake:
+
+            def receiver(request: WebhookRequest) -> None:
+                if request.event.status == "sent":
+                    message.deliver()  # a delivery after the reading would be refused
+
+            fake.webhooks.connect(handler=receiver)
+            message = fake.send_text()
+            await message.read()
+            return [event.status for event in message.events]
+
+    assert ["sent", "delivered", "read"] == asyncio.run(story())
+
+
+def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent() -> None:
+    async def story() -> list[str]:
+        with ChatFake(mode="async") as fake:
+
+            def receiver(request: WebhookRequest) -> None:
+                if request.event.message_id == first.id and request.event.status == "sent":
+                    second.deliver()
+
+            fake.webhooks.connect(handler=receiver)
+            first = fake.send_text()
+            second = fake.send_text()
+            await fake.settle()
+            return [event.status for event in second.events]
+
+    assert ["sent", "delivered"] == asyncio.run(story())

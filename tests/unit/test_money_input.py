@@ -36,6 +36,13 @@ def test_setting_the_balance_posts_the_difference(
     assert Decimal(target) == fake.balance.available
 
 
+@pytest.mark.parametrize("amount", ["1E-40", "1E+40", "9" * 28])
+def test_amounts_at_the_bounds_are_taken(fake: ChatFake, amount: str) -> None:
+    fake.set_balance(amount)
+
+    assert Decimal(amount) == fake.balance.available
+
+
 def test_setting_the_balance_it_has_posts_nothing(fake: ChatFake) -> None:
     fake.set_balance("100.00")
 
