@@ -47,7 +47,7 @@ MODULES = {
     "domain.money": "test_money_input test_money_rules test_obscure_input",
     "domain.people": "test_people test_recipients test_resets test_scripts_in_time",
     "domain.rehearsal": "test_people test_recipients test_all_or_nothing test_scripts_in_time",
-    "domain.schedule": "test_deadlines test_clock test_agenda test_scripts_in_time",
+    "domain.schedule": "test_schedule test_clock test_agenda test_scripts_in_time",
     "wire.bodies": "test_presence test_emit test_own_fields test_other_events",
     "wire.deviations": "test_contract",
     "wire.exact_json": "test_own_fields test_presence test_obscure_input",

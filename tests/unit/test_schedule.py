@@ -1,0 +1,83 @@
+"""The schedule: what is due comes out by its moment, then by its arrival; what was cancelled never."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from pytest_chatfake.domain.schedule import Schedule, due_of
+
+
+def all_due(schedule: Schedule, now: int) -> list[tuple[int, object]]:
+    """Take out what is due, one after another: its moment and what it is about."""
+    found = []
+    while (due := schedule.pop_due(now)) is not None:
+        found.append((due[0], due[2]))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed: int) -> None:
+    chance = random.Random(seed)
+    schedule = Schedule()
+    planned: dict[int, tuple[int, int]] = {}  # by key: when, and which one
+    for number in range(500):
+        if planned and chance.random() < 0.6:
+            key = chance.choice(list(planned))
+            del planned[key]
+            schedule.cancel(key)
+        else:
+            due = chance.randrange(50)
+            planned[schedule.add(due, "step", number)] = (due, number)
+
+        assert len(planned) == len(schedule)
+        assert min((due for due, _ in planned.values()), default=None) == schedule.next_due()
+    now = chance.randrange(50)
+    expected = sorted(planned.values())
+
+    assert [one for one in expected if one[0] <= now] == all_due(schedule, now)
+    assert [one for one in expected if one[0] > now] == [
+        (at, subject) for at, _, subject in schedule.planned()
+    ]
+
+
+def test_something_is_due_at_its_moment_and_not_a_nanosecond_before() -> None:
+    schedule = Schedule()
+    key = schedule.add(7, "drop", "subject")
+
+    assert (7, 7) == (schedule.next_due(), due_of(key))
+    assert (False, None) == (schedule.is_due(6), schedule.pop_due(6))
+    assert (True, (7, "drop", "subject")) == (schedule.is_due(7), schedule.pop_due(7))
+    assert (False, None) == (schedule.is_due(7), schedule.pop_due(7))
+
+
+def test_what_was_done_can_not_be_cancelled_any_more() -> None:
+    schedule = Schedule()
+    key = schedule.add(1, "drop", "subject")
+    schedule.pop_due(1)
+    schedule.cancel(key)
+
+    assert (0, None) == (len(schedule), schedule.next_due())
+
+
+def test_what_was_cancelled_takes_no_place_for_long() -> None:
+    schedule = Schedule()
+    keys = [schedule.add(number, "drop", None) for number in range(10_000)]
+    for key in keys[:-100]:
+        schedule.cancel(key)
+
+    assert 100 == len(schedule)
+    assert 300 > len(schedule._heap)
+
+
+def test_after_it_was_cleared_nothing_is_due() -> None:
+    schedule = Schedule()
+    schedule.add(1, "drop", "before")
+    schedule.clear()
+
+    assert (0, None, False) == (len(schedule), schedule.next_due(), schedule.is_due(2))
+    schedule.add(1, "drop", "after")
+    assert [(1, "after")] == all_due(schedule, 2)
