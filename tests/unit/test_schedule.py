@@ -1,4 +1,4 @@
-"""The schedule: what is due comes out by its moment, then by its arrival; what was cancelled never."""
+"""What is due comes out by its moment, then by its arrival; what was cancelled never does."""
 
 # Asserts read `expected == actual`.
 
