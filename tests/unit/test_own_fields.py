@@ -307,10 +307,11 @@ def test_a_number_of_very_many_digits_is_refused_before_it_is_written() -> None:
         assert [Decimal("1e4299"), Decimal("1e-4299"), 0] == [one["n"] for one in resources(fake)]
 
 
-def test_fields_may_be_nested_a_hundred_levels_deep_and_no_more() -> None:
+@pytest.mark.parametrize("wraps", [lambda one: [one], lambda one: {"n": one}])
+def test_fields_may_be_nested_a_hundred_levels_deep_and_no_more(wraps: Any) -> None:
     value: Any = 1
-    for _ in range(50):
-        value = {"n": [value]}
+    for _ in range(100):
+        value = wraps(value)
     with frozen_fake() as fake:
         fake.send_text(extra={"a": value})
         assert [value] == [one["a"] for one in resources(fake)]

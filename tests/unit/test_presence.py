@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -323,3 +323,24 @@ def test_whether_events_of_a_message_share_an_id_is_a_knob(knob: str, distinct: 
         ids = {event.id for event in message.events}
         assert distinct == len(ids)
         assert not ids & {event.id for event in other.events}
+
+
+def test_numbers_have_no_exponent_whatever_the_context_of_the_test_writes() -> None:
+    with localcontext() as context:
+        context.capitals = 0  # 1e-7, and not 1E-7
+        with frozen_fake(price="1E-7") as fake:
+            fake.send_text()
+
+            assert b'"totalPrice":0.0000001,' in fake.events[0].body
+
+
+def test_a_model_is_read_only_and_takes_python_names_too(fake: ChatFake) -> None:
+    model: Any = event_model(Naming())
+    body = emitted(fake, KINDS["read at once"])
+    event = model.model_validate(body)
+    with pytest.raises(pydantic.ValidationError, match="frozen"):
+        event.id = "evt_other"
+
+    message = body.pop("chatMessage")
+    message["chat_message_id"] = message.pop("chatMessageId")
+    assert event == model.model_validate(body | {"chat_message": message})
