@@ -274,6 +274,14 @@ def test_the_schema_of_a_fake_with_every_default_is_the_default() -> None:
         assert event_schema() == event_schema(fake.config.naming)
 
 
+@pytest.mark.parametrize("number", ["1e400", "-9.9E+400", "1e-400", "0e999999999"])
+def test_a_number_that_languages_read_is_one(number: str, tmp_path: Any) -> None:
+    path = tmp_path / "recorded.json"
+    path.write_text(f'[{{"type": "chat.x", "a": {number}}}]')
+    (entry,) = recorded(path)
+    assert not entry.problem
+
+
 @pytest.mark.parametrize("number", ["1e401", "-1E+999999999", "1.5e-401"])
 def test_a_number_that_would_fill_the_memory_is_no_number(number: str, tmp_path: Any) -> None:
     path = tmp_path / "recorded.json"

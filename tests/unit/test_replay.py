@@ -76,6 +76,9 @@ def test_what_stands_in_an_entry_keeps_its_bytes(path: Path) -> None:
     one, two = recorded(written(path, f"[{entry},{entry}]"))
 
     assert [b'{"a":1E5 }'] * 2 == [one.body, two.body]  # of two members, the last one counts
+    entry = '{"body": {"a": 1}, "at": "2026-03-01T09:00:00Z"}'
+    (other,) = recorded(written(path, entry))
+    assert b'{"a": 1}' == other.body
 
 
 def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
@@ -120,6 +123,7 @@ def test_a_byte_order_mark_is_no_part_of_it(path: Path) -> None:
         ('{"a": NaN}', "", "is not JSON: NaN and Infinity are no numbers of JSON"),
         ("[" * 100_000, "", "is not JSON: it is nested too deeply"),
         ('{"a": 1}\n[1]', ":2", "is [1], and not an object"),
+        ("[[1]]", ", number 1", "is [1], and not an object"),
         ('{"body": "{"}', ":1", "has a body that is not JSON: Expecting property name"),
         ('{"body": "\\ud800"}', ":1", "has a body that is not JSON: it has half of a letter"),
         ('{"body": [1]}', ":1", "has a body that is not an object"),
