@@ -125,6 +125,16 @@ def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret: str) -> 
     } == StandardWebhooksSigner(secret)(REQUEST)
 
 
+def test_an_offset_moves_the_timestamp_of_a_standard_signature() -> None:
+    key = b"thirty-two bytes of a test secret"
+    signed = hmac_sha256(key, b'evt_1.1767268740.{"a":1}')
+
+    headers = StandardWebhooksSigner(SECRET, offset=-60)(REQUEST)
+
+    assert "1767268740" == headers["webhook-timestamp"]
+    assert "v1," + base64.b64encode(signed).decode() == headers["webhook-signature"]
+
+
 def test_a_standard_secret_may_be_its_own_bytes() -> None:
     by_bytes = StandardWebhooksSigner(b"thirty-two bytes of a test secret")
 
@@ -368,6 +378,7 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
         (lambda: StandardWebhooksSigner(""), ValueError, "secret must not be empty"),
         (lambda: StandardWebhooksSigner("whsec_"), ValueError, "secret must not be empty"),
         (lambda: StandardWebhooksSigner("not base64!"), ValueError, "this text is not base64"),
+        (lambda: StandardWebhooksSigner("aGVs bG8="), ValueError, "this text is not base64"),
         (lambda: StandardWebhooksSigner("whsec_ü"), ValueError, "this text is not base64"),
         (lambda: StandardWebhooksSigner(SECRET, offset=[]), TypeError, "offset must be"),
     ],
