@@ -343,6 +343,8 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
         (lambda: HmacSigner("s", header="X Y"), ValueError, "header's name such as"),
         (lambda: HmacSigner("s", header="X(Y)"), ValueError, "header's name such as"),
         (lambda: HmacSigner("s", header="Content-Length"), ValueError, "leave Content-Length out"),
+        (lambda: HmacSigner("s", timestamp_header="Content-Length"), ValueError,
+         "leave Content-Length out"),
         (lambda: HmacSigner("s", timestamp_header=1), TypeError, "timestamp_header must be text"),
         (lambda: HmacSigner("s", timestamp_header=""), ValueError, "timestamp_header must be a he"),
         (lambda: HmacSigner("s", timestamp_header="X Y"), ValueError, "timestamp_header must be a"),
