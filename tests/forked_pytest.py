@@ -106,6 +106,7 @@ def _serve() -> None:
     with tempfile.TemporaryDirectory() as empty:
         Path(empty, "test_imports.py").write_text(IMPORTS, "utf-8")
         pytest.main(["-p", "no:cacheprovider", "--rootdir", empty, empty])
+    sys.stdout.flush()  # or each fork would write it, too
     for request in requests:
         answers.write(f"{_fork(*json.loads(request))}\n")
         answers.flush()
