@@ -43,7 +43,7 @@ MODULES = {
     "domain.ids": "test_ids test_conversation_messages",
     "domain.instants": "test_lengths_of_time test_clock test_edges test_bad_input",
     "domain.ledger": "test_money_rules test_reasons",
-    "domain.messages": "test_transitions test_bad_input test_obscure_input",
+    "domain.messages": "test_transitions test_bad_input test_calls_during_attempts",
     "domain.money": "test_money_input test_money_rules test_obscure_input",
     "domain.people": "test_people test_recipients test_resets test_scripts_in_time",
     "domain.rehearsal": "test_people test_recipients test_all_or_nothing test_scripts_in_time",
