@@ -158,14 +158,17 @@ def open_files() -> int:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts in /proc")
-def test_no_thread_and_no_socket_is_left_after_a_stop(api: FakeApi) -> None:
+def test_no_thread_and_no_socket_is_left_after_a_stop(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "JOIN_SECONDS", SECONDS)
     api.answers["/handled"] = Response(b"x" * 10_000_000)
     threads, files = set(threading.enumerate()), open_files()
     with listening(api) as listener:
         clients = [RawClient(listener) for _ in range(20)]
+        assert eventually(lambda: len(clients) == len(listener.connections))
         for number, client in enumerate(clients):
             client.send([b"", QUERY, QUERY[:10], GET, b"garbage\r\n"][number % 5])
-        assert eventually(lambda: len(clients) == len(listener.connections))
         assert eventually(lambda: 4 == len(api.queries))
         listener.stop()
 
@@ -175,29 +178,33 @@ def test_no_thread_and_no_socket_is_left_after_a_stop(api: FakeApi) -> None:
     assert open_files() <= files
 
 
+def serving_threads() -> int:
+    return sum(thread.name == "chatfake-listener" for thread in threading.enumerate())
+
+
 def test_threads_serve_one_client_after_another(listener: Listener) -> None:
-    threads = threading.active_count()
+    threads = serving_threads()
     for _ in range(50):
         with RawClient(listener) as client:
             client.ask(QUERY)
 
         assert eventually(lambda: 0 == len(listener.connections))
-    assert threading.active_count() <= threads + IDLE_THREADS - 1
+    assert eventually(lambda: serving_threads() <= threads + IDLE_THREADS - 1)
 
 
 def test_clients_that_leave_together_leave_no_more_than_the_threads_that_wait(
     listener: Listener,
 ) -> None:
-    threads = threading.active_count()
+    threads = serving_threads()
     clients = [RawClient(listener) for _ in range(20)]
     for client in clients:
         client.ask(QUERY)
-    assert threads + 20 == threading.active_count()
+    assert threads + 20 == serving_threads()
     for client in clients:
         client.__exit__()
 
     assert eventually(lambda: 0 == len(listener.connections))
-    assert eventually(lambda: threading.active_count() <= threads + IDLE_THREADS - 1)
+    assert eventually(lambda: serving_threads() <= threads + IDLE_THREADS - 1)
     with RawClient(listener) as late:
         assert BALANCE == late.ask(QUERY).body
 
