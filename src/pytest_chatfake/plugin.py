@@ -32,6 +32,10 @@ _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
 _passed_key = pytest.StashKey[bool]()
 
+#: The test that runs. Fixtures of ours ask it what others ask `request`, which pytest makes anew
+#: for each fixture that takes it: that costs as much as the fixture.
+_item: Any = None
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
@@ -111,25 +115,25 @@ def chat_fake_config() -> ChatFakeConfig:
 
 
 @pytest.fixture
-def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
+def chat_fake_mode() -> Literal["sync", "async"]:
     """``"async"`` if the test function is a coroutine function, else ``"sync"``."""
-    function = getattr(request, "function", None)
+    function = getattr(_item, "function", None)
     # Hypothesis wraps the test in a plain function, and keeps what it wraps.
     hypothesis = getattr(function, "hypothesis", None)
     function = getattr(hypothesis, "inner_test", function)
     # anyio puts a plain function in that place, once the test has run for the first time; but it
     # gives this fixture to coroutine functions only.
-    if hypothesis is not None and "anyio_backend" in request.fixturenames:
+    if hypothesis is not None and "anyio_backend" in _item.fixturenames:
         return "async"
     return "async" if inspect.iscoroutinefunction(function) else "sync"
 
 
 @pytest.fixture(scope="session")
-def _chat_fake_session(pytestconfig: pytest.Config) -> Iterator[None]:
+def _chat_fake_session() -> Iterator[None]:
     """Keep one listener for the whole session, whatever fakes come and go."""
     from .fake.fake import service
 
-    _speak(pytestconfig)
+    _speak(_item.config)
     service.hold()
     yield
     service.release()
@@ -145,7 +149,6 @@ def chat_fake_url(_chat_fake_session: None) -> str:
 
 @pytest.fixture
 def chat_fake(
-    request: pytest.FixtureRequest,
     chat_fake_config: ChatFakeConfig,
     chat_fake_mode: Literal["sync", "async"],
     _chat_fake_session: None,
@@ -156,12 +159,13 @@ def chat_fake(
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
-    begin(request.node)  # the first test with a fake: the others have begun already
-    config = _configured(request, chat_fake_config, chat_fake_mode)
-    stands, journey = "chat_clock" in request.fixturenames, Journey()
+    item = _item
+    begin(item)  # the first test with a fake: the others have begun already
+    config = _configured(item, chat_fake_config, chat_fake_mode)
+    stands, journey = "chat_clock" in item.fixturenames, Journey()
     if stands:  # before anything is recorded
-        start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
-        freeze(journey, _time_machine(request), start)
+        start = aware(item.config.getini("chat_clock_start"), "chat_clock_start")
+        freeze(journey, _time_machine(item), start)
     try:
         fake = ChatFake(config)
     except BaseException:
@@ -169,13 +173,13 @@ def chat_fake(
         raise
     if stands:
         fake._engine.time.adopt(journey)
-    request.node.stash[_fake_key] = fake
+    item.stash[_fake_key] = fake
     yield fake
     fake._shut()
 
 
 @pytest.fixture
-def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
+def chat_clock(chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time stands still, and moves when the test says so."""
     from .engine.process_time import Journey, freeze
 
@@ -183,18 +187,17 @@ def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     if not time.stands:
         journey = Journey()
         time.adopt(journey)
-        freeze(journey, _time_machine(request), None)
+        freeze(journey, _time_machine(_item), None)
     return chat_fake.clock
 
 
-def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
-    """Return time-machine's fixture; None, if its plugin is not loaded, or it is another's."""
+def _time_machine(item: Any) -> TimeMachineFixture | None:
+    """Return time-machine's fixture; None, if the test does not use it, or it is another's."""
+    if "time_machine" not in item.fixturenames:
+        return None
     from time_machine import TimeMachineFixture
 
-    try:
-        fixture = request.getfixturevalue("time_machine")
-    except pytest.FixtureLookupError:
-        return None
+    fixture = item._request.getfixturevalue("time_machine")
     return fixture if isinstance(fixture, TimeMachineFixture) else None
 
 
@@ -214,7 +217,7 @@ def chat_explore(
             pytrace=False,
         )
     explorer = Explorer(
-        _configured(request, chat_fake_config, "sync"),
+        _configured(request.node, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
         progress=progress(request.config),
     )
@@ -234,11 +237,11 @@ def _is_loaded() -> bool:
 
 
 def _configured(
-    request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
+    item: pytest.Item, config: ChatFakeConfig, mode: Literal["sync", "async"]
 ) -> ChatFakeConfig:
     """Put together the configuration of one test: the fixture's, then its markers'."""
     fields: dict[str, Any] = {}
-    for marker in reversed(list(request.node.iter_markers("chat_fake"))):
+    for marker in reversed(list(item.iter_markers("chat_fake"))):
         if marker.args:
             pytest.fail(
                 f"@pytest.mark.chat_fake takes fields by name, as in price='0.10', "
@@ -251,10 +254,10 @@ def _configured(
             f"the fixture chat_fake_config must return a ChatFakeConfig(...), not {config!r}",
             pytrace=False,
         )
-    seed: str = request.node.nodeid
-    if request.config.stash[_seed_key] != "fixed":
-        seed = f"{request.config.stash[_seed_key]} {seed}"
-    strict = request.config.getini("chat_fake_strict")
+    seed = item.nodeid
+    if item.config.stash[_seed_key] != "fixed":
+        seed = f"{item.config.stash[_seed_key]} {seed}"
+    strict = item.config.getini("chat_fake_strict")
     for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
         if fields.get(name, getattr(config, name)) is None:
             fields[name] = default
@@ -295,6 +298,8 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Let what fakes do from now on be told as this test's."""
+    global _item  # noqa: PLW0603 - there is one test at a time in a process
+    outer, _item = _item, item  # tests of plugins run pytest inside a test
     _speak(item.config)  # a run inside another one may have taken it
     if _is_loaded():
         from .suite.telling import begin
@@ -309,6 +314,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
             interrupt(item.config)
         raise
     finally:
+        _item = outer
         if _is_loaded():
             from .suite.telling import end
 

@@ -240,3 +240,23 @@ def test_unittest_classes_and_doctests_can_use_the_fixtures(pytester: pytest.Pyt
         """
     )
     pytester.runpytest().assert_outcomes(passed=2)
+
+
+@pytest.mark.chat_fake(price="0.37")
+def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(
+    pytester: pytest.Pytester, request: pytest.FixtureRequest
+) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.chat_fake(price="0.11")
+        async def test_inside(chat_fake_mode):
+            pass
+        """
+    )
+    pytester.runpytest_inprocess("-p", "no:xdist")
+    fake = request.getfixturevalue("chat_fake")
+    fake.send_text().deliver()
+
+    fake.assert_charged("0.37")
