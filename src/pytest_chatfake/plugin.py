@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from .fake.config import ChatFakeConfig
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
+
+#: What the plugin imports for the first fake.
+_FAKE: Final = f"{__package__}.fake.fake"
 
 _seed_key = pytest.StashKey[str]()
 _stderr_key = pytest.StashKey[int]()
@@ -233,7 +236,7 @@ def chat_receiver(chat_fake: ChatFake) -> Receiver:
 
 def _is_loaded() -> bool:
     """Return whether this run has made a fake: what tells of it is cheap to import then."""
-    return f"{__package__}.fake.fake" in sys.modules
+    return _FAKE in sys.modules
 
 
 def _configured(

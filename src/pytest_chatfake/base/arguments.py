@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, Final, TypeGuard, TypeVar
 
 from .misspelt import nearest
 from .redaction import redacted
@@ -16,6 +17,9 @@ _MOST_CITED = 200
 
 #: Python writes integers of some 4,300 digits at most.
 _MOST_BITS = 10_000
+
+#: What code has that takes ``*args`` or ``**kwargs``.
+_STARRED: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def cited(value: object) -> str:
@@ -141,6 +145,10 @@ def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
 
 def takes(function: Callable[..., object], *arguments: object) -> bool:
     """Return whether a function can be called with so many arguments, as far as it shows that."""
+    plain = function if isinstance(function, FunctionType) else type(function).__call__
+    if _is_plain(plain) and not hasattr(function, "__signature__"):  # `inspect` takes long
+        most = plain.__code__.co_argcount - (plain is not function)
+        return most - len(plain.__defaults__ or ()) <= len(arguments) <= most
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions of C show nothing
@@ -150,6 +158,14 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _is_plain(function: object) -> TypeGuard[FunctionType]:
+    """Return whether a function takes what its code takes, one thing for each parameter."""
+    if not isinstance(function, FunctionType) or vars(function):
+        return False
+    code = function.__code__
+    return not (code.co_flags & _STARRED or code.co_kwonlyargcount)
 
 
 def check_plain(function: object, what: str) -> None:

@@ -201,7 +201,9 @@ def freeze(journey: Journey, fixture: TimeMachineFixture | None, start: datetime
     if _is_frozen():
         return
     if time_machine.traveller_stack:
-        _stop_ticking(time_machine.traveller_stack[-1])
+        top = time_machine.traveller_stack[-1]
+        if top is not journey._traveller:  # ours stands still as it is
+            _stop_ticking(top)
         return
     moment = datetime.now(_NEUTRAL) if start is None else start.astimezone(_NEUTRAL)
     if fixture is None:

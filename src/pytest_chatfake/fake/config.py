@@ -200,18 +200,17 @@ def given_or_default(config: ChatFakeConfig | None) -> ChatFakeConfig:
 
 
 def _refuse_unknown(fields: Mapping[str, object]) -> None:
-    valid = [item.name for item in dataclasses.fields(ChatFakeConfig)]
-    unknown = [name for name in fields if name not in valid]
+    unknown = [name for name in fields if name not in _USUAL]
     if unknown:
         raise TypeError(
-            f"there is no configuration field {', '.join(_suggesting(unknown, valid))}; "
-            f"the fields are: {', '.join(valid)}"
+            f"there is no configuration field {', '.join(_suggesting(unknown))}; "
+            f"the fields are: {', '.join(_USUAL)}"
         )
 
 
-def _suggesting(unknown: list[str], valid: list[str]) -> Iterator[str]:
+def _suggesting(unknown: list[str]) -> Iterator[str]:
     for name in unknown:
-        near = nearest(name, valid)
+        near = nearest(name, _USUAL)
         yield f"{name!r} (did you mean {near!r}?)" if near else repr(name)
 
 
