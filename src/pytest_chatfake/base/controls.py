@@ -10,7 +10,7 @@ import html
 import re
 
 #: All but the tab and the end of a line; halves of pairs; and what Unicode says is no character.
-_UNPRINTABLE = re.compile(
+_UNPRINTABLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
     + "".join(
         f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
@@ -21,7 +21,7 @@ _UNPRINTABLE = re.compile(
 
 def printable(text: str) -> str:
     r"""Return a text whose control characters are written out: ``\x1b``."""
-    return _UNPRINTABLE.sub(_written, text)
+    return re.sub(_UNPRINTABLE, _written, text)
 
 
 def one_line(text: str) -> str:

@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 #: The classes of what a test holds, by their names.
 _known: dict[str, type] = {}
 
-_UNEXPECTED: Final = re.compile(r"(\w+)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'")
+_UNEXPECTED: Final = r"(\w+)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'"
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
@@ -91,7 +91,7 @@ def _missing(thing: object, name: str) -> object:
 
 
 def _argument_hint(text: str) -> str:
-    found = _UNEXPECTED.fullmatch(text)
+    found = re.fullmatch(_UNEXPECTED, text)
     method = found and getattr(_known.get(found[1]), found[2], None)
     near = found and method and nearest(found[3], inspect.signature(method).parameters)
     return f". Did you mean {near!r}?" if near else ""

@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable
 
 #: Headers whose values are nobody's business.
-_SECRET_HEADER = re.compile(r"authorization|cookie|key|secret|token|signature", re.IGNORECASE)
-_URL = re.compile(
-    r"\b([a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?#\"'<>]*)(\?[^\s#\"'<>]*)?", re.IGNORECASE
-)
-_VALUE = re.compile(r"=[^&;]*")
+_HIDDEN_HEADER = "authorization|cookie|key|secret|token|signature"
+_URL = r"\b([a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?#\"'<>]*)(\?[^\s#\"'<>]*)?"
+_VALUE = "=[^&;]*"
 
 
 def tail(key: str | None) -> str:
@@ -22,7 +20,7 @@ def tail(key: str | None) -> str:
 
 def is_secret_header(name: str) -> bool:
     """Return whether the value of a header of that name is to be hidden."""
-    return _SECRET_HEADER.search(name) is not None
+    return re.search(_HIDDEN_HEADER, name, re.IGNORECASE) is not None
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
@@ -35,16 +33,19 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if secret:
             text = text.replace(secret, tail(secret))
-    return _URL.sub(_hidden, text) if "://" in text else text
+    return re.sub(_URL, _hidden, text, flags=re.IGNORECASE) if "://" in text else text
 
 
 def redacted_place(place: str) -> str:
     """Return a URL, or an app's name and path, without what its query carries in secret."""
     head, mark, query = redacted(place).partition("?")
-    return head + mark + _VALUE.sub("=...", query)
+    return head + mark + _without_values(query)
 
 
 def _hidden(match: re.Match[str]) -> str:
     scheme, userinfo, place, query = match.groups()
-    query = _VALUE.sub("=...", query) if query else ""
-    return f"{scheme}{'...@' if userinfo else ''}{place}{query}"
+    return f"{scheme}{'...@' if userinfo else ''}{place}{_without_values(query)}"
+
+
+def _without_values(query: str | None) -> str:
+    return re.sub(_VALUE, "=...", query) if query else ""

@@ -6,7 +6,6 @@ description that it rests on, or says that it is assumed, and which knob changes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.notes import FACT
@@ -29,8 +28,7 @@ class Reason(NamedTuple):
     row: str = ""
 
 
-@dataclass(frozen=True, slots=True)  # its code is read for each event
-class Rule:
+class Rule(NamedTuple):
     """What a fact rests on.
 
     Attributes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..base.arguments import check_int, check_str, cited
 from ..base.misspelt import nearest
@@ -15,11 +15,11 @@ from ..domain.messages import STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
 from ..engine.engine import Engine
-from ..report import failures
-from ..report.failures import Figure
 from ..report.sections import Story
-from ..report.stories import message_story
 from .messages import Message, state_of
+
+if TYPE_CHECKING:
+    from ..report.failures import Figure
 
 
 class Asked(Protocol):
@@ -64,6 +64,8 @@ def _assert_amount(fake: Asked, what: Figure, expected: Money, message: Message 
     value = signed(expected, "the expected amount")
     fake._engine.settle_before_read()
     state = None if message is None else _known(fake, message)
+    from ..report import failures
+
     _fail(failures.amount_failure(fake._story, what, value, state))
 
 
@@ -84,6 +86,8 @@ def assert_statuses(fake: Asked, message: Message, *statuses: str) -> None:
                 f"statuses are {', '.join(STATUSES)}, and {cited(status)} is none{hint}"
             )
     fake._engine.settle_before_read()
+    from ..report import failures
+
     _fail(failures.statuses_failure(fake._story, _known(fake, message), statuses))
 
 
@@ -109,6 +113,8 @@ def assert_requested(fake: Asked, method: str, path: str, *, times: int | None =
     if times is not None:
         check_int(times, "times", 0)
     fake._engine.settle_before_read()
+    from ..report import failures
+
     _fail(failures.requests_failure(fake._story, method, path, times))
 
 
@@ -128,6 +134,8 @@ def expect_charge(fake: Asked, amount: Money) -> Generator[None, None, None]:
     yield
     fake._engine.settle_before_read()
     found = EXACT.subtract(ledger.charged, charged)
+    from ..report import failures
+
     _fail(failures.charge_failure(fake._story, value, found, ledger.entries[count:]))
 
 
@@ -137,6 +145,8 @@ def explain(fake: Asked, message: Message) -> str:
     And all that is known of it: its status, its money, and what happened to it, in order.
     """
     fake._engine.settle_before_read()
+    from ..report.stories import message_story
+
     return message_story(fake._story, _known(fake, message))
 
 

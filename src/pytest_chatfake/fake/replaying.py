@@ -15,7 +15,6 @@ from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..webhooks.events import OtherEvent
 from ..wire.naming import Naming
-from ..wire.recordings import recorded
 
 _TIMINGS: Final = ("recorded", "at once")
 
@@ -66,6 +65,8 @@ def replay(
     engine = webhooks._engine
     engine.refuse_closed()
     events: list[tuple[OtherEvent, int | None]] = []
+    from ..wire.recordings import recorded
+
     for entry in recorded(path):
         kind = None if entry.problem else entry.json.get("type")
         if not (isinstance(kind, str) and kind):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from ..base.misspelt import spelt
 from ..domain.instants import instant
-from ..report.happenings import Happening, Kind
-from ..report.mermaid import mermaid
 from ..report.sections import Story
-from ..report.svg import svg
 from .messages import Message
+
+if TYPE_CHECKING:
+    from ..report.happenings import Happening, Kind
 
 
 @spelt
@@ -83,9 +83,13 @@ class Timeline(Sequence[TimelineEntry]):
 
     def mermaid(self) -> str:
         """Return it as a sequence diagram in Mermaid's language."""
+        from ..report.mermaid import mermaid
+
         return mermaid(self._story.labels, self._story.happenings())
 
     def svg(self) -> str:
         """Return it as a picture: swimlanes, and the balance as a line below them."""
+        from ..report.svg import svg
+
         story = self._story
         return svg(story.engine, story.labels, story.happenings())

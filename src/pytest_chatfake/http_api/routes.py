@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
@@ -19,8 +18,7 @@ View: TypeAlias = "Callable[..., Response | dict[str, Any] | tuple[dict[str, Any
 BALANCE_PATH = "/v2/balance"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Route:
+class Route(NamedTuple):
     """One endpoint of the user's own.
 
     Attributes:

@@ -1,23 +1,25 @@
-"""What the report of a failure shows of one fake."""
+"""What the report of a failure shows of one fake.
+
+There is one in every test, and hardly any tells: what that takes is imported when it does.
+"""
 
 from __future__ import annotations
 
 import itertools
 import traceback
-from typing import Final
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
 
 from ..base.tracebacks import from_outside
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..engine.journal import Refusal
 from ..http_api.account import AccountApi
-from .attention import attention
-from .happenings import Happening
 from .labels import Labels
-from .places import Places
-from .reading import happenings
-from .svg import svg
-from .told import told
+
+if TYPE_CHECKING:
+    from .happenings import Happening
+    from .places import Places
 
 _births = itertools.count()
 
@@ -52,22 +54,36 @@ class Story:
 
     def happenings(self) -> list[Happening]:
         """What happened so far."""
-        return happenings(self.engine, self.api, self.labels, self.places)
+        return self._read()
 
     def of(self, message: MessageState) -> list[Happening]:
         """What happened to one message; it is found without a look at all the others."""
-        return happenings(self.engine, self.api, self.labels, self.places, message=message)
+        return self._read(message=message)
+
+    def _read(self, since: int = 0, *, message: MessageState | None = None) -> list[Happening]:
+        from .reading import happenings
+
+        return happenings(self.engine, self.api, self.labels, self.places, since, message=message)
 
     @property
     def places(self) -> Places:
         """Where in the journal things are."""
         if self._places is None or self._places.outdated:
+            from .places import Places
+
             self._places = Places(self.engine)
         return self._places
 
     def text(self) -> str:
         """All of it, as text."""
-        return told(self.engine, self.labels, self.happenings(), folded=False)
+        return self._told(self.happenings(), folded=False)
+
+    def _told(
+        self, found: list[Happening], *, named: Collection[MessageState] = (), folded: bool = True
+    ) -> str:
+        from .told import told
+
+        return told(self.engine, self.labels, found, named=named, folded=folded)
 
     def skip(self) -> None:
         """Leave what happened so far out: it belongs to another test."""
@@ -80,7 +96,7 @@ class Story:
         engine = self.engine
         self._notice_reset()
         since, self._shown = self._shown, len(engine.journal.kinds)
-        return since > 1, happenings(engine, self.api, self.labels, self.places, since)
+        return since > 1, self._read(since)
 
     def _notice_reset(self) -> None:
         if self._log is not self.engine.outbox.events:  # all of it is new
@@ -90,7 +106,7 @@ class Story:
     def of_the_test(self) -> list[Happening]:
         """What happened in the test that runs now."""
         self._notice_reset()
-        return happenings(self.engine, self.api, self.labels, self.places, self._begun)
+        return self._read(self._begun)
 
     def refused(self) -> list[Refusal]:
         """What was refused in the test that runs now, because nothing specified shows it."""
@@ -102,12 +118,14 @@ class Story:
         Args:
             styled: Whether the picture has its style inside; a page has it once.
         """
+        from .svg import svg
+
         found = self.of_the_test()
         return svg(self.engine, self.labels, found, styled=styled) if found else ""
 
     def full_text(self, *, folded: bool) -> str:
         """Tell what happened in the test that runs now."""
-        return told(self.engine, self.labels, self.of_the_test(), named=self.named, folded=folded)
+        return self._told(self.of_the_test(), named=self.named, folded=folded)
 
     def section(self) -> str:
         """Tell what is new since the last section; empty if nothing is.
@@ -118,11 +136,13 @@ class Story:
         before, found = self._new()
         if not found and not engine.plan and not engine.errors:
             return ""
+        from .attention import attention
+
         looked = attention(engine, self.api, labels, found)
         parts = ["What to look at", *(f"  {line}" for line in looked), ""] if looked else []
         if found:
             parts += ["What happened, after what is told above" if before else "What happened"]
-        parts += [told(engine, labels, found, named=self.named)]
+        parts += [self._told(found, named=self.named)]
         for error in engine.errors:
             parts += ["", "A route raised", self._traceback(error)]
         return "\n".join(parts)

@@ -50,9 +50,12 @@ class TeardownChecks:
             engine.plan.drop()
             raise NotAwaited(text)
         engine.raise_errors()
+        found = list(self.warnings())
+        if not found:
+            return
         clean = Labels(engine, self._api).clean
-        found = [(clean(text), line) for text, line in self.warnings()]
-        if found and self._strict:
+        found = [(clean(text), line) for text, line in found]
+        if self._strict:
             raise UndeliveredWebhooks("\n".join(text for text, _ in found))
         for text, line in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)

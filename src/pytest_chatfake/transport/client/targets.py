@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from ...base.arguments import cited, utf8
 from .answers import Answer, Post
 from .endable import Endable, Ended
-from .http_client import HttpClient
 from .loops import GRACE_SECONDS
 from .worker import Worker
 
@@ -93,6 +92,8 @@ class UrlTarget:
         self._url = url
         self._timeout = timeout
         self._gate = gate
+        from .http_client import HttpClient
+
         self._client = HttpClient(url, timeout=timeout)
         # An attempt ends by itself within its timeout, and is waited for that long.
         self._worker = Worker("chatfake-url", grace=timeout + GRACE_SECONDS)
