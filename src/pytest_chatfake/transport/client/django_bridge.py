@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator
     from contextlib import AbstractContextManager
 
 T = TypeVar("T")
+
+_NOTHING_TO_KEEP: Final = nullcontext()
 
 
 def is_asgi_handler(app: object) -> bool:
@@ -51,7 +53,7 @@ def connections_kept() -> AbstractContextManager[None]:
     does the same.
     """
     db = sys.modules.get("django.db")
-    return nullcontext() if db is None else _kept(db)
+    return _NOTHING_TO_KEEP if db is None else _kept(db)
 
 
 @contextmanager

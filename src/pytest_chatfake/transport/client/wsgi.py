@@ -41,6 +41,8 @@ class WsgiTarget:
         self._app = app
         self._gate: Callable[[], object] | None = None
         self._worker = Worker("chatfake-wsgi")
+        self._headers: Mapping[str, str] | None = None
+        self._with_headers: dict[str, Any] = {}
         self._environ: dict[str, Any] = {
             "REQUEST_METHOD": "POST",
             "SCRIPT_NAME": "",
@@ -66,6 +68,7 @@ class WsgiTarget:
         twin = copy(self)
         twin._gate = gate
         twin._worker = Worker("chatfake-wsgi")
+        twin._headers = None
         twin._environ = {**self._environ, "wsgi.multithread": True}
         return twin
 
@@ -90,7 +93,11 @@ class WsgiTarget:
         self._worker.close()
 
     def _call(self, request: Post) -> Answer:
-        environ = {**self._environ, **_variables(tuple(request.headers.items()))}
+        if request.headers is not self._headers:  # an endpoint's own are always the same
+            self._headers = request.headers
+            variables = _variables(tuple(request.headers.items()))
+            self._with_headers = {**self._environ, **variables}
+        environ = self._with_headers.copy()
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)
         environ["wsgi.errors"] = sys.stderr
@@ -170,7 +177,13 @@ def _status_code(status: object) -> int:
     """Return the number of ``"200 OK"``, or of ``"200"``: not every app gives a reason."""
     if not isinstance(status, str):
         raise TypeError(f"the WSGI app's status is a str such as '200 OK', not {cited(status)}")
-    code, _, _ = status.partition(" ")
-    if len(code) != 3 or not (code.isascii() and code.isdigit()):
+    code = _code_of(status)
+    if code is None:
         raise ValueError(f"the WSGI app's status is such as '200 OK', not {cited(status)}")
-    return int(code)
+    return code
+
+
+@lru_cache(maxsize=128)
+def _code_of(status: str) -> int | None:
+    code, _, _ = status.partition(" ")
+    return int(code) if len(code) == 3 and code.isascii() and code.isdigit() else None
