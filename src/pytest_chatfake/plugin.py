@@ -33,6 +33,7 @@ _seed_key = pytest.StashKey[str]()
 _stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
+_listens_key = pytest.StashKey[bool]()
 _passed_key = pytest.StashKey[bool]()
 
 #: The test that runs. Fixtures of ours ask it what others ask `request`, which pytest makes anew
@@ -132,29 +133,17 @@ def chat_fake_mode() -> Literal["sync", "async"]:
 
 
 @pytest.fixture(scope="session")
-def _chat_fake_session() -> Iterator[None]:
-    """Keep one listener for the whole session, whatever fakes come and go."""
-    from .fake.fake import service
-
-    _speak(_item.config)
-    service.hold()
-    yield
-    service.release()
-
-
-@pytest.fixture(scope="session")
-def chat_fake_url(_chat_fake_session: None) -> str:
+def chat_fake_url() -> str:
     """The base URL of the HTTP API, for apps that are configured once for a session."""
     from .fake.fake import service
 
+    _keep_listening(_item.config)
     return service.url
 
 
 @pytest.fixture
 def chat_fake(
-    chat_fake_config: ChatFakeConfig,
-    chat_fake_mode: Literal["sync", "async"],
-    _chat_fake_session: None,
+    chat_fake_config: ChatFakeConfig, chat_fake_mode: Literal["sync", "async"]
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
     from .domain.instants import aware
@@ -163,6 +152,7 @@ def chat_fake(
     from .suite.telling import begin
 
     item = _item
+    _keep_listening(item.config)
     begin(item)  # the first test with a fake: the others have begun already
     config = _configured(item, chat_fake_config, chat_fake_mode)
     stands, journey = "chat_clock" in item.fixturenames, Journey()
@@ -205,9 +195,7 @@ def _time_machine(item: Any) -> TimeMachineFixture | None:
 
 
 @pytest.fixture
-def chat_explore(
-    request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig, _chat_fake_session: None
-) -> Explorer:
+def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig) -> Explorer:
     """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
     from .domain.instants import aware
     from .exploring.explorer import Explorer
@@ -219,6 +207,7 @@ def chat_explore(
             "it out, and use the clock of the world's fake: chat_fake.clock",
             pytrace=False,
         )
+    _keep_listening(request.config)
     explorer = Explorer(
         _configured(request.node, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
@@ -232,6 +221,26 @@ def chat_explore(
 def chat_receiver(chat_fake: ChatFake) -> Receiver:
     """A receiver that is connected to the test's fake, for tests without an app."""
     return chat_fake.webhooks.receiver()
+
+
+def _keep_listening(config: pytest.Config) -> None:
+    """Keep one listener for the rest of the session, whatever fakes come and go."""
+    if _listens_key in config.stash:
+        return
+    from .fake.fake import service
+
+    config.stash[_listens_key] = True
+    _speak(config)
+    service.hold()
+
+
+@pytest.hookimpl(trylast=True)  # fixtures of the session may end here, and need it
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let the listener end."""
+    if _listens_key in session.config.stash:
+        from .fake.fake import service
+
+        service.release()
 
 
 def _is_loaded() -> bool:
