@@ -116,9 +116,9 @@ class Listener(HTTPServer):
         server.server_close()
 
     def _wake(self, waiting: Iterable[threading.Thread]) -> None:
-        """Let threads end that wait for a client: there is one for each of them.
+        """Let the threads end that wait for a client, by being one for each of them.
 
-        Nothing waits to be connected: where the queue is full, it has enough clients.
+        The connects do not wait: where the queue is full, the threads have clients enough.
         """
         with ExitStack() as stack:
             for _ in waiting:
@@ -151,9 +151,9 @@ class Listener(HTTPServer):
         while True:
             with suppress(OSError):  # the client is gone, or there are too many
                 client, address = server.socket.accept()
+                client.setblocking(True)  # as in `start`
+                connection = Connection(client, address, server, self)
                 break
-        client.setblocking(True)  # as above
-        connection = Connection(client, address, server, self)
         with self._lock:
             self._waiting.remove(threading.current_thread())
             if self.server is not server:
