@@ -156,10 +156,10 @@ def chat_fake(
     begin(item)  # the first test with a fake: the others have begun already
     config = _configured(item, chat_fake_config, chat_fake_mode)
     stands, journey = "chat_clock" in item.fixturenames, Journey()
-    if stands:  # before anything is recorded
-        start = aware(item.config.getini("chat_clock_start"), "chat_clock_start")
-        freeze(journey, _time_machine(item), start)
     try:
+        if stands:  # before anything is recorded
+            start = aware(item.config.getini("chat_clock_start"), "chat_clock_start")
+            freeze(journey, _time_machine(item), start)
         fake = ChatFake(config)
     except BaseException:
         journey.end()
