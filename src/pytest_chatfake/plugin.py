@@ -9,7 +9,7 @@ import inspect
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from .fake.fake import ChatFake
     from .fake.receiver import Receiver
 
-#: What the plugin imports for the first fake.
-_FAKE: Final = f"{__package__}.fake.fake"
-
 _seed_key = pytest.StashKey[str]()
 _stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
@@ -36,9 +33,9 @@ _explorer_key = pytest.StashKey["Explorer"]()
 _listens_key = pytest.StashKey[bool]()
 _passed_key = pytest.StashKey[bool]()
 
-#: The test that runs. Fixtures of ours ask it what others ask `request`, which pytest makes anew
-#: for each fixture that takes it: that costs as much as the fixture.
-_item: Any = None
+#: What fixtures of ours that every test uses have in place of `request`. To take that one as an
+#: argument costs as much as a fixture: pytest makes it anew each time.
+_request: pytest.FixtureRequest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -110,6 +107,16 @@ def pytest_terminal_summary(
         terminalreporter.write_line(line)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> None:
+    """Keep the request of a fixture of ours, which reads it first of all."""
+    global _request  # noqa: PLW0603 - one fixture at a time is set up in a process
+    if fixturedef.argname.startswith("chat_"):
+        _request = request
+
+
 @pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
     """How the fake behaves; override this fixture to set it for a module or a whole suite."""
@@ -121,13 +128,14 @@ def chat_fake_config() -> ChatFakeConfig:
 @pytest.fixture
 def chat_fake_mode() -> Literal["sync", "async"]:
     """``"async"`` if the test function is a coroutine function, else ``"sync"``."""
-    function = getattr(_item, "function", None)
+    request = _request
+    function = getattr(request, "function", None)
     # Hypothesis wraps the test in a plain function, and keeps what it wraps.
     hypothesis = getattr(function, "hypothesis", None)
     function = getattr(hypothesis, "inner_test", function)
     # anyio puts a plain function in that place, once the test has run for the first time; but it
     # gives this fixture to coroutine functions only.
-    if hypothesis is not None and "anyio_backend" in _item.fixturenames:
+    if hypothesis is not None and "anyio_backend" in request.fixturenames:
         return "async"
     return "async" if inspect.iscoroutinefunction(function) else "sync"
 
@@ -137,7 +145,7 @@ def chat_fake_url() -> str:
     """The base URL of the HTTP API, for apps that are configured once for a session."""
     from .fake.fake import service
 
-    _keep_listening(_item.config)
+    _keep_listening(_request.config)
     return service.url
 
 
@@ -146,27 +154,27 @@ def chat_fake(
     chat_fake_config: ChatFakeConfig, chat_fake_mode: Literal["sync", "async"]
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
+    request = _request
     from .domain.instants import aware
     from .engine.process_time import Journey, freeze
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
-    item = _item
-    _keep_listening(item.config)
-    begin(item)  # the first test with a fake: the others have begun already
-    config = _configured(item, chat_fake_config, chat_fake_mode)
-    stands, journey = "chat_clock" in item.fixturenames, Journey()
+    _keep_listening(request.config)
+    begin(request.node)  # the first test with a fake: the others have begun already
+    config = _configured(request, chat_fake_config, chat_fake_mode)
+    stands, journey = "chat_clock" in request.fixturenames, Journey()
     try:
         if stands:  # before anything is recorded
-            start = aware(item.config.getini("chat_clock_start"), "chat_clock_start")
-            freeze(journey, _time_machine(item), start)
+            start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
+            freeze(journey, _time_machine(request), start)
         fake = ChatFake(config)
     except BaseException:
         journey.end()
         raise
     if stands:
         fake._engine.time.adopt(journey)
-    item.stash[_fake_key] = fake
+    request.node.stash[_fake_key] = fake
     yield fake
     fake._shut()
 
@@ -174,23 +182,25 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time stands still, and moves when the test says so."""
+    request = _request
     from .engine.process_time import Journey, freeze
 
     time = chat_fake._engine.time
     if not time.stands:
         journey = Journey()
         time.adopt(journey)
-        freeze(journey, _time_machine(_item), None)
+        freeze(journey, _time_machine(request), None)
     return chat_fake.clock
 
 
-def _time_machine(item: Any) -> TimeMachineFixture | None:
-    """Return time-machine's fixture; None, if the test does not use it, or it is another's."""
-    if "time_machine" not in item.fixturenames:
-        return None
+def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
+    """Return time-machine's fixture; None if nobody asks for it, or it is another's."""
     from time_machine import TimeMachineFixture
 
-    fixture = item._request.getfixturevalue("time_machine")
+    fixture = None
+    if "time_machine" in request.fixturenames:
+        with suppress(pytest.FixtureLookupError):  # it is another's, and waits for the fake
+            fixture = request.getfixturevalue("time_machine")
     return fixture if isinstance(fixture, TimeMachineFixture) else None
 
 
@@ -209,7 +219,7 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
         )
     _keep_listening(request.config)
     explorer = Explorer(
-        _configured(request.node, chat_fake_config, "sync"),
+        _configured(request, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
         progress=progress(request.config),
     )
@@ -234,26 +244,29 @@ def _keep_listening(config: pytest.Config) -> None:
     service.hold()
 
 
-@pytest.hookimpl(trylast=True)  # fixtures of the session may end here, and need it
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Let the listener end."""
-    if _listens_key in session.config.stash:
-        from .fake.fake import service
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Let the listener end, after the session's fixtures: an interrupt ends these here."""
+    try:
+        return (yield)
+    finally:
+        if _listens_key in session.config.stash:
+            from .fake.fake import service
 
-        service.release()
+            service.release()
 
 
 def _is_loaded() -> bool:
     """Return whether this run has made a fake: what tells of it is cheap to import then."""
-    return _FAKE in sys.modules
+    return f"{__package__}.fake.fake" in sys.modules
 
 
 def _configured(
-    item: pytest.Item, config: ChatFakeConfig, mode: Literal["sync", "async"]
+    request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
 ) -> ChatFakeConfig:
     """Put together the configuration of one test: the fixture's, then its markers'."""
     fields: dict[str, Any] = {}
-    for marker in reversed(list(item.iter_markers("chat_fake"))):
+    for marker in reversed(list(request.node.iter_markers("chat_fake"))):
         if marker.args:
             pytest.fail(
                 f"@pytest.mark.chat_fake takes fields by name, as in price='0.10', "
@@ -266,10 +279,10 @@ def _configured(
             f"the fixture chat_fake_config must return a ChatFakeConfig(...), not {config!r}",
             pytrace=False,
         )
-    seed = item.nodeid
-    if item.config.stash[_seed_key] != "fixed":
-        seed = f"{item.config.stash[_seed_key]} {seed}"
-    strict = item.config.getini("chat_fake_strict")
+    seed: str = request.node.nodeid
+    if request.config.stash[_seed_key] != "fixed":
+        seed = f"{request.config.stash[_seed_key]} {seed}"
+    strict = request.config.getini("chat_fake_strict")
     for name, default in (("seed", seed), ("mode", mode), ("strict", strict)):
         if fields.get(name, getattr(config, name)) is None:
             fields[name] = default
@@ -310,8 +323,6 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Let what fakes do from now on be told as this test's."""
-    global _item  # noqa: PLW0603 - there is one test at a time in a process
-    outer, _item = _item, item  # tests of plugins run pytest inside a test
     _speak(item.config)  # a run inside another one may have taken it
     if _is_loaded():
         from .suite.telling import begin
@@ -326,7 +337,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
             interrupt(item.config)
         raise
     finally:
-        _item = outer
         if _is_loaded():
             from .suite.telling import end
 

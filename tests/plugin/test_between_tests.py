@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_chatfake.fake.fake import service
+
 
 def test_an_error_of_a_route_fails_the_test_that_did_not_meet_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
@@ -260,3 +262,25 @@ def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(
     fake.send_text().deliver()
 
     fake.assert_charged("0.37")
+
+
+def test_the_listener_ends_where_a_run_is_broken_off_and_a_fixture_fails_then(
+    pytester: pytest.Pytester,
+) -> None:
+    users = service._users
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def app(chat_fake_url):
+            yield
+            raise LookupError
+
+        def test_it(app):
+            pytest.exit("enough")
+        """
+    )
+    pytester.runpytest_inprocess("-p", "no:xdist").stderr.fnmatch_lines(["LookupError"])
+
+    assert users == service._users

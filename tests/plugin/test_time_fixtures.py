@@ -262,3 +262,68 @@ def test_under_freezegun_the_fixtures_work_and_follow(pytester: pytest.Pytester)
         """
     )
     pytester.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_time_machine_fixture_may_need_the_fake_or_the_clock(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_another="""
+        import pytest
+
+        @pytest.fixture
+        def time_machine(chat_fake):
+            return chat_fake
+
+        def test_it(chat_clock, time_machine):
+            chat_clock.advance(1)
+        """,
+        test_its_own="""
+        import datetime
+        import pytest
+
+        START = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
+
+        @pytest.fixture
+        def time_machine(chat_clock, time_machine):
+            time_machine.move_to(START, tick=False)
+            return time_machine
+
+        def test_it(time_machine, chat_clock):
+            chat_clock.advance(1)
+            assert datetime.datetime.now(datetime.UTC) == START + datetime.timedelta(seconds=1)
+
+        @pytest.fixture
+        def traveller(request):
+            return request.getfixturevalue("time_machine")
+
+        def test_dynamic(chat_clock, traveller):
+            traveller.shift(1)
+            assert datetime.datetime.now(datetime.UTC) == START + datetime.timedelta(seconds=1)
+        """,
+    )
+    pytester.runpytest().assert_outcomes(passed=3)
+
+
+def test_a_time_machine_that_is_asked_for_late_moves_the_same_time(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import datetime
+        import pytest, time_machine
+
+        START = datetime.datetime(2027, 1, 1, tzinfo=datetime.UTC)
+
+        @pytest.fixture(autouse=True)
+        def traveller(request):
+            return request.getfixturevalue("time_machine")
+
+        def test_it(chat_clock, traveller):
+            traveller.move_to(START, tick=False)
+            chat_clock.advance(1)
+            assert datetime.datetime.now(datetime.UTC) == START + datetime.timedelta(seconds=1)
+
+        def test_time_is_given_back():
+            assert [] == time_machine.traveller_stack
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=2)

@@ -31,6 +31,16 @@ class Starred:
     def __call__(self, *arguments: object) -> None: ...
 
 
+class Static:
+    __call__ = staticmethod(lambda one: None)
+
+
+def wrapping_app() -> App:
+    app = App()
+    functools.update_wrapper(app, lambda one, two, three: None)
+    return app
+
+
 class Slotted:
     __slots__ = ()
 
@@ -72,6 +82,8 @@ FUNCTIONS: dict[str, Any] = {
     "an app": App(),
     "an app's class": App,
     "a starred app": Starred(),
+    "an app of a static method": Static(),
+    "an app that wraps another": wrapping_app(),
     "an app with a keyword": Slotted(),
     "a method": App().method,
     "a class method": App.made,

@@ -18,7 +18,7 @@ _MOST_CITED = 200
 #: Python writes integers of some 4,300 digits at most.
 _MOST_BITS = 10_000
 
-#: What code has that takes ``*args`` or ``**kwargs``.
+#: Flags of code that takes ``*args`` or ``**kwargs``.
 _STARRED: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
@@ -145,10 +145,14 @@ def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
 
 def takes(function: Callable[..., object], *arguments: object) -> bool:
     """Return whether a function can be called with so many arguments, as far as it shows that."""
-    plain = function if isinstance(function, FunctionType) else type(function).__call__
-    if _is_plain(plain) and not hasattr(function, "__signature__"):  # `inspect` takes long
-        most = plain.__code__.co_argcount - (plain is not function)
-        return most - len(plain.__defaults__ or ()) <= len(arguments) <= most
+    called: object = function
+    given = len(arguments)
+    if not isinstance(function, FunctionType):
+        called = _own_call(function)
+        given += 1  # itself
+    if _is_plain(called):  # `inspect` takes long
+        most = called.__code__.co_argcount
+        return most - len(called.__defaults__ or ()) <= given <= most
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions of C show nothing
@@ -158,6 +162,13 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _own_call(thing: object) -> object:
+    """Return the ``__call__`` that a thing's class defines; None if it says that it is another."""
+    if hasattr(thing, "__signature__") or hasattr(thing, "__wrapped__"):
+        return None
+    return next((vars(c)["__call__"] for c in type(thing).__mro__ if "__call__" in vars(c)), None)
 
 
 def _is_plain(function: object) -> TypeGuard[FunctionType]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 #: Headers whose values are nobody's business.
-_HIDDEN_HEADER = "authorization|cookie|key|secret|token|signature"
+_HIDDEN_HEADERS = "authorization|cookie|key|secret|token|signature"
 _URL = r"\b([a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?#\"'<>]*)(\?[^\s#\"'<>]*)?"
 _VALUE = "=[^&;]*"
 
@@ -20,7 +20,7 @@ def tail(key: str | None) -> str:
 
 def is_secret_header(name: str) -> bool:
     """Return whether the value of a header of that name is to be hidden."""
-    return re.search(_HIDDEN_HEADER, name, re.IGNORECASE) is not None
+    return re.search(_HIDDEN_HEADERS, name, re.IGNORECASE) is not None
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:

@@ -94,9 +94,9 @@ class WsgiTarget:
 
     def _call(self, request: Post) -> Answer:
         if request.headers is not self._headers:  # an endpoint's own are always the same
-            self._headers = request.headers
             variables = _variables(tuple(request.headers.items()))
             self._with_headers = {**self._environ, **variables}
+            self._headers = request.headers
         environ = self._with_headers.copy()
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)

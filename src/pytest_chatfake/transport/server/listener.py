@@ -7,11 +7,12 @@ after every answer, keeps every request of the session, and takes half a second 
 
 from __future__ import annotations
 
-import socket
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import suppress
+from selectors import EVENT_READ, BaseSelector, DefaultSelector
+from socket import create_server, socketpair
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
 from werkzeug import Request, Response
@@ -20,9 +21,6 @@ from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer
 
 from .connection import Connection
 from .replies import Reply, server_error, to_response
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # How long `Listener.stop` waits for threads whose connections it closed, in real seconds.
 JOIN_SECONDS = 2.0
@@ -84,12 +82,15 @@ class Listener(HTTPServer):
         app = Request.application(self.application)
         # With a socket of our own: werkzeug would end the whole run if the port were taken, and
         # ask the name service who 127.0.0.1 is.
-        with socket.create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
+        with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
             self.server = server = ThreadedWSGIServer(
                 self.host, self.port, app, handler=Connection, fd=listening.fileno()
             )
         self.port = server.port
-        server.socket.setblocking(True)  # whatever the process's default is
+        server.socket.setblocking(
+            False
+        )  # for a client that another thread accepts, or that is gone
+        self._waker, self._woken = socketpair()
         self._waiting.clear()
         self._start_thread(server)
 
@@ -107,26 +108,16 @@ class Listener(HTTPServer):
             waiting, connections = list(self._waiting), list(self.connections.items())
         if server is None:
             raise HTTPServerError("the listener does not run")
-        self._wake(waiting)
+        self._waker.close()
+        for thread in waiting:
+            thread.join()
         for connection, _ in connections:
             connection.close()
         deadline = monotonic() + JOIN_SECONDS
         for _, thread in connections:
             thread.join(max(0.0, deadline - monotonic()))
+        self._woken.close()
         server.server_close()
-
-    def _wake(self, waiting: Iterable[threading.Thread]) -> None:
-        """Let the threads end that wait for a client, by being one for each of them.
-
-        The connects do not wait: where the queue is full, the threads have clients enough.
-        """
-        with ExitStack() as stack:
-            for _ in waiting:
-                client = stack.enter_context(socket.socket())
-                client.setblocking(False)
-                client.connect_ex((self.host, self.port))
-            for thread in waiting:
-                thread.join()
 
     def _start_thread(self, server: BaseWSGIServer) -> None:
         thread = threading.Thread(
@@ -141,28 +132,30 @@ class Listener(HTTPServer):
         Whoever accepts a client serves it, and lets another thread wait before. So no client waits
         for the one before it, and for a new thread only if there were never as many at a time.
         """
-        while connection := self._accept(server):
-            self._serve(connection)
-            if not self._waits_again(connection):
-                return
+        with DefaultSelector() as selector:
+            selector.register(server.socket, EVENT_READ)
+            selector.register(self._woken, EVENT_READ)
+            while connection := self._accept(server, selector):
+                self._serve(connection)
+                if not self._waits_again(connection):
+                    return
 
-    def _accept(self, server: BaseWSGIServer) -> Connection | None:
+    def _accept(self, server: BaseWSGIServer, selector: BaseSelector) -> Connection | None:
         """Return the next client's connection; None if the listener is stopped."""
-        while True:
-            with suppress(OSError):  # the client is gone, or there are too many
+        while all(key.fileobj is server.socket for key, _ in selector.select()):
+            with suppress(OSError):
                 client, address = server.socket.accept()
-                client.setblocking(True)  # as in `start`
                 connection = Connection(client, address, server, self)
-                break
-        with self._lock:
-            self._waiting.remove(threading.current_thread())
-            if self.server is not server:
-                client.close()
-                return None
-            self.connections[connection] = threading.current_thread()
-            if not self._waiting:
-                self._start_thread(server)
-        return connection
+                with self._lock:
+                    self._waiting.remove(threading.current_thread())
+                    if self.server is not server:
+                        client.close()
+                        break
+                    self.connections[connection] = threading.current_thread()
+                    if not self._waiting:
+                        self._start_thread(server)
+                return connection
+        return None
 
     def _serve(self, connection: Connection) -> None:
         try:
