@@ -104,7 +104,10 @@ def test_an_endless_answer_is_given_up_after_16_mib(script):
         answer = post_to(server.url)
 
     assert (None, b"") == answer[:2]
-    assert "the answer is longer than 16 MiB" == str(answer.error)
+    too_much = {"the answer is longer than 16 MiB"}
+    if script is ENDLESS["trailers"]:
+        too_much.add("got more than 100 trailers")  # by http.client itself, since 3.14
+    assert str(answer.error) in too_much
 
 
 @pytest.mark.parametrize("kind", ["body", "chunks"])

@@ -66,7 +66,9 @@ from pytest_chatfake import ChatFake
 
 asynchronous = {mark}
 few = settings(
-    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

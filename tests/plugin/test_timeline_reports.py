@@ -240,7 +240,7 @@ def test_of_a_property_only_the_example_that_falsifies_it_is_told_of(
             with ChatFake() as fake:
                 yield fake
 
-        FAST = settings(max_examples=30, database=None, derandomize=True)
+        FAST = settings(max_examples=30, deadline=None, database=None, derandomize=True)
 
         @FAST
         @given(st.integers(0, 1000))

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 PACKAGE = str(Path(pytest_chatfake.__file__).parent)
 
-#: Where Python looks at the signals: a function begins, or one has returned, of C's too. It never
-#: does between a lock's own `__enter__` or `__exit__` and the block.
+#: Where Python looks at the signals: a function begins, or one has returned, of C's too.
 POINTS = frozenset({"call", "return", "c_return"})
+
+#: But up to 3.13 it never does between a lock's own `__enter__` or `__exit__` and the block. Since
+#: 3.14 it does, and so it may leave any lock taken that anybody's `with` takes.
+HANDS = frozenset({"__enter__", "__exit__"})
 
 
 class Interrupted(BaseException):
@@ -50,6 +53,8 @@ class Interruption:
 
     def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
         if event not in POINTS or not frame.f_code.co_filename.startswith(PACKAGE):
+            return
+        if event == "c_return" and argument.__name__ in HANDS:
             return
         self._left -= 1
         if self._left == 0:

@@ -52,6 +52,9 @@ class WatchedLock:
         if self._inner is not None:
             self._inner.release()
 
+    def locked(self) -> bool:
+        return self._inner is not None and self._inner.locked()
+
     def __enter__(self) -> None:
         self.acquire()
 

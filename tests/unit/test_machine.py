@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import time_machine
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import initialize, invariant, rule, run_state_machine_as_test
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeMachine, UndeliveredWebhooks
@@ -23,6 +23,7 @@ QUICK = settings(
     database=None,
     derandomize=True,
     phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=[HealthCheck.too_slow],
 )
 FEW = settings(QUICK, max_examples=15)
 

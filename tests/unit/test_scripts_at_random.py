@@ -30,7 +30,13 @@ from pytest_chatfake.exploring.playing import Stage, Step
 
 from .fakes import frozen_fake
 
-QUICK = settings(max_examples=30, deadline=None, database=None, derandomize=True)
+QUICK = settings(
+    max_examples=30,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 FIND = settings(
     max_examples=300,
     deadline=None,
