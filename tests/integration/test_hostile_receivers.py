@@ -104,10 +104,10 @@ def test_an_endless_answer_is_given_up_after_16_mib(script):
         answer = post_to(server.url)
 
     assert (None, b"") == answer[:2]
-    too_much = {"the answer is longer than 16 MiB"}
-    if script is ENDLESS["trailers"]:
-        too_much.add("got more than 100 trailers")  # by http.client itself, since 3.14
-    assert str(answer.error) in too_much
+    too_much = "the answer is longer than 16 MiB"
+    if script is ENDLESS["trailers"] and sys.version_info >= (3, 14):
+        too_much = "got more than 100 trailers"  # by http.client itself
+    assert too_much == str(answer.error)
 
 
 @pytest.mark.parametrize("kind", ["body", "chunks"])

@@ -26,7 +26,7 @@ POINTS = frozenset({"call", "return", "c_return"})
 
 #: But up to 3.13 it never does between a lock's own `__enter__` or `__exit__` and the block. Since
 #: 3.14 it does, and so it may leave any lock taken that anybody's `with` takes.
-HANDS = frozenset({"__enter__", "__exit__"})
+HANDS = frozenset({"__enter__", "__exit__"} if sys.version_info >= (3, 14) else ())
 
 
 class Interrupted(BaseException):

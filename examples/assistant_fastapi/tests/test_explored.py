@@ -44,7 +44,7 @@ async def test_one_answer_is_given_and_remembered_whatever_comes(
 async def test_an_answer_that_is_given_twice_is_found(
     chat_explore: Explorer, world_of: Callable[[type[Assistant]], Any]
 ) -> None:
-    with pytest.raises(LookupError, match="received` event came twice"):
+    with pytest.raises(LookupError, match=r"`chat\.inbound_message\.received` event came twice"):
         await chat_explore(world_of(AnswersTwice), depth=1)
 
 
