@@ -389,7 +389,7 @@ def retries(fake: ChatFake, receiver: Receiver) -> object:
 
 @row
 def barriers(fake: ChatFake, receiver: Receiver) -> object:
-    fake.webhooks.lose_answer()
+    fake.webhooks.lose_response()
     fake.send_text()
     fake.settle()
     return [request.number for request in receiver.requests]

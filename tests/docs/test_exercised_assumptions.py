@@ -110,7 +110,7 @@ def answered_by(status: int) -> Body:
 
 def an_answer_is_lost(fake: ChatFake) -> None:
     fake.webhooks.receiver()
-    fake.webhooks.lose_answer()
+    fake.webhooks.lose_response()
     fake.send_text()
     fake.settle()
 

@@ -85,7 +85,7 @@ def test_attempts_at_the_same_time_go_through_one_bridge_and_need_no_loop_of_our
 
     with ChatFake() as fake:
         fake.webhooks.connect(asgi=app)
-        with fake.webhooks.together():
+        with fake.webhooks.concurrently():
             fake.send_text().deliver()
         assert [204, 204] == [attempt.status_code for attempt in fake.webhooks.attempts]
         assert fake._portal._loop._loop is None

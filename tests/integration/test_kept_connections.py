@@ -234,7 +234,7 @@ def test_a_kept_connection_that_was_reset_while_idle_is_replaced(client_of):
         assert numbered(2) == bodies(server)
 
 
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("concurrently", [False, True])
 def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together):
     said = threading.Event()
     nothing = b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"

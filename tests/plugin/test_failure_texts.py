@@ -469,7 +469,7 @@ def test_requests_that_an_app_may_have_made_if_it_had_taken_an_event() -> None:
         receiver = fake.webhooks.receiver()
         receiver.respond(500)
         fake.send_text()
-        fake.webhooks.lose_answer(endpoint=receiver.endpoint)
+        fake.webhooks.lose_response(endpoint=receiver.endpoint)
         fake.send_text()
         text = failure(lambda: fake.assert_requested("GET", "/v2/balance"))
         fake.webhooks.attempts  # noqa: B018 - they are seen

@@ -180,7 +180,7 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, lost, delayed, late, answer lost, refused on the way, at the same time, held back, tampered, wrong signature, synthetic, again (events go wrong)",
+                "never: duplicate, lost, delayed, reordered, response lost, refused on the way, at the same time, held back, tampered, wrong signature, synthetic, again (events go wrong)",
                 "never: refused an event, raised or gave no answer, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, key rotated (the API goes wrong)",
             ]
@@ -295,7 +295,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
 
         def test_two_at_a_time(chat_fake):
             chat_fake.webhooks.receiver()
-            with chat_fake.webhooks.together():
+            with chat_fake.webhooks.concurrently():
                 chat_fake.send_text().deliver()
 
         def test_everything(chat_fake, chat_clock):
@@ -355,7 +355,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
 
         def test_another_order(chat_fake, chat_receiver):
             hooks = chat_fake.webhooks
-            hooks.late(times=1), hooks.lose_answer(start=2, times=1), hooks.fail(start=3)
+            hooks.reorder(times=1), hooks.lose_response(start=2, times=1), hooks.refuse(start=3)
             chat_fake.send_text().deliver().read()
             chat_fake.settle()
 

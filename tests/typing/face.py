@@ -286,7 +286,7 @@ def api(chat_fake: ChatFake) -> None:
         chat_fake.api.disconnect(start=2),
         chat_fake.api.truncate(3),
         chat_fake.api.rate_limit(30),
-        chat_fake.api.answer_last(start=2),
+        chat_fake.api.webhooks_first(start=2),
     ):
         assert_type(fault, ApiFault)
         assert_type(fault.fired, int)
@@ -302,32 +302,34 @@ def api(chat_fake: ChatFake) -> None:
 
 def deviations(chat_fake: ChatFake) -> None:
     for fault in (
-        chat_fake.webhooks.late(by=2, start=3),
+        chat_fake.webhooks.reorder(by=2, start=3),
         chat_fake.webhooks.duplicate(after=0, status="read"),
-        chat_fake.webhooks.lose_answer(times=None),
-        chat_fake.webhooks.fail(again=False),
+        chat_fake.webhooks.lose_response(times=None),
+        chat_fake.webhooks.drop(),
         chat_fake.webhooks.duplicate(pause=timedelta(hours=1), start=2),
-        chat_fake.webhooks.together(by=1, start=2),
+        chat_fake.webhooks.concurrently(by=1, start=2),
     ):
         assert_type(fault, Fault)
     chat_fake.webhooks.replay(Path("a.jsonl"), timing="at once")
     chat_fake.webhooks.replay("a.jsonl", timing="soon")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with chat_fake.webhooks.together():
+    with chat_fake.webhooks.concurrently():
         chat_fake.send_text()
-    chat_fake.webhooks.together(start=1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
-    chat_fake.webhooks.late(after=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    chat_fake.webhooks.concurrently(start=1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    chat_fake.webhooks.reorder(after=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def exploring(chat_explore: Explorer) -> None:
     @chat_explore
     def world(chat_fake: ChatFake) -> None:
         chat_fake.assert_idempotent(lambda: 1)
-        chat_fake.assert_order_free(lambda: {"a": 1})
+        chat_fake.assert_order_independent(lambda: {"a": 1})
 
     assert_type(world, Exploration)
     assert_type((world.worlds, world.complete), tuple[int, bool])
 
-    @chat_explore(deviations=["late"], limit=3, depth=1, seconds=0.5, only=["webhooks.late()"])
+    @chat_explore(
+        deviations=["reorder"], limit=3, depth=1, seconds=0.5, only=["webhooks.reorder()"]
+    )
     def other(chat_fake: ChatFake) -> None: ...
 
     assert_type(other, Exploration)

@@ -97,7 +97,7 @@ def test_a_status_that_is_a_slip_is_refused_with_the_one_that_was_meant(
     slip: str, status: str
 ) -> None:
     with frozen_fake() as fake:
-        for kind in ("late", "drop"):
+        for kind in ("reorder", "drop"):
             with pytest.raises(ValueError, match=f"did you mean '{status}'"):
                 set_up_fault(fake, kind, status=slip)
 

@@ -14,7 +14,7 @@ from .fakes import fake_with_receiver, frozen_fake, visible_state
 if TYPE_CHECKING:
     from pytest_chatfake import ChatFake
 
-EVERYTHING = {"duplicate": 0.2, "lose": 0.2, "reorder": 0.2, "fail": 0.2, "delay": 5}
+EVERYTHING = {"duplicate": 0.2, "lose_response": 0.2, "reorder": 0.2, "refuse": 0.2, "delay": 5}
 
 
 def campaign(seed: Any, mode: str = "sync", **chances: float) -> tuple[list[str], tuple[str, ...]]:
@@ -55,7 +55,7 @@ def test_nothing_is_lost_for_good() -> None:
     got, happened = campaign(3, **EVERYTHING)
     assert 60 == len(set(got)) < len(got)
     kinds = {text.partition("(")[0] for text in happened}
-    assert {"duplicate", "lose_answer", "late", "fail", "delay"} == kinds
+    assert {"duplicate", "lose_response", "reorder", "refuse", "delay"} == kinds
 
 
 def test_one_likelihood_does_not_change_the_luck_of_another() -> None:
@@ -65,7 +65,7 @@ def test_one_likelihood_does_not_change_the_luck_of_another() -> None:
     assert 3 < len(alone) < len(beside)
 
 
-@pytest.mark.parametrize("kind", ["duplicate", "lose", "reorder", "fail"])
+@pytest.mark.parametrize("kind", ["duplicate", "lose_response", "reorder", "refuse"])
 def test_what_is_certain_happens_to_every_event(kind: str) -> None:
     assert 60 == len(campaign(1, **{kind: 1})[1])
 
@@ -82,7 +82,7 @@ def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> 
 
 def test_a_block_that_ends_well_has_nothing_to_say_and_no_more_goes_wrong() -> None:
     with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.chaos(seed=7, fail=1) as chaos:
+        with fake.webhooks.chaos(seed=7, refuse=1) as chaos:
             fake.send_text()
         fake.send_text()
         assert 1 == chaos.fired == len(receiver.requests)
@@ -91,27 +91,27 @@ def test_a_block_that_ends_well_has_nothing_to_say_and_no_more_goes_wrong() -> N
 
 def test_the_timeline_of_a_failure_names_the_seed() -> None:
     with fake_with_receiver() as (fake, _):
-        fake.webhooks.chaos(seed="friday", fail=1)
+        fake.webhooks.chaos(seed="friday", refuse=1)
         fake.send_text()
         fake.settle()
-        assert "chaos(seed='friday', fail=1)" in str(fake.timeline)
-        assert "[chaos: fail(): test_chaos.py:" in str(fake.timeline)
+        assert "chaos(seed='friday', refuse=1)" in str(fake.timeline)
+        assert "[chaos: refuse(): test_chaos.py:" in str(fake.timeline)
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
         ({"seed": 1}, ValueError, "nothing can go wrong"),
-        ({"seed": None, "fail": 1}, TypeError, "seed must be a whole number or text, not None"),
-        ({"seed": True, "fail": 1}, TypeError, "seed must be a whole number or text, not True"),
-        ({"seed": 1, "fail": 1.1}, ValueError, "fail must be from 0 to 1"),
-        ({"seed": 1, "lose": -0.1}, ValueError, "lose must be from 0 to 1"),
+        ({"seed": None, "refuse": 1}, TypeError, "seed must be a whole number or text, not None"),
+        ({"seed": True, "refuse": 1}, TypeError, "seed must be a whole number or text, not True"),
+        ({"seed": 1, "refuse": 1.1}, ValueError, "refuse must be from 0 to 1"),
+        ({"seed": 1, "lose_response": -0.1}, ValueError, "lose_response must be from 0 to 1"),
         ({"seed": 1, "reorder": "1"}, TypeError, "reorder must be a number from 0 to 1, not '1'"),
         ({"seed": 1, "duplicate": True}, TypeError, "duplicate must be a number from 0 to 1"),
         ({"seed": 1, "duplicate": float("nan")}, ValueError, "duplicate must be from 0 to 1"),
         ({"seed": 1, "delay": 0.5}, ValueError, "delay must be at least a second"),
         ({"seed": 1, "delay": -1}, ValueError, "must not be negative"),
-        ({"fail": 1}, TypeError, "seed"),
+        ({"refuse": 1}, TypeError, "seed"),
     ],
 )
 def test_a_bad_argument_is_refused_and_changes_nothing(
@@ -131,7 +131,7 @@ def in_a_pause(fake: ChatFake) -> None:
 
 def test_chaos_meets_what_is_released_from_a_pause() -> None:
     with fake_with_receiver() as (fake, receiver):
-        chaos = fake.webhooks.chaos(seed=1, fail=1)
+        chaos = fake.webhooks.chaos(seed=1, refuse=1)
         in_a_pause(fake)
         assert (1, 0) == (chaos.fired, len(receiver.requests))
         fake.settle()

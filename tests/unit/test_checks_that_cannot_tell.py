@@ -23,7 +23,7 @@ def repeated(fake: ChatFake) -> list[str]:
 def test_what_comes_late_again_is_waited_for() -> None:
     with ChatFake() as fake:
         seen = repeated(fake)
-        with fake.webhooks.late(by=1, times=None), pytest.raises(AssertionError, match="again"):
+        with fake.webhooks.reorder(by=1, times=None), pytest.raises(AssertionError, match="again"):
             fake.assert_idempotent(lambda: len(seen))
 
 
@@ -80,10 +80,10 @@ def test_a_check_is_made_as_often_in_each_world() -> None:
         seen = repeated(chat_fake)
         chat_fake.settle()
         for _ in list(seen):
-            chat_fake.assert_order_free(lambda: 1)
+            chat_fake.assert_order_independent(lambda: 1)
 
     with pytest.raises(AssertionError, match="called 3 times in this world, and 2 times in the"):
-        explore(world, deviations=["twice"])
+        explore(world, deviations=["duplicate"])
 
 
 async def never_run(chat_fake: ChatFake) -> None:

@@ -29,7 +29,7 @@ def expiries(message: Any) -> list[str]:
     return [body["chatMessage"]["conversation"]["expireTime"] for body in bodies]
 
 
-def together(*messages: Any) -> bool:
+def concurrently(*messages: Any) -> bool:
     return len({message.conversation.id for message in messages}) == 1
 
 
@@ -37,7 +37,7 @@ def together(*messages: Any) -> bool:
 
 
 def test_messages_to_nobody_in_particular_share_one_conversation(fake: ChatFake) -> None:
-    assert together(fake.send_text(), fake.send_text())
+    assert concurrently(fake.send_text(), fake.send_text())
 
 
 def test_a_conversation_of_the_service_never_takes_an_id_that_the_test_gave() -> None:
@@ -55,31 +55,31 @@ def test_a_conversation_of_the_service_never_takes_an_id_that_the_test_gave() ->
         assert second not in ids  # the second one has another name
         assert 6 == len(set(ids)) == len({message.conversation for message in named + others})
         for message in named + others:
-            assert together(message, send(fake, BOB, message.conversation.id))
+            assert concurrently(message, send(fake, BOB, message.conversation.id))
 
 
 def test_messages_to_one_recipient_share_a_pending_conversation(fake: ChatFake) -> None:
-    assert together(fake.send_text(to=ALICE), fake.send_text(to=ALICE))
+    assert concurrently(fake.send_text(to=ALICE), fake.send_text(to=ALICE))
 
 
 def test_a_recipient_is_the_same_by_address_or_as_an_object(fake: ChatFake) -> None:
     alice = fake.recipient(ALICE)
 
-    assert together(fake.send_text(to=ALICE), fake.send_text(to=alice))
+    assert concurrently(fake.send_text(to=ALICE), fake.send_text(to=alice))
 
 
 @pytest.mark.parametrize("others", [{"to": BOB}, {"to": ALICE, "origin_type": "utility"}, {}])
 def test_another_recipient_or_origin_type_has_a_conversation_of_its_own(
     fake: ChatFake, others: dict[str, Any]
 ) -> None:
-    assert not together(fake.send_text(to=ALICE), fake.send_text(**others))
+    assert not concurrently(fake.send_text(to=ALICE), fake.send_text(**others))
 
 
 def test_a_message_joins_the_open_session(fake: ChatFake) -> None:
     first = fake.send_text().deliver()
     fake.clock.advance(DAY - MILLISECOND)
 
-    assert together(first, fake.send_text())
+    assert concurrently(first, fake.send_text())
 
 
 def test_at_the_instant_of_expiry_a_new_conversation_begins(fake: ChatFake) -> None:
@@ -88,7 +88,7 @@ def test_at_the_instant_of_expiry_a_new_conversation_begins(fake: ChatFake) -> N
 
     second = fake.send_text()
 
-    assert not together(first, second)
+    assert not concurrently(first, second)
     assert Decimal("0.05") == second.held
 
 
@@ -96,7 +96,7 @@ def test_a_pending_conversation_does_not_expire(fake: ChatFake) -> None:
     first = fake.send_text()
     fake.clock.advance(days=7)
 
-    assert together(first, fake.send_text())
+    assert concurrently(first, fake.send_text())
 
 
 def test_a_pending_conversation_is_found_again_after_a_named_one_beside_it_expired(
@@ -106,16 +106,16 @@ def test_a_pending_conversation_is_found_again_after_a_named_one_beside_it_expir
     fake.send_text(conversation="c0ffee").deliver()
     fake.clock.advance(DAY)
 
-    assert together(waiting, fake.send_text())
+    assert concurrently(waiting, fake.send_text())
 
 
 def test_of_several_conversations_the_one_that_was_used_last_is_joined(fake: ChatFake) -> None:
     first = fake.send_text()
     second = fake.send_text(conversation="c0ffee")
-    assert together(second, fake.send_text())
+    assert concurrently(second, fake.send_text())
 
     fake.send_text(conversation=first.conversation)
-    assert together(first, fake.send_text())
+    assert concurrently(first, fake.send_text())
 
 
 def test_a_pending_conversation_whose_messages_all_failed_is_used_again(fake: ChatFake) -> None:
@@ -124,7 +124,7 @@ def test_a_pending_conversation_whose_messages_all_failed_is_used_again(fake: Ch
 
     second = fake.send_text().deliver()
 
-    assert together(first, second)
+    assert concurrently(first, second)
     assert Decimal("0.05") == second.charged
 
 
@@ -158,7 +158,7 @@ def test_a_hex_id_names_the_conversation_that_has_it(fake: ChatFake) -> None:
 
     second = fake.send_text(conversation="c0ffee").deliver()
 
-    assert together(first, second)
+    assert concurrently(first, second)
     assert (Decimal("0.05"), 0) == (first.charged, second.charged)
 
 
@@ -180,7 +180,7 @@ def test_a_conversation_may_be_named_by_itself_and_used_for_another_recipient(
 ) -> None:
     first = fake.send_text(to=ALICE)
 
-    assert together(first, fake.send_text(to=BOB, conversation=first.conversation))
+    assert concurrently(first, fake.send_text(to=BOB, conversation=first.conversation))
 
 
 def test_nobody_in_particular_stays_nobody_in_a_conversation_with_somebody(
@@ -232,7 +232,7 @@ def test_an_expired_conversation_takes_no_message(
             fake.send_text(conversation=first.conversation)
         assert before == (len(fake.messages), len(fake.events), len(fake.ledger))
     else:
-        assert together(first, fake.send_text(conversation=first.conversation))
+        assert concurrently(first, fake.send_text(conversation=first.conversation))
 
 
 # -- the charge of a session -----------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_a_message_delivered_after_its_session_expired_is_not_charged(fake: Chat
     second.deliver()
 
     assert (Decimal("0.05"), 0) == (fake.balance.charged, second.total_price)
-    assert together(first, second)
+    assert concurrently(first, second)
 
 
 def test_a_session_began_with_its_first_delivery_whatever_is_delivered_later(
@@ -357,10 +357,10 @@ def test_the_length_of_a_session_is_a_knob(length: Any) -> None:
     with frozen_fake(conversation_length=length) as fake:
         first = fake.send_text().deliver()
         fake.clock.advance(timedelta(minutes=10) - MILLISECOND)
-        assert together(first, fake.send_text())
+        assert concurrently(first, fake.send_text())
 
         fake.clock.advance(MILLISECOND)
-        assert not together(first, fake.send_text())
+        assert not concurrently(first, fake.send_text())
         assert ["2026-01-01T12:10:00.000Z"] * 2 == expiries(first)
 
 
@@ -406,14 +406,14 @@ def test_of_conversations_used_in_turns_the_last_used_is_found(fake: ChatFake) -
     first, second = fake.send_text(conversation="a1"), fake.send_text(conversation="b2")
     first.deliver()
     second.deliver()
-    assert together(first, fake.send_text(conversation="a1"), fake.send_text())
+    assert concurrently(first, fake.send_text(conversation="a1"), fake.send_text())
 
     fake.clock.advance(hours=23)
     third = fake.send_text(conversation="c3")
-    assert together(third, fake.send_text())
+    assert concurrently(third, fake.send_text())
 
     third.deliver()
     fake.clock.advance(hours=1)
-    assert together(third, fake.send_text())
+    assert concurrently(third, fake.send_text())
     fake.clock.advance(hours=24)
-    assert not together(first, fake.send_text())
+    assert not concurrently(first, fake.send_text())

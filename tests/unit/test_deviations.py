@@ -20,24 +20,24 @@ SetUp = "Callable[[ChatFake], object]"
 
 #: What is set up, and the statuses that the app gets of sent, delivered, read and then settle().
 ORDERS: list[tuple[str, Any, str]] = [
-    ("late", lambda w: w.late(), "delivered sent read"),
-    ("late by 2", lambda w: w.late(by=2), "delivered read sent"),
-    ("late, the second", lambda w: w.late(start=2), "sent read delivered"),
-    ("late, the last", lambda w: w.late(start=3), "sent delivered read"),
-    ("late by more than there are", lambda w: w.late(by=9), "delivered read sent"),
-    ("late, all of them", lambda w: w.late(times=None), "sent delivered read"),
-    ("late, by status", lambda w: w.late(status="delivered"), "sent read delivered"),
+    ("late", lambda w: w.reorder(), "delivered sent read"),
+    ("late by 2", lambda w: w.reorder(by=2), "delivered read sent"),
+    ("late, the second", lambda w: w.reorder(start=2), "sent read delivered"),
+    ("late, the last", lambda w: w.reorder(start=3), "sent delivered read"),
+    ("late by more than there are", lambda w: w.reorder(by=9), "delivered read sent"),
+    ("late, all of them", lambda w: w.reorder(times=None), "sent delivered read"),
+    ("late, by status", lambda w: w.reorder(status="delivered"), "sent read delivered"),
     ("again at once", lambda w: w.duplicate(after=0), "sent sent delivered read"),
     ("again after 1", lambda w: w.duplicate(after=1), "sent delivered sent read"),
     ("again after 2", lambda w: w.duplicate(after=2), "sent delivered read sent"),
     ("again, the last", lambda w: w.duplicate(after=0, start=3), "sent delivered read read"),
-    ("answer lost", lambda w: w.lose_answer(), "sent delivered read sent"),
-    ("answer lost, the last", lambda w: w.lose_answer(start=3), "sent delivered read read"),
-    ("refused", lambda w: w.fail(), "delivered read sent"),
-    ("refused, the second", lambda w: w.fail(start=2), "sent read delivered"),
-    ("refused for good", lambda w: w.fail(again=False), "delivered read"),
-    ("two late", lambda w: (w.late(by=2), w.late(by=1, start=2)), "read delivered sent"),
-    ("late and again", lambda w: (w.late(), w.duplicate(after=0, start=2)),
+    ("response lost", lambda w: w.lose_response(), "sent delivered read sent"),
+    ("answer lost, the last", lambda w: w.lose_response(start=3), "sent delivered read read"),
+    ("refused", lambda w: w.refuse(), "delivered read sent"),
+    ("refused, the second", lambda w: w.refuse(start=2), "sent read delivered"),
+    ("refused for good", lambda w: w.drop(), "delivered read"),
+    ("two late", lambda w: (w.reorder(by=2), w.reorder(by=1, start=2)), "read delivered sent"),
+    ("late and again", lambda w: (w.reorder(), w.duplicate(after=0, start=2)),
      "delivered sent delivered read"),
 ]  # fmt: skip
 
@@ -68,37 +68,37 @@ def test_attempts_come_in_the_order_that_was_asked_for(
 
 def test_a_lost_answer_is_recorded_as_a_failure_though_the_app_has_acted() -> None:
     with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.lose_answer()
+        fake.webhooks.lose_response()
         fake.send_text()
         fake.settle()
 
         assert 2 == len(receiver.requests)
-        assert [("sent", 1, "lose_answer", None), ("sent", 2, None, 200)] == attempt_rows(fake)
+        assert [("sent", 1, "lose_response", None), ("sent", 2, None, 200)] == attempt_rows(fake)
         assert isinstance(fake.webhooks.attempts[0].error, TimeoutError)
 
 
 def test_a_refused_attempt_never_reaches_the_app() -> None:
     with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.fail()
+        fake.webhooks.refuse()
         fake.send_text()
         assert 0 == len(receiver.requests)
         fake.settle()
 
         assert [2] == [request.number for request in receiver.requests]
-        assert [("sent", 1, "fail", None), ("sent", 2, None, 200)] == attempt_rows(fake)
+        assert [("sent", 1, "refuse", None), ("sent", 2, None, 200)] == attempt_rows(fake)
         assert isinstance(fake.webhooks.attempts[0].error, ConnectionRefusedError)
 
 
 def test_what_comes_late_or_again_is_told_apart_in_the_attempts() -> None:
     with fake_with_receiver() as (fake, _):
-        fake.webhooks.late()
+        fake.webhooks.reorder()
         fake.webhooks.duplicate(after=0, start=2)
         fake.send_text().deliver()
         fake.settle()
 
         assert [
             ("delivered", 1, None, 200),
-            ("sent", 1, "late", 200),
+            ("sent", 1, "reorder", 200),
             ("delivered", 1, "duplicate", 200),
         ] == attempt_rows(fake)
 
@@ -112,7 +112,7 @@ BARRIERS: dict[str, Callable[[ChatFake], object]] = {
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
-@pytest.mark.parametrize("kind", ["late", "lose_answer", "fail"])
+@pytest.mark.parametrize("kind", ["reorder", "lose_response", "refuse"])
 def test_nothing_waits_past_a_barrier_but_a_duplicate(barrier: str, kind: str) -> None:
     with fake_with_receiver() as (fake, receiver):
         getattr(fake.webhooks, kind)()
@@ -122,15 +122,15 @@ def test_nothing_waits_past_a_barrier_but_a_duplicate(barrier: str, kind: str) -
         before = len(receiver.requests)
         BARRIERS[barrier](fake)
 
-        assert {"late": 2, "lose_answer": 2, "fail": 1}[kind] == before
-        assert {"late": 2, "lose_answer": 3, "fail": 2}[kind] == len(receiver.requests)
+        assert {"reorder": 2, "lose_response": 2, "refuse": 1}[kind] == before
+        assert {"reorder": 2, "lose_response": 3, "refuse": 2}[kind] == len(receiver.requests)
         fake.send_text(to="+3")  # the second one that the duplicate waits for
         assert "+2" == receiver.requests[-1].json()["chatMessage"]["text"]["body"]
 
 
 def test_a_read_of_results_is_no_barrier() -> None:
     with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.late()
+        fake.webhooks.reorder()
         fake.send_text()
         assert (1, "100.00") == (
             len(fake.messages),
@@ -142,8 +142,8 @@ def test_a_read_of_results_is_no_barrier() -> None:
 
 def test_late_attempts_come_at_a_barrier_before_what_has_failed() -> None:
     with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.fail()
-        fake.webhooks.late(by=5, start=2)
+        fake.webhooks.refuse()
+        fake.webhooks.reorder(by=5, start=2)
         message = fake.send_text().deliver().read()
         fake.settle()
 
@@ -152,7 +152,7 @@ def test_late_attempts_come_at_a_barrier_before_what_has_failed() -> None:
 
 def test_a_planned_retry_comes_at_the_barrier_and_time_stands() -> None:
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
-        fake.webhooks.late(start=9)  # something deviates, so retries are not the clock's
+        fake.webhooks.reorder(start=9)  # something deviates, so retries are not the clock's
         receiver.respond(409)
         now = fake.clock.now
         fake.send_text()
@@ -176,7 +176,7 @@ def test_without_deviations_a_retry_is_the_clocks() -> None:
 
 def test_a_repeat_that_fails_is_made_again_as_often_as_retries_say() -> None:
     with fake_with_receiver(retry_after=[60, 60]) as (fake, receiver):
-        fake.webhooks.fail()
+        fake.webhooks.refuse()
         receiver.respond(500, times=5)
         fake.send_text()
         fake.settle()
@@ -188,7 +188,7 @@ def test_each_endpoint_has_a_choice_of_its_own() -> None:
         got: list[str] = []
         fake.webhooks.connect(handler=lambda request: got.append(f"a {request.event.status}"))
         fake.webhooks.connect(handler=lambda request: got.append(f"b {request.event.status}"))
-        fake.webhooks.late(start=1)
+        fake.webhooks.reorder(start=1)
         fake.webhooks.duplicate(after=1, start=4)
         fake.send_text().deliver()
         fake.settle()
@@ -207,9 +207,9 @@ def test_each_endpoint_has_a_choice_of_its_own() -> None:
 
 def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it() -> None:
     with fake_with_receiver() as (fake, receiver):
-        first = fake.webhooks.late()
+        first = fake.webhooks.reorder()
         second = fake.webhooks.duplicate(after=0, start=2)
-        third = fake.webhooks.fail(start=1, times=2)
+        third = fake.webhooks.refuse(start=1, times=2)
         message = fake.send_text().deliver().read()
         fake.settle()
 
@@ -219,7 +219,7 @@ def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it() -> Non
 
 def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later() -> None:
     with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.late(by=2, times=None) as deviation:
+        with fake.webhooks.reorder(by=2, times=None) as deviation:
             fake.send_text(to="+1")
         fake.send_text(to="+2")
         assert 1 == len(receiver.requests) == deviation.fired
@@ -233,7 +233,7 @@ def test_an_app_s_error_comes_back_though_its_answer_is_lost() -> None:
 
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=app)
-        fake.webhooks.lose_answer()
+        fake.webhooks.lose_response()
         with pytest.raises(LookupError, match="no such message"):
             fake.send_text()
         fake.reset()
@@ -241,8 +241,8 @@ def test_an_app_s_error_comes_back_though_its_answer_is_lost() -> None:
 
 def test_what_waits_is_forgotten_by_a_reset() -> None:
     with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.late(by=3)
-        fake.webhooks.lose_answer(start=2)
+        fake.webhooks.reorder(by=3)
+        fake.webhooks.lose_response(start=2)
         fake.send_text().deliver()
         fake.reset()
         fake.settle()
@@ -254,7 +254,7 @@ def test_what_waits_is_forgotten_by_a_reset() -> None:
 def test_what_still_waits_at_the_end_is_warned_about_with_its_line() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.receiver()
-        fake.webhooks.late()
+        fake.webhooks.reorder()
         fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
@@ -265,24 +265,23 @@ def test_what_still_waits_at_the_end_is_warned_about_with_its_line() -> None:
 def test_one_that_never_came_to_its_turn_is_warned_about() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.receiver()
-        fake.webhooks.late(by=2, start=4)
+        fake.webhooks.reorder(by=2, start=4)
         fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
-    assert "late(by=2, start=4)" in text
+    assert "reorder(by=2, start=4)" in text
 
 
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda w: w.late(by=0), ValueError, "by must be at least 1"),
-        (lambda w: w.late(by="2"), TypeError, "by must be a whole number"),
-        (lambda w: w.late(after=2), TypeError, "late.. got an unexpected argument 'after'"),
+        (lambda w: w.reorder(by=0), ValueError, "by must be at least 1"),
+        (lambda w: w.reorder(by="2"), TypeError, "by must be a whole number"),
+        (lambda w: w.reorder(after=2), TypeError, "reorder.. got an unexpected argument 'after'"),
         (lambda w: w.duplicate(after=-1), ValueError, "after must be at least 0"),
         (lambda w: w.duplicate(after=1.5), TypeError, "after must be a whole number"),
-        (lambda w: w.lose_answer(start=0), ValueError, "start must be at least 1"),
-        (lambda w: w.fail(again=1), TypeError, "again must be True or False"),
-        (lambda w: w.fail(times=0), ValueError, "times must be at least 1"),
+        (lambda w: w.lose_response(start=0), ValueError, "start must be at least 1"),
+        (lambda w: w.refuse(times=0), ValueError, "times must be at least 1"),
     ],
 )
 def test_a_bad_argument_is_refused_and_changes_nothing(call: Any, error: Any, words: str) -> None:
@@ -297,17 +296,17 @@ def test_a_bad_argument_is_refused_and_changes_nothing(call: Any, error: Any, wo
 def test_a_deviation_is_shown_as_it_was_written() -> None:
     with frozen_fake() as fake:
         shown = [
-            fake.webhooks.late(by=2, start=3).description,
+            fake.webhooks.reorder(by=2, start=3).description,
             fake.webhooks.duplicate(after=0).description,
-            fake.webhooks.fail(again=False, status="read").description,
-            fake.webhooks.lose_answer(start=2).description,
+            fake.webhooks.drop(status="read").description,
+            fake.webhooks.lose_response(start=2).description,
         ]
         fake.webhooks._outbox.faults.clear()
     assert [
-        "late(by=2, start=3)",
+        "reorder(by=2, start=3)",
         "duplicate(after=0)",
-        "fail(again=False, status='read')",
-        "lose_answer(start=2)",
+        "drop(status='read')",
+        "lose_response(start=2)",
     ] == shown
 
 

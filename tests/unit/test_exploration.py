@@ -84,7 +84,9 @@ def explored(events: int, **options: Any) -> tuple[list[tuple[int, ...]], Explor
 @pytest.mark.parametrize(
     ("events", "depth"), [(1, 2), (2, 0), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 2), (5, 1)]
 )
-@pytest.mark.parametrize("deviations", [("twice", "late"), ("twice", "late", "lost", "retry")])
+@pytest.mark.parametrize(
+    "deviations", [("duplicate", "reorder"), ("duplicate", "reorder", "lose_response", "refuse")]
+)
 def test_the_worlds_are_those_of_brute_force_and_each_is_run_once(
     events: int, depth: int, deviations: Any
 ) -> None:
@@ -122,7 +124,7 @@ def test_pairs_of_one_message_come_before_those_of_two() -> None:
         if len(faults) < 2:
             concerned.pop()
 
-    explore(world, deviations=["twice"])
+    explore(world, deviations=["duplicate"])
 
     several = [len(messages) > 1 for messages in concerned]
     assert sorted(several) == several
@@ -135,7 +137,7 @@ def test_each_endpoint_has_its_own_choice() -> None:
             chat_fake.webhooks.connect(handler=lambda _: None)
         chat_fake.send_text()
 
-    assert 5 == explore(world, deviations=["late", "twice"], depth=1).worlds
+    assert 5 == explore(world, deviations=["reorder", "duplicate"], depth=1).worlds
 
 
 @pytest.mark.parametrize(
@@ -203,7 +205,7 @@ def test_what_an_app_causes_deviates_too() -> None:
 
 
 def test_a_loss_for_good_is_tried_if_it_is_asked_for() -> None:
-    orders, _ = explored(2, deviations=["never"], depth=1)
+    orders, _ = explored(2, deviations=["drop"], depth=1)
     assert [(1, 2), (1, 2), (2,), (1,)] == orders
 
 
@@ -283,9 +285,12 @@ def test_the_body_as_written_must_pass() -> None:
 
 
 SENTENCES = [
-    ("twice", "the `sent` event of m1 came twice, the second time at once"),
-    ("lost", "the app's answer to the `delivered` event of m1 was lost, and it came again at once"),
-    ("never", "the `sent` event of m1 was never attempted at the app"),
+    ("duplicate", "the `sent` event of m1 came twice, the second time at once"),
+    (
+        "lose_response",
+        "the app's answer to the `delivered` event of m1 was lost, and it came again at once",
+    ),
+    ("drop", "the `sent` event of m1 was never attempted at the app"),
 ]
 
 
@@ -302,10 +307,10 @@ def test_of_what_came_late_the_sentence_says_what_overtook_it() -> None:
         chat_fake.settle()
         assert got[-1] != "delivered"
 
-    found = notes(world, deviations=["late"])
+    found = notes(world, deviations=["reorder"])
     assert "the `read` event of m1 was attempted before its `delivered` event" in found
-    assert "chat_explore(only=['webhooks.late(by=1, start=2)'])" in found
-    assert "fault    late(by=1, start=2)" in found
+    assert "chat_explore(only=['webhooks.reorder(by=1, start=2)'])" in found
+    assert "fault    reorder(by=1, start=2)" in found
 
 
 def test_a_check_before_any_barrier_is_called_hasty() -> None:
@@ -315,7 +320,7 @@ def test_a_check_before_any_barrier_is_called_hasty() -> None:
         chat_fake.send_text().deliver()
         assert "sent" == got[0].event.status
 
-    assert "There was no settle() before this assertion." in notes(world, deviations=["late"])
+    assert "There was no settle() before this assertion." in notes(world, deviations=["reorder"])
     assert "no settle()" not in notes(counting(2))
 
 
@@ -336,7 +341,7 @@ def test_what_a_route_raises_is_found_in_every_world() -> None:
         chat_fake.webhooks.connect(handler=app)
         chat_fake.send_text()
 
-    with pytest.raises(LookupError, match="twice"):
+    with pytest.raises(LookupError, match="duplicate"):
         explore(world)
 
 
@@ -441,7 +446,7 @@ def lossy(chat_fake: ChatFake) -> None:
     chat_fake.send_text().deliver()
 
 
-@pytest.mark.parametrize("only", [None, ["webhooks.late()"]])
+@pytest.mark.parametrize("only", [None, ["webhooks.reorder()"]])
 @pytest.mark.parametrize(
     ("body", "words"),
     [(silent, "sent no event to"), (lossy, "sent no event to"), (deaf, "connected no app")],
@@ -465,13 +470,13 @@ def test_a_body_that_resets_its_fake_at_the_end_has_sent_something() -> None:
 @pytest.mark.parametrize(
     ("only", "words"),
     [
-        ("webhooks.late(by=1, start=9)", "there were only 2 attempts"),
-        ("api.answer_last(start=3)", "there was no such call"),
+        ("webhooks.reorder(by=1, start=9)", "there were only 2 attempts"),
+        ("api.webhooks_first(start=3)", "there was no such call"),
     ],
 )
 def test_a_listed_deviation_that_comes_to_nothing_is_refused(only: str, words: str) -> None:
     with pytest.raises(ChatFakeError) as caught:
-        explore(counting(2), only=["webhooks.late(by=1)", only])
+        explore(counting(2), only=["webhooks.reorder(by=1)", only])
     text = str(caught.value)
     assert f"only= has {only!r}, which came to nothing" in text
     assert words in text
@@ -531,8 +536,8 @@ def test_a_webhook_that_comes_before_the_answer_of_its_call_is_tried() -> None:
     found = notes(body)
 
     assert "the webhooks that call 1 causes came before its answer" in found
-    assert "chat_fake.api.answer_last(start=1)" in found
-    assert explore(body, deviations=["late", "twice", "lost", "retry"]).complete
+    assert "chat_fake.api.webhooks_first(start=1)" in found
+    assert explore(body, deviations=["reorder", "duplicate", "lose_response", "refuse"]).complete
 
 
 def test_a_race_that_times_out_is_dropped_and_said() -> None:
@@ -569,7 +574,7 @@ def test_a_repeat_comes_whenever_the_body_has_moved_time_and_when_a_session_is_o
         chat_fake.clock.advance(seconds=90)
         chat_fake.clock.advance(seconds=0.5)
 
-    exploration = explore(world, deviations=["pause"], depth=1)
+    exploration = explore(world, deviations=["duplicate_later"], depth=1)
 
     written, _, *others = seen
     assert [("sent", 0), ("delivered", 3_600)] == written
@@ -593,7 +598,7 @@ def test_a_repeat_comes_whenever_the_body_has_moved_time_and_when_a_session_is_o
 
 
 def test_of_a_pause_the_sentence_says_how_long_it_was() -> None:
-    found = notes(counting(2), deviations=["pause"])
+    found = notes(counting(2), deviations=["duplicate_later"])
     assert "the `delivered` event of m1 came twice, the second time after time was moved" in found
     assert "was moved by 1 day" in found
     assert "clock    duplicate(pause=86400, start=2)" in found
@@ -604,7 +609,9 @@ def test_a_session_is_as_long_as_it_is_configured() -> None:
         counting(2)(chat_fake)
 
     with pytest.raises(AssertionError) as caught:
-        explore(world, config=ChatFakeConfig(conversation_length=0.5), deviations=["pause"])
+        explore(
+            world, config=ChatFakeConfig(conversation_length=0.5), deviations=["duplicate_later"]
+        )
     assert "pause=0.5, start=2" in "".join(caught.value.__notes__)
 
 
@@ -634,7 +641,7 @@ def test_each_two_attempts_before_a_barrier_are_made_at_the_same_time() -> None:
         chat_fake.settle()
         message.read()
 
-    exploration = explore(world, deviations=["together"], depth=1)
+    exploration = explore(world, deviations=["concurrently"], depth=1)
 
     pairs = [{one for one in found if len(one) > 1} for found in met]
     assert 5 == exploration.worlds
@@ -662,7 +669,7 @@ def test_of_two_at_the_same_time_the_sentence_names_both(status: str, sentence: 
         chat_fake.settle()
         assert tuple(sorted([status, "delivered"])) not in app.met
 
-    found = notes(world, deviations=["together"])
+    found = notes(world, deviations=["concurrently"])
     assert sentence in found
     assert "it was run, and fails alike" in found
 
@@ -676,7 +683,7 @@ def test_with_several_endpoints_the_sentence_names_the_place() -> None:
         chat_fake.settle()
         assert ("delivered", "sent") not in app.met
 
-    found = notes(world, deviations=["together"])
+    found = notes(world, deviations=["concurrently"])
     assert re.search(r"events of m1 were attempted at the same time at .*Overlapping", found)
 
 
@@ -699,11 +706,11 @@ def attempted(number: int, what: str, at: str = "", round: int = 1) -> Step:
     ],
 )
 def test_the_sentence_says_where_it_was(steps: list[Step], sentence: str) -> None:
-    assert sentence == told(Move("together", 1, 1), Log(steps))
+    assert sentence == told(Move("concurrently", 1, 1), Log(steps))
 
 
 def test_plain_functions_of_a_test_are_not_tried_at_the_same_time() -> None:
-    assert 1 == explore(counting(2), deviations=["together"]).worlds
+    assert 1 == explore(counting(2), deviations=["concurrently"]).worlds
 
 
 def test_a_finding_with_threads_says_that_it_may_not_come_again() -> None:
@@ -726,12 +733,12 @@ def test_a_finding_with_threads_says_that_it_may_not_come_again() -> None:
         chat_fake.settle()
         assert 1 == len(rows)
 
-    found = notes(world, deviations=["together"])
+    found = notes(world, deviations=["concurrently"])
     assert "Attempts were made at the same time in threads. What threads do is not the" in found
 
 
 def test_a_listed_number_that_is_never_reached_is_refused() -> None:
-    for only in ("webhooks.late(by=2, start=1)", "webhooks.duplicate(after=3, start=1)"):
+    for only in ("webhooks.reorder(by=2, start=1)", "webhooks.duplicate(after=3, start=1)"):
         with pytest.raises(ChatFakeError, match="a barrier before so many others were made"):
             explore(counting_any(2), only=[only])
     assert 1 == explore(counting_any(2), only=["webhooks.duplicate(after=1, start=1)"]).worlds
@@ -882,7 +889,7 @@ def test_a_body_that_fails_at_its_end_settles_in_the_printed_test() -> None:
         fake.webhooks.connect(handler=app)
         fake.send_text()
 
-    found = pasted(notes(world, deviations=["lost"]))
+    found = pasted(notes(world, deviations=["lose_response"]))
     assert found.endswith("    fake.send_text()\n    chat_fake.settle()")
 
 
@@ -977,7 +984,7 @@ def test_all_worlds_end_in_the_snapshot_of_the_first() -> None:
     def world(fake: ChatFake, once: bool) -> None:
         ids = summing(fake, once=once)
         fake.send_text().deliver()
-        fake.assert_order_free(lambda: sorted(ids))
+        fake.assert_order_independent(lambda: sorted(ids))
 
     assert explore(lambda fake: world(fake, True)).complete
     with pytest.raises(AssertionError, match="depends on the order of events") as caught:
@@ -990,22 +997,22 @@ def test_all_worlds_end_in_the_snapshot_of_the_first() -> None:
 
 def test_outside_an_exploration_there_is_nothing_to_compare() -> None:
     with ChatFake() as fake, pytest.raises(ChatFakeError, match="in none"):
-        fake.assert_order_free(list)
+        fake.assert_order_independent(list)
 
 
 def test_a_comparison_in_which_no_app_has_a_say_is_refused() -> None:
     def unconnected(fake: ChatFake) -> None:
         fake.send_text()
-        fake.assert_order_free(list)
+        fake.assert_order_independent(list)
 
     def too_early(fake: ChatFake) -> None:
         fake.webhooks.receiver()
-        fake.assert_order_free(list)
+        fake.assert_order_independent(list)
         fake.send_text()
 
     async def awaited(fake: ChatFake) -> None:
         await fake.send_text()
-        await fake.assert_order_free(list)
+        await fake.assert_order_independent(list)
 
     async def main() -> None:
         await explore(awaited)
@@ -1019,7 +1026,7 @@ def test_a_comparison_in_which_no_app_has_a_say_is_refused() -> None:
             run()
 
 
-@pytest.mark.parametrize("name", ["assert_idempotent", "assert_order_free"])
+@pytest.mark.parametrize("name", ["assert_idempotent", "assert_order_independent"])
 def test_a_snapshot_must_be_a_function(name: str) -> None:
     with ChatFake() as fake, pytest.raises(TypeError, match="takes a function"):
         getattr(fake, name)([])
@@ -1031,24 +1038,28 @@ def test_a_snapshot_must_be_a_function(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"deviations": ["twice", "early"]}, ValueError, "'twice', 'late', .* and not 'early'"),
-        ({"deviations": "late"}, TypeError, "deviations must be a list"),
+        (
+            {"deviations": ["duplicate", "early"]},
+            ValueError,
+            "'duplicate', 'reorder', .* and not 'early'",
+        ),
+        ({"deviations": "reorder"}, TypeError, "deviations must be a list"),
         ({"limit": 0}, ValueError, "limit must be from 1 to 1000000"),
         ({"limit": None}, TypeError, "limit must be a whole number"),
         ({"depth": -1}, ValueError, "depth must be from 0 to 1000000"),
         ({"seconds": 0}, ValueError, "seconds must be greater than 0"),
         ({"seconds": "2"}, TypeError, "seconds must be a number"),
-        ({"only": "webhooks.late()"}, TypeError, "only must be a list"),
+        ({"only": "webhooks.reorder()"}, TypeError, "only must be a list"),
         ({"only": [1]}, TypeError, "only must be a list of texts"),
-        ({"only": ["late()"]}, ValueError, "is no deviation: copy the list"),
-        ({"only": ["webhooks.late(by=0)"]}, ValueError, "is no deviation"),
-        ({"only": ["webhooks.late(start=x)"]}, ValueError, "is no deviation"),
-        ({"only": ["webhooks.late(3)"]}, ValueError, "is no deviation"),
-        ({"only": ["webhooks.late(after=3)"]}, ValueError, "is no deviation"),
+        ({"only": ["reorder()"]}, ValueError, "is no deviation: copy the list"),
+        ({"only": ["webhooks.reorder(by=0)"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.reorder(start=x)"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.reorder(3)"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.reorder(after=3)"]}, ValueError, "is no deviation"),
         ({"only": ["webhooks.duplicate(after=1, pause=1)"]}, ValueError, "is no deviation"),
         ({"only": ["webhooks.duplicate(pause=0)"]}, ValueError, "is no deviation"),
         ({"only": ["webhooks.duplicate(pause='day')"]}, ValueError, "is no deviation"),
-        ({"only": ["webhooks.together(start=2, after=1)"]}, ValueError, "is no deviation"),
+        ({"only": ["webhooks.concurrently(start=2, after=1)"]}, ValueError, "is no deviation"),
     ],
 )
 def test_bad_options_are_refused_before_anything_runs(options: Any, error: Any, words: str) -> None:

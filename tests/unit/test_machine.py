@@ -137,7 +137,7 @@ def test_what_an_app_raises_is_told_as_a_test_too() -> None:
 def test_faults_that_never_fired_are_not_told_and_lines_of_own_rules_are() -> None:
     machine = Books()
     try:
-        machine.go_wrong(_deviation("late", by=1, start=5))
+        machine.go_wrong(_deviation("reorder", by=1, start=5))
         machine.go_wrong(_deviation("duplicate", after=0, start=1))
         machine.send({"body": "Hello", "to": "+1"}, hurry=False)
         machine.note("machine.app.spend += 1")
@@ -161,7 +161,7 @@ def _deviation(verb: str, **arguments: int) -> Any:
 def test_invariants_wait_while_an_attempt_is_held_back() -> None:
     machine = Books()
     try:
-        machine.go_wrong(_deviation("late", by=3, start=1))
+        machine.go_wrong(_deviation("reorder", by=3, start=1))
         machine.send({"body": "1", "to": "+1"}, hurry=True)
         machine.check_invariants()  # asks nobody, so it misses no arguments
         assert "chat_fake.settle()" not in machine._stage.lines()
@@ -305,7 +305,7 @@ def test_what_a_deviation_did_to_an_attempt_is_not_the_apps() -> None:
             chat_fake.webhooks.connect(handler=lambda request: None)
 
     machine = Takes()
-    machine.go_wrong(_deviation("fail", start=1))
+    machine.go_wrong(_deviation("refuse", start=1))
     machine.send({"body": "Hello", "to": "+1"}, hurry=False)
     assert not machine.chat_fake.webhooks.attempts[0].ok
     machine.teardown()

@@ -25,7 +25,7 @@ def held() -> Iterator[dict[str, Any]]:
     receiver = fake.webhooks.receiver()
     message = fake.send_text()
     fault, api_fault = fake.webhooks.drop(start=9), fake.api.delay(0.01)
-    chaos = fake.webhooks.chaos(seed=1, lose=0.1)
+    chaos = fake.webhooks.chaos(seed=1, lose_response=0.1)
     things = [
         *(fake, fake.clock, fake.webhooks, fake.api, fake.config, fake.config.naming, fake.balance),
         *(fake.ledger[0], fake.timeline, fake.timeline[0], fake.recipient("+1")),
@@ -60,7 +60,7 @@ def held() -> Iterator[dict[str, Any]]:
         ("PlatformError", "mesage", "message"),
         ("Paused", "relase", "release"),
         ("ChatMessageUpdated", "creat_time", "create_time"),
-        ("Fault", "fird", "fired"),
+        ("Deviation", "fird", "fired"),
         ("ApiFault", "fird", "fired"),
         ("Chaos", "hapened", "happened"),
     ],

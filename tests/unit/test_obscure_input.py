@@ -190,7 +190,7 @@ BAD_CALLS = {
         "must be a pair for a range, (60, 3600), not [0, 0",
     ),
     "a text of 6,000 digits": (
-        lambda f, m: f.find(body=HUGE),
+        lambda f, m: f.find_message(body=HUGE),
         LookupError,
         "no message fits (body=<int without a repr>). The nearest:",
     ),
@@ -206,7 +206,7 @@ BAD_CALLS = {
         "seed must be a whole number of at most 10000 bits",
     ),
     "a seed that has no bytes": (
-        lambda f, m: f.webhooks.chaos(seed="\ud800", fail=1),
+        lambda f, m: f.webhooks.chaos(seed="\ud800", refuse=1),
         ValueError,
         "seed has half of a letter (a lone surrogate) at place 0",
     ),
@@ -285,7 +285,7 @@ def test_an_exploration_without_an_end_to_its_depth_ends_where_nothing_more_devi
         fake.webhooks.receiver()
         fake.send_text()
 
-    assert explore(body, deviations=["lost"], depth=10**6).worlds == 2
+    assert explore(body, deviations=["lose_response"], depth=10**6).worlds == 2
 
 
 def test_a_signer_of_more_than_the_request_is_refused() -> None:

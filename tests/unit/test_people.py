@@ -79,7 +79,7 @@ def test_the_person_that_messages_without_an_address_go_to_can_be_described() ->
         lambda fake, anna: anna.online,
         lambda fake, anna: anna.goes_offline(),
         lambda fake, anna: fake.send_text(to=anna),
-        lambda fake, anna: fake.find(to=anna),
+        lambda fake, anna: fake.find_message(to=anna),
     ],
     ids=["look", "verb", "send", "find"],
 )

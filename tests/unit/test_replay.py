@@ -330,7 +330,7 @@ def test_an_exploration_deviates_from_a_recording(path: Path) -> None:
         assert ["evt_1", "evt_2"] == seen
 
     with pytest.raises(AssertionError) as failure:
-        explore(world, deviations=["twice"])
+        explore(world, deviations=["duplicate"])
 
     assert "the `chat.message.updated` event came twice" in failure.value.__notes__[0]
 

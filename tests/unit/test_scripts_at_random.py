@@ -124,7 +124,7 @@ def test_scripts_and_days_have_every_verb_and_every_deviation() -> None:
 
     for verb in ["send_text", "deliver", "read", "m1.fail", "reject", "recipient", "advance"]:
         assert f"{verb}(" in "\n".join(text)
-    for verb in ["duplicate", "late", "lose_answer", "fail"]:
+    for verb in ["duplicate", "reorder", "lose_response", "refuse"]:
         assert f"webhooks.{verb}(" in "\n".join(text)
 
 
@@ -208,7 +208,7 @@ def test_deviations_end_with_the_play_and_are_not_missed() -> None:
     day = Script(
         (
             Step("chat_fake.webhooks.duplicate", (("after", 0), ("start", 1))),
-            Step("chat_fake.webhooks.late", (("by", 1), ("start", 2))),
+            Step("chat_fake.webhooks.reorder", (("by", 1), ("start", 2))),
         )
     )
     with frozen_fake() as fake:
@@ -222,7 +222,7 @@ def test_deviations_end_with_the_play_and_are_not_missed() -> None:
 
 
 def test_a_play_is_awaited_in_async_mode() -> None:
-    day = Script((Step("chat_fake.webhooks.late", (("by", 1), ("start", 9))),))
+    day = Script((Step("chat_fake.webhooks.reorder", (("by", 1), ("start", 9))),))
 
     async def scenario() -> list[str]:
         with frozen_fake(mode="async") as fake:

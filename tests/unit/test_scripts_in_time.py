@@ -80,7 +80,7 @@ def test_both_handles_are_the_same_message() -> None:
         assert {message} == {later}
         assert message.id == later.id
         fake.assert_held("0.05", message=later)
-        assert fake.find(body="Hello") == later
+        assert fake.find_message(body="Hello") == later
 
 
 def test_a_second_script_of_a_message_counts_from_now_and_joins_in(play: Any) -> None:

@@ -258,18 +258,18 @@ def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields() -> 
         one = fake.send_text("Hello", to="+1", extra={"externalId": "o-1"})
         two = fake.send_text("Hello", to="+2", extra={"externalId": "o-2"}).deliver()
 
-        assert one == fake.find(to="+1")
-        assert two == fake.find(to=fake.recipient("+2"), body="Hello")
-        assert one == fake.find(externalId="o-1")
-        assert two == fake.find(status="delivered")
+        assert one == fake.find_message(to="+1")
+        assert two == fake.find_message(to=fake.recipient("+2"), body="Hello")
+        assert one == fake.find_message(externalId="o-1")
+        assert two == fake.find_message(status="delivered")
 
 
 def test_fields_are_those_of_the_newest_event() -> None:
     with frozen_fake() as fake:
         message = fake.send_text().deliver()
-        assert message == fake.find(status="delivered")
+        assert message == fake.find_message(status="delivered")
         with pytest.raises(LookupError):
-            fake.find(status="sent")
+            fake.find_message(status="sent")
 
 
 def test_where_none_fits_the_nearest_are_listed() -> None:
@@ -278,7 +278,7 @@ def test_where_none_fits_the_nearest_are_listed() -> None:
             fake.send_text(f"text {number}", to="+1" if number == 6 else "+2")
         before = visible_state(fake)
         with pytest.raises(LookupError) as caught:
-            fake.find(to="+1", body="text", externalId="o-1")
+            fake.find_message(to="+1", body="text", externalId="o-1")
 
         lines = str(caught.value).splitlines()
         assert "no message fits (to='+1', body='text', externalId='o-1'). The nearest:" == lines[0]
@@ -292,7 +292,7 @@ def test_where_several_fit_they_are_listed() -> None:
         fake.send_text()
         fake.send_text()
         with pytest.raises(LookupError, match=r"^2 messages fit \(body='Hello'\), and one was exp"):
-            fake.find(body="Hello")
+            fake.find_message(body="Hello")
 
 
 def test_where_nothing_was_sent_that_is_said() -> None:
@@ -300,13 +300,13 @@ def test_where_nothing_was_sent_that_is_said() -> None:
         frozen_fake() as fake,
         pytest.raises(LookupError, match=r"^no message fits \(to='\+1'\): none was sent$"),
     ):
-        fake.find(to="+1")
+        fake.find_message(to="+1")
 
 
 def test_a_synthetic_event_that_is_no_event_hides_no_message() -> None:
     with frozen_fake() as fake:
         message = fake.send_text(to="+1")
         fake.webhooks.emit(message, "read", raw="{")
-        assert message == fake.find(to="+1")
+        assert message == fake.find_message(to="+1")
         with pytest.raises(LookupError):
-            fake.find(externalId="o-1")
+            fake.find_message(externalId="o-1")

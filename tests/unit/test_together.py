@@ -92,12 +92,12 @@ def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(mode: 
         app = Meeting()
         fake.webhooks.connect(asgi=app)
         if mode == "sync":
-            with fake.webhooks.together() as block:
+            with fake.webhooks.concurrently() as block:
                 fake.send_text().deliver().read()
                 assert [] == app.log
                 assert "<Together with 3 events>" == repr(block)
         else:
-            async with fake.webhooks.together():
+            async with fake.webhooks.concurrently():
                 await fake.send_text().deliver().read()
                 assert [] == app.log
         names = ["sent", "delivered", "read"]
@@ -117,7 +117,7 @@ def test_it_is_the_same_in_both_frameworks(run: Any) -> None:
     async def main() -> None:
         with ChatFake(mode="async") as fake:
             fake.webhooks.connect(asgi=app)
-            async with fake.webhooks.together():
+            async with fake.webhooks.concurrently():
                 await fake.send_text().deliver()
 
     run(main)
@@ -131,10 +131,10 @@ def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
         fake.webhooks.connect(wsgi=app)
         turn = sys.getswitchinterval()
         if mode == "sync":
-            with fake.webhooks.together():
+            with fake.webhooks.concurrently():
                 fake.send_text().deliver()
         else:
-            async with fake.webhooks.together():
+            async with fake.webhooks.concurrently():
                 await fake.send_text().deliver()
         assert [True, True] == app.met
         assert [True, True] == app.multithread
@@ -151,7 +151,7 @@ def test_a_url_is_posted_to_over_several_connections() -> None:
     try:
         with frozen_fake() as fake:
             fake.webhooks.connect(f"http://127.0.0.1:{server.port}/hooks")
-            with fake.webhooks.together():
+            with fake.webhooks.concurrently():
                 fake.send_text().deliver()
             assert [True, True] == app.met
             fake.webhooks.disconnect()
@@ -176,7 +176,7 @@ def test_a_server_that_serves_one_at_a_time_gets_one_after_another() -> None:
         with frozen_fake() as fake:
             fake.webhooks.connect(f"http://127.0.0.1:{server.port}/hooks")
             fake.send_text()
-            with fake.webhooks.together():
+            with fake.webhooks.concurrently():
                 fake.send_text().deliver()
             assert [204] * 3 == [one.status_code for one in fake.webhooks.attempts]
             fake.webhooks.disconnect()
@@ -200,10 +200,10 @@ def test_async_functions_overlap_and_plain_ones_do_not(mode: str) -> None:
         fake.webhooks.connect(handler=awaited)
         fake.webhooks.connect(handler=lambda request: log.append(f"plain {request.event.status}"))
         if mode == "sync":
-            with fake.webhooks.together():
+            with fake.webhooks.concurrently():
                 fake.send_text().deliver()
         else:
-            async with fake.webhooks.together():
+            async with fake.webhooks.concurrently():
                 await fake.send_text().deliver()
         plain, tasks = log[:2], log[2:]
         assert {"plain sent", "plain delivered"} == set(plain)
@@ -216,9 +216,9 @@ def test_async_functions_overlap_and_plain_ones_do_not(mode: str) -> None:
 def test_a_block_with_one_event_or_none_is_as_no_block() -> None:
     with frozen_fake() as fake:
         receiver = fake.webhooks.receiver()
-        with fake.webhooks.together():
+        with fake.webhooks.concurrently():
             pass
-        with fake.webhooks.together():
+        with fake.webhooks.concurrently():
             fake.send_text()
         assert 1 == len(receiver.requests)
         assert () == fake.webhooks.attempts[0].marks
@@ -229,7 +229,7 @@ def test_a_block_leaves_retries_on_the_clock() -> None:
     with frozen_fake() as fake:
         answers = [500, 500]
         fake.webhooks.connect(handler=lambda _: answers.pop() if answers else 200, retry_after=[60])
-        with fake.webhooks.together():
+        with fake.webhooks.concurrently():
             fake.send_text().deliver()
         fake.settle()
         assert 2 == len(fake.webhooks.attempts)
@@ -240,7 +240,7 @@ def test_a_block_leaves_retries_on_the_clock() -> None:
 def test_what_a_block_holds_for_an_endpoint_that_went_away_is_not_waited_for() -> None:
     with frozen_fake() as fake:
         gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
-        with fake.webhooks.together():
+        with fake.webhooks.concurrently():
             fake.send_text().deliver()
             gone.endpoint.disconnect()
         assert (0, 2) == (len(gone.requests), len(receiver.requests))
@@ -257,7 +257,7 @@ def test_a_group_that_never_becomes_whole_is_let_go_at_the_next_barrier() -> Non
         other = fake.webhooks.connect(handler=lambda _: None)
         fake.webhooks.connect(asgi=app)
         fake.send_text()
-        with fake.webhooks.together():
+        with fake.webhooks.concurrently():
             fake.send_text()
             fake.send_text()
         fake.settle()
@@ -268,16 +268,19 @@ def test_an_error_of_the_block_comes_out_and_its_events_are_attempted() -> None:
     with frozen_fake() as fake:
         app = Meeting()
         fake.webhooks.connect(asgi=app)
-        with pytest.raises(LookupError), fake.webhooks.together():
+        with pytest.raises(LookupError), fake.webhooks.concurrently():
             fake.send_text().deliver()
             raise LookupError
         assert 2 == app.most
 
 
-@pytest.mark.parametrize("outer", ["together", "paused"])
+@pytest.mark.parametrize("outer", ["concurrently", "paused"])
 def test_blocks_are_not_nested(outer: str) -> None:
     with frozen_fake() as fake, getattr(fake.webhooks, outer)():
-        with pytest.raises(RuntimeError, match="a block of together"), fake.webhooks.together():
+        with (
+            pytest.raises(RuntimeError, match="a block of concurrently"),
+            fake.webhooks.concurrently(),
+        ):
             pass
         with pytest.raises(RuntimeError, match="paused already"), fake.webhooks.paused():
             pass
@@ -285,19 +288,19 @@ def test_blocks_are_not_nested(outer: str) -> None:
 
 def test_a_block_is_written_for_its_mode() -> None:
     with frozen_fake() as fake, pytest.raises(TypeError, match="write `with`, not `async with`"):
-        asyncio.run(fake.webhooks.together().__aenter__())
+        asyncio.run(fake.webhooks.concurrently().__aenter__())
     with pytest.raises(ClosedError):
-        fake.webhooks.together()
+        fake.webhooks.concurrently()
 
 
 def test_attempts_are_named_with_by_only() -> None:
     with frozen_fake() as fake:
-        with pytest.raises(TypeError, match=r"takes start only with by=, as in together\(by=1"):
-            fake.webhooks.together(start=2)  # type: ignore[call-overload]
+        with pytest.raises(TypeError, match=r"takes start only with by=, as in concurrently\(by=1"):
+            fake.webhooks.concurrently(start=2)  # type: ignore[call-overload]
         with pytest.raises(ValueError, match="by must be at least 0"):
-            fake.webhooks.together(by=-1)
-        with pytest.raises(TypeError, match=r"together\(\) got an unexpected argument 'strat'"):
-            fake.webhooks.together(by=1, strat=2)  # type: ignore[call-overload]
+            fake.webhooks.concurrently(by=-1)
+        with pytest.raises(TypeError, match=r"concurrently\(\) got an unexpected argument 'strat'"):
+            fake.webhooks.concurrently(by=1, strat=2)  # type: ignore[call-overload]
 
 
 # -- the fault -------------------------------------------------------------------------------------
@@ -321,12 +324,12 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
     async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
         app = Meeting()
         fake.webhooks.connect(asgi=app)
-        fault = fake.webhooks.together(by=by, start=start)
+        fault = fake.webhooks.concurrently(by=by, start=start)
         await do(fake.send_text().deliver().read())
         await do(fake.settle())
         assert expected == ", ".join(app.log)[: len(expected)]
         assert 1 == fault.fired
-        assert f"together(by={by}" in fault.description
+        assert f"concurrently(by={by}" in fault.description
         assert 3 + (by == 0) == len(fake.webhooks.attempts)
 
     played(mode, scenario)
@@ -335,20 +338,24 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
 def test_those_made_together_have_the_mark_of_it_in_the_order_in_which_they_began() -> None:
     with frozen_fake() as fake:
         fake.webhooks.connect(asgi=Meeting())
-        fake.webhooks.together(by=1)
+        fake.webhooks.concurrently(by=1)
         fake.send_text().deliver().read()
         rows = [
             (one.event.status, one.fault, [mark.text for mark in one.marks])
             for one in fake.webhooks.attempts
         ]
     same = "at the same time"
-    assert [("sent", "together", [same]), ("delivered", None, [same]), ("read", None, [])] == rows
+    assert [
+        ("sent", "concurrently", [same]),
+        ("delivered", None, [same]),
+        ("read", None, []),
+    ] == rows
 
 
 def test_one_that_still_waits_is_told_at_the_end() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.receiver()
-        fake.webhooks.together(by=1)
+        fake.webhooks.concurrently(by=1)
         fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
@@ -362,7 +369,7 @@ def test_an_error_of_each_app_is_recorded_and_the_first_comes_out() -> None:
 
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=failing)
-        fake.webhooks.together(by=1)
+        fake.webhooks.concurrently(by=1)
         message = fake.send_text()
         with pytest.raises(LookupError, match="sent"):
             message.deliver()
@@ -375,7 +382,7 @@ def test_plain_functions_are_called_one_by_one_whatever_they_raise() -> None:
 
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=failing)
-        with pytest.raises(LookupError, match="sent"), fake.webhooks.together():
+        with pytest.raises(LookupError, match="sent"), fake.webhooks.concurrently():
             fake.send_text().deliver()
         assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
 
@@ -388,7 +395,7 @@ def test_an_interrupt_in_one_of_them_ends_them_and_all_is_recorded() -> None:
     with frozen_fake() as fake:
         receiver = fake.webhooks.receiver()
         endpoint = fake.webhooks.connect(handler=interrupted)
-        fake.webhooks.together(by=1, endpoint=endpoint)
+        fake.webhooks.concurrently(by=1, endpoint=endpoint)
         message = fake.send_text()
         with pytest.raises(KeyboardInterrupt):
             message.deliver()
@@ -406,10 +413,10 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str)
 
         fake.webhooks.connect(handler=settling)
         if mode == "sync":
-            with fake.webhooks.together():
+            with fake.webhooks.concurrently():
                 fake.send_text().deliver()
         else:
-            async with fake.webhooks.together():
+            async with fake.webhooks.concurrently():
                 await fake.send_text().deliver()
         assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
 
@@ -422,7 +429,7 @@ def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more() ->
 
     with frozen_fake() as fake:
         gone, receiver = fake.webhooks.connect(handler=taking), fake.webhooks.receiver()
-        fake.webhooks.together(by=2, endpoint=gone)
+        fake.webhooks.concurrently(by=2, endpoint=gone)
         message = fake.send_text()
         gone.disconnect()
         message.deliver()
@@ -442,7 +449,7 @@ def test_one_that_cannot_be_signed_leaves_the_others_together() -> None:
     with frozen_fake() as fake:
         app = Meeting()
         fake.webhooks.connect(asgi=app, signer=signer)
-        with pytest.raises(LookupError, match="no secret"), fake.webhooks.together():
+        with pytest.raises(LookupError, match="no secret"), fake.webhooks.concurrently():
             fake.send_text().deliver().read()
         assert [] == app.log
         fake.send_text()
@@ -468,7 +475,7 @@ def test_a_cancellation_of_one_that_is_made_alone_is_not_swallowed() -> None:
             fake.webhooks.connect(handler=calling)
 
             async def scenario() -> None:
-                async with fake.webhooks.together():
+                async with fake.webhooks.concurrently():
                     await fake.send_text().deliver()
 
             task = asyncio.create_task(scenario())
@@ -493,7 +500,7 @@ def test_an_interrupt_of_one_that_is_made_alone_lets_no_other_begin() -> None:
 
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=interrupted)
-        with pytest.raises(KeyboardInterrupt), fake.webhooks.together():
+        with pytest.raises(KeyboardInterrupt), fake.webhooks.concurrently():
             fake.send_text().deliver()
         fake.webhooks.disconnect()
         fake.settle()
@@ -516,7 +523,7 @@ def test_rounds_of_several_fakes_give_threads_their_turns_back() -> None:
 
         with frozen_fake() as fake:
             fake.webhooks.connect(wsgi=app)
-            with fake.webhooks.together():
+            with fake.webhooks.concurrently():
                 fake.send_text().deliver()
 
     threads = [threading.Thread(target=round_of, args=(place,)) for place in range(2)]
@@ -543,7 +550,7 @@ def test_an_interrupt_is_told_of_the_attempt_that_it_came_from(run: Any, raises:
         with ChatFake(mode="async") as fake:
             endpoint = fake.webhooks.connect(handler=handler)
             receiver = fake.webhooks.receiver()
-            fake.webhooks.together(by=2, endpoint=endpoint, status="sent")
+            fake.webhooks.concurrently(by=2, endpoint=endpoint, status="sent")
             with pytest.raises(pytest.fail.Exception, match="not that"):
                 await fake.send_text().deliver()
             with pytest.raises(LookupError) if raises else nullcontext():
@@ -565,7 +572,7 @@ def test_a_round_that_cannot_be_made_says_why_of_each() -> None:
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=awaited)
         fake._portal.close()
-        with pytest.raises(ClosedError), fake.webhooks.together():
+        with pytest.raises(ClosedError), fake.webhooks.concurrently():
             fake.send_text().deliver()
         assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
 
@@ -584,7 +591,7 @@ def test_a_cancellation_ends_all_of_them(run: Any) -> None:
                     ended.append(request.event.status)
 
             fake.webhooks.connect(handler=hanging)
-            fake.webhooks.together(by=1)
+            fake.webhooks.concurrently(by=1)
             await _cancelled(lambda: _chain(fake))
             await fake.settle()
             assert [False, False] == [one.ok for one in fake.webhooks.attempts]
@@ -635,7 +642,7 @@ def test_what_hangs_is_ended_when_its_time_is_up() -> None:
 
     with frozen_fake(timeout=0.1) as fake:
         fake.webhooks.connect(handler=hanging, raise_exceptions=False)
-        fake.webhooks.together(by=1)
+        fake.webhooks.concurrently(by=1)
         fake.send_text().deliver()
         assert ["TimeoutError"] * 2 == [type(one.error).__name__ for one in fake.webhooks.attempts]
 
@@ -650,7 +657,7 @@ def test_a_signer_that_fails_leaves_the_others() -> None:
         with frozen_fake() as fake:
             app = Meeting()
             fake.webhooks.connect(asgi=app, signer=signer)
-            fake.webhooks.together(by=1)
+            fake.webhooks.concurrently(by=1)
             message = fake.send_text()
             with pytest.raises(LookupError, match="no secret"):
                 message.deliver()
@@ -667,7 +674,7 @@ def test_each_is_signed_for_itself() -> None:
 
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=app, signer=HmacSigner("secret"))
-        fake.webhooks.together(by=1)
+        fake.webhooks.concurrently(by=1)
         fake.send_text().deliver()
     assert 2 == len(set(seen))
 
@@ -682,7 +689,7 @@ def test_what_each_app_causes_has_its_own_cause_in_the_timeline() -> None:
 
         fake.webhooks.connect(handler=answering)
         known: set[str] = set()
-        with fake.webhooks.together():
+        with fake.webhooks.concurrently():
             message = fake.send_text("first").deliver()
             known.add(message.id)
         causes = {
@@ -698,7 +705,7 @@ def test_what_each_app_causes_has_its_own_cause_in_the_timeline() -> None:
 def test_a_reset_in_the_middle_forgets_what_waits() -> None:
     with frozen_fake() as fake:
         receiver = fake.webhooks.receiver()
-        fake.webhooks.together(by=1)
+        fake.webhooks.concurrently(by=1)
         fake.send_text("before")
         fake.reset()
         fake.send_text("after")

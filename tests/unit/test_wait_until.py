@@ -91,7 +91,7 @@ def test_a_predicate_may_be_a_coroutine_function(mode: str) -> None:
 def test_a_message_that_is_found_is_no_coroutine_to_run() -> None:
     with a_fake("sync") as fake:
         message = fake.send_text()
-        assert message == fake.wait_until(lambda: fake.find(to=message.to))
+        assert message == fake.wait_until(lambda: fake.find_message(to=message.to))
 
 
 # -- in vain ---------------------------------------------------------------------------------------

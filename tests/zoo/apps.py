@@ -539,17 +539,17 @@ ZOO = [
 HIDDEN = [
     (
         Animal(ChecksThenInserts, checks_then_inserts),
-        "together",
-        "webhooks.together(by=0, start=1)",
+        "concurrently",
+        "webhooks.concurrently(by=0, start=1)",
     ),
     (
         Animal(ForgetsAfterAnHour, counts_duplicates),
-        "pause",
+        "duplicate_later",
         "webhooks.duplicate(pause=86400, start=2)",
     ),
     (
         Animal(ReopensASession, reopens_a_session),
-        "pause",
+        "duplicate_later",
         "webhooks.duplicate(pause=86400, start=2)",
     ),
 ]

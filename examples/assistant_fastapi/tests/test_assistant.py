@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio
 async def test_a_customer_gets_an_answer(chat_fake: ChatFake, open_shop: OpenShop) -> None:
     async with open_shop() as shop:
         await shop.customer_writes("Are you open?")
-        message = chat_fake.find(to="+4915", externalId="answer-1")
+        message = chat_fake.find_message(to="+4915", externalId="answer-1")
         await message.deliver().read()
 
         assert message.body == "Thank you for writing: Are you open?"
@@ -33,7 +33,7 @@ async def test_statuses_in_the_wrong_order_do_not_go_back(
     async with open_shop() as shop:
         await shop.customer_writes("Hello")
         async with chat_fake.webhooks.paused() as queue:
-            await chat_fake.find(to="+4915").deliver().read()
+            await chat_fake.find_message(to="+4915").deliver().read()
             await queue.release("reversed")
 
         assert shop.store.answers["answer-1"].status == "read"
@@ -45,7 +45,7 @@ async def test_a_customer_who_writes_within_the_day_costs_nothing_more(
     async with open_shop() as shop:
         for number in (1, 2):
             await shop.customer_writes("Hello", id_=f"in-{number}")
-            await chat_fake.find(externalId=f"answer-{number}").deliver()
+            await chat_fake.find_message(externalId=f"answer-{number}").deliver()
 
         chat_fake.assert_charged("0.05")
         assert [one.status for one in shop.store.answers.values()] == ["delivered"] * 2

@@ -23,7 +23,7 @@ def world_of(open_shop_of: Callable[..., Any]) -> Callable[[type[Assistant]], An
             async with open_shop_of(chat_fake, assistant) as shop:
                 await shop.customer_writes("Are you open?")
                 await chat_fake.settle()
-                await chat_fake.find(to="+4915").deliver().read()
+                await chat_fake.find_message(to="+4915").deliver().read()
                 await chat_fake.settle()
                 assert shop.store.answers["answer-1"].status == "read"
 

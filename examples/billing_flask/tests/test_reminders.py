@@ -19,7 +19,7 @@ def test_a_reminder_goes_out_in_the_last_hour_once_and_costs_nothing(
     chat_clock.advance(hours=1, minutes=30)
     with chat_fake.expect_charge("0"):
         assert billing.remind() == 1
-        chat_fake.find(body=TEXT).deliver()
+        chat_fake.find_message(body=TEXT).deliver()
     assert billing.remind() == 0
 
 
@@ -77,4 +77,4 @@ def test_a_reminder_that_the_service_refuses_is_tried_again(
     assert billing.remind() == 0
     billing.app.config["MESSAGING_API_KEY"] = chat_fake.api_key
     assert billing.remind() == 1
-    chat_fake.assert_statuses(chat_fake.find(body=TEXT), "sent")
+    chat_fake.assert_statuses(chat_fake.find_message(body=TEXT), "sent")

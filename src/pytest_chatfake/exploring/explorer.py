@@ -105,8 +105,9 @@ class Explorer:
 
         Args:
             body: A function of one fake; with ``async def``, ``await`` the exploration.
-            deviations: What may deviate: ``"twice"``, ``"late"``, ``"lost"``, ``"retry"``,
-                ``"race"``; and, off unless asked for, ``"never"``, ``"pause"`` and ``"together"``.
+            deviations: What may deviate: ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
+                ``"refuse"``, ``"webhooks_first"``; and, off unless asked for, ``"drop"``,
+                ``"duplicate_later"`` and ``"concurrently"``.
             limit: How many worlds are tried at most.
             depth: How many deviations a world has at most; 0: the body as written.
             seconds: After how many real seconds no more worlds are begun; None: never.

@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from ..fake.fake import ChatFake
 
 #: The deviations that an exploration may try, and those that it tries unless told otherwise.
-KINDS: Final = ("twice", "late", "lost", "retry", "race", "never", "pause", "together")
-DEFAULT: Final = ("twice", "late", "lost", "retry", "race")
+KINDS: Final = (
+    "duplicate",
+    "reorder",
+    "lose_response",
+    "refuse",
+    "webhooks_first",
+    "drop",
+    "duplicate_later",
+    "concurrently",
+)
+DEFAULT: Final = ("duplicate", "reorder", "lose_response", "refuse", "webhooks_first")
 
 
 class Move(NamedTuple):
@@ -43,57 +52,58 @@ class Move(NamedTuple):
     def verb(self) -> str:
         """What a test writes for it, without the fake's name."""
         own = {
-            "twice": f"webhooks.duplicate(after={self.steps}, ",
-            "late": f"webhooks.late(by={self.steps}, ",
-            "lost": "webhooks.lose_answer(",
-            "retry": "webhooks.fail(",
-            "never": "webhooks.fail(again=False, ",
-            "race": "api.answer_last(",
-            "pause": f"webhooks.duplicate(pause={seconds(self.steps)}, ",
-            "together": f"webhooks.together(by={self.steps}, ",
+            "duplicate": f"webhooks.duplicate(after={self.steps}, ",
+            "reorder": f"webhooks.reorder(by={self.steps}, ",
+            "lose_response": "webhooks.lose_response(",
+            "refuse": "webhooks.refuse(",
+            "drop": "webhooks.drop(",
+            "webhooks_first": "api.webhooks_first(",
+            "duplicate_later": f"webhooks.duplicate(pause={seconds(self.steps)}, ",
+            "concurrently": f"webhooks.concurrently(by={self.steps}, ",
         }[self.kind]
         return f"{own}start={self.start})"
 
     @property
     def of_attempts(self) -> bool:
         """Whether it concerns an attempt, and not a call."""
-        return self.kind != "race"
+        return self.kind != "webhooks_first"
 
     @property
     def is_foreseen(self) -> bool:
         """Whether the order of attempts that it makes is known before it is tried."""
-        return self.kind not in {"race", "pause", "together"}
+        return self.kind not in {"webhooks_first", "duplicate_later", "concurrently"}
 
     def apply(self, fake: ChatFake) -> Trigger:
         """Set it up, and return the fault."""
         webhooks = fake.webhooks
         setters: dict[str, Callable[[], Trigger]] = {
-            "twice": lambda: webhooks.duplicate(after=self.steps, start=self.start),
-            "late": lambda: webhooks.late(by=self.steps, start=self.start),
-            "lost": lambda: webhooks.lose_answer(start=self.start),
-            "retry": lambda: webhooks.fail(start=self.start),
-            "never": lambda: webhooks.fail(again=False, start=self.start),
-            "race": lambda: fake.api.answer_last(start=self.start),
-            "pause": lambda: webhooks.duplicate(
+            "duplicate": lambda: webhooks.duplicate(after=self.steps, start=self.start),
+            "reorder": lambda: webhooks.reorder(by=self.steps, start=self.start),
+            "lose_response": lambda: webhooks.lose_response(start=self.start),
+            "refuse": lambda: webhooks.refuse(start=self.start),
+            "drop": lambda: webhooks.drop(start=self.start),
+            "webhooks_first": lambda: fake.api.webhooks_first(start=self.start),
+            "duplicate_later": lambda: webhooks.duplicate(
                 pause=timedelta(microseconds=self.steps // 1_000), start=self.start
             ),
-            "together": lambda: webhooks.together(by=self.steps, start=self.start),
+            "concurrently": lambda: webhooks.concurrently(by=self.steps, start=self.start),
         }
         return setters[self.kind]()
 
 
 #: What the verbs take beside ``start``, and what the moves are called.
 _VERBS: Final[dict[str, tuple[str, frozenset[str]]]] = {
-    "webhooks.duplicate": ("twice", frozenset({"after", "pause"})),
-    "webhooks.late": ("late", frozenset({"by"})),
-    "webhooks.lose_answer": ("lost", frozenset()),
-    "webhooks.fail": ("retry", frozenset({"again"})),
-    "webhooks.together": ("together", frozenset({"by"})),
-    "api.answer_last": ("race", frozenset()),
+    "webhooks.duplicate": ("duplicate", frozenset({"after", "pause"})),
+    "webhooks.reorder": ("reorder", frozenset({"by"})),
+    "webhooks.lose_response": ("lose_response", frozenset()),
+    "webhooks.refuse": ("refuse", frozenset()),
+    "webhooks.drop": ("drop", frozenset()),
+    "webhooks.concurrently": ("concurrently", frozenset({"by"})),
+    "api.webhooks_first": ("webhooks_first", frozenset()),
 }
 
 #: How many attempts each passes if the verb is given none, and at least.
-_LEAST: Final = {"late": 1}
+_LEAST: Final = {"reorder": 1}
 
 
 def parsed(only: Iterable[Any]) -> tuple[Move, ...]:
@@ -104,14 +114,14 @@ def parsed(only: Iterable[Any]) -> tuple[Move, ...]:
         ValueError: One of them is no deviation; the error lists what is.
     """
     return tuple(
-        map(_parsed, check_list(only, "only", "deviations such as webhooks.late(start=2)"))
+        map(_parsed, check_list(only, "only", "deviations such as webhooks.reorder(start=2)"))
     )
 
 
 def _parsed(text: object) -> Move:
     if not isinstance(text, str):
         raise TypeError(
-            f"only must be a list of texts such as 'webhooks.late(by=1, start=2)', "
+            f"only must be a list of texts such as 'webhooks.reorder(by=1, start=2)', "
             f"not {cited(text)}"
         )
     try:
@@ -125,7 +135,7 @@ def _parsed(text: object) -> Move:
         start, least = given.get("start", 1), _LEAST.get(kind, 0)
         steps = given.get("by", given.get("after", least))
         if "pause" in given:
-            kind, least, steps = "pause", 1, planned(given["pause"], "pause")
+            kind, least, steps = "duplicate_later", 1, planned(given["pause"], "pause")
         assert type(start) is int
         assert start >= 1
         assert type(steps) is int
@@ -136,7 +146,7 @@ def _parsed(text: object) -> Move:
             f"only has {cited(text)}, which is no deviation: copy the list that the failure "
             f"printed; deviations are {verbs}"
         ) from None
-    return Move("never" if given.get("again") is False else kind, start, steps)
+    return Move(kind, start, steps)
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:

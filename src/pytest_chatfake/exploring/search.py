@@ -133,35 +133,37 @@ def choices(log: Log, kinds: Sequence[str], taken: Sequence[Move]) -> Iterator[t
     room = {chance: (after[place] - 1, near[place] - 1) for chance, place in sorted(places.items())}
     farthest = max((room[chance][0] for chance in room), default=0)
     alone = {step.chance for step in log.steps if step is not None and not step.overlaps}
-    pauses = {one: log.pauses(places[one]) for one in room} if "pause" in kinds else {}
-    raced = {move.start for move in taken if move.kind == "race"}
+    pauses = {one: log.pauses(places[one]) for one in room} if "duplicate_later" in kinds else {}
+    raced = {move.start for move in taken if move.kind == "webhooks_first"}
     for steps in range(farthest + 1):
         for kind in kinds:
-            if kind == "race":
+            if kind == "webhooks_first":
                 starts = [call for call in log.calls if call not in raced and not steps]
             else:
                 starts = [one for one in room if _FITS[kind](steps, *room[one])]
-            if kind == "together":
+            if kind == "concurrently":
                 starts = [one for one in starts if one not in alone]
             for start in starts:
-                for own in pauses[start] if kind == "pause" else (steps if kind in _FAR else 0,):
+                for own in (
+                    pauses[start] if kind == "duplicate_later" else (steps if kind in _FAR else 0,)
+                ):
                     yield steps, Move(kind, start, own)
 
 
 #: Whether an attempt has room for a move past so many others, if so many follow it in all, and so
 #: many before the next barrier. What is made again comes at the next barrier.
 _FITS: Final[Mapping[str, Callable[[int, int, int], bool]]] = {
-    "late": lambda steps, _, near: 0 < steps <= near,
-    "twice": lambda steps, after, _: steps <= after,
-    "lost": lambda steps, _, near: steps == near,
-    "retry": lambda steps, _, near: steps == near,
-    "never": lambda steps, _after, _near: steps == 0,
-    "pause": lambda steps, after, _: steps == after,
-    "together": lambda steps, _, near: steps <= near,
+    "reorder": lambda steps, _, near: 0 < steps <= near,
+    "duplicate": lambda steps, after, _: steps <= after,
+    "lose_response": lambda steps, _, near: steps == near,
+    "refuse": lambda steps, _, near: steps == near,
+    "drop": lambda steps, _after, _near: steps == 0,
+    "duplicate_later": lambda steps, after, _: steps == after,
+    "concurrently": lambda steps, _, near: steps <= near,
 }
 
 #: The kinds whose verbs say past how many.
-_FAR: Final = frozenset({"late", "twice", "together"})
+_FAR: Final = frozenset({"reorder", "duplicate", "concurrently"})
 
 
 def foreseen(base: Steps, moves: Sequence[Move]) -> Key:
@@ -192,14 +194,14 @@ def foreseen(base: Steps, moves: Sequence[Move]) -> Key:
             move = by_chance.get(step.chance)
             kind = "" if move is None else move.kind
             steps = 0 if move is None else move.steps
-            if kind == "late":
+            if kind == "reorder":
                 waiting.append((made + steps, step.item, True))
                 continue
-            if kind == "twice":
+            if kind == "duplicate":
                 waiting.append((made + 1 + steps, step.item, False))
-            elif kind in {"lost", "retry"}:
+            elif kind in {"lose_response", "refuse"}:
                 pending.append(step.item)
-            make(-step.item if kind in {"retry", "never"} else step.item)
+            make(-step.item if kind in {"refuse", "drop"} else step.item)
             continue
         late = [one for one in waiting if one[2] or place == last]
         waiting[:] = [one for one in waiting if one not in late]
@@ -324,4 +326,4 @@ def _with(first: tuple[Move, ...], rest: Iterator[tuple[Move, ...]]) -> Iterator
 
 
 def _distance(move: Move) -> int:
-    return 0 if move.kind == "pause" else move.steps
+    return 0 if move.kind == "duplicate_later" else move.steps

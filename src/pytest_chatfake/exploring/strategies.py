@@ -128,13 +128,13 @@ def bad_days(*, most: int = 3, attempts: int = 12) -> st.SearchStrategy[Script]:
 
 def deviations(attempts: int) -> st.SearchStrategy[Step]:
     """Make up one thing that goes wrong with one of so many attempts."""
-    verbs = st.sampled_from(["duplicate", "late", "lose_answer", "fail"])
+    verbs = st.sampled_from(["duplicate", "reorder", "lose_response", "refuse"])
     return st.tuples(verbs, st.integers(1, 3), st.integers(1, attempts)).map(_deviation)
 
 
 def _deviation(drawn: tuple[str, int, int]) -> Step:
     verb, steps, start = drawn
-    own = {"duplicate": (("after", steps - 1),), "late": (("by", steps),)}.get(verb, ())
+    own = {"duplicate": (("after", steps - 1),), "reorder": (("by", steps),)}.get(verb, ())
     return Step(f"chat_fake.webhooks.{verb}", (*own, ("start", start)))
 
 

@@ -30,24 +30,24 @@ def sentence(move: Move, log: Log) -> str:
         return f"attempt {move.start} deviated, and was not made"
     mine = steps[places[0]]
     name = _events([mine]) + (f" at {mine.at}" if mine.at else "")
-    if move.kind == "late":
+    if move.kind == "reorder":
         overtaking = [one for one in steps[: places[0]] if one.chance > move.start]
         if not overtaking:
             return f"{name} was attempted late"
         were = "was" if len(overtaking) == 1 else "were"
         its = _events([mine], overtaking) + (f" at {mine.at}" if mine.at else "")
         return f"{_events(overtaking)} {were} attempted before {its}"
-    if move.kind == "together":
+    if move.kind == "concurrently":
         return _together(mine, [one for one in steps if one.round and one.round == mine.round])
-    if move.kind == "pause":
+    if move.kind == "duplicate_later":
         return f"{name} came twice, the second time after time was moved by {length(move.steps)}"
-    if move.kind == "never":
+    if move.kind == "drop":
         return f"{name} was never attempted at the app"
     between = steps[places[0] + 1 : places[1]] if len(places) > 1 else []
     where = f"after {_events(between, [mine])}" if between else "at once"
-    if move.kind == "twice":
+    if move.kind == "duplicate":
         return f"{name} came twice, the second time {where}"
-    if move.kind == "lost":
+    if move.kind == "lose_response":
         return f"the app's answer to {name} was lost, and it came again {where}"
     return f"{name} was refused before the app had it, and came {where}"
 

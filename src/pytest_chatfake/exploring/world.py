@@ -210,7 +210,7 @@ class World:
             if isinstance(one, Made):
                 place = places[one.endpoint]
                 item = self._surroundings.item(one.event, place)
-                item = -item if one.outcome == "refused" else item
+                item = -item if one.outcome in {"refused", "dropped"} else item
                 number = one.event._log._numbers[one.event._index]
                 what = one.event.status or one.event.type
                 at = one.endpoint._shown if len(places) > 1 else ""
@@ -227,7 +227,7 @@ class World:
         raced = tuple(
             fault._start
             for fault in api._faults.ever
-            if fault._kind == "answer_last" and fault.fired
+            if fault._kind == "webhooks_first" and fault.fired
         )
         paused = tuple(
             (fault._start, fault._pause)
@@ -274,7 +274,7 @@ def refuse_idle(world: World) -> None:
     Raises:
         ChatFakeError: It is such a body.
     """
-    if any(isinstance(one, Made) for one in world._log):
+    if any(isinstance(one, Made) and one.outcome != "dropped" for one in world._log):
         return
     world.close()
     text = "the body sent no event to the app, so there is nothing to try: send something in it, "
@@ -294,7 +294,7 @@ def refuse_failed(fake: ChatFake) -> None:
     attempts = fake._engine.outbox.attempts
     last: dict[tuple[Event, Endpoint], Attempt] = {}
     for place, one in enumerate(attempts):
-        reached = one.fault not in {"lose_answer", "fail", "drop"}
+        reached = one.fault not in {"lose_response", "refuse", "drop"}
         if reached and place >= attempts.seen and place not in attempts.surfaced:
             last[one.event, one.endpoint] = one
     # A handler's answer is the test's own.

@@ -42,7 +42,7 @@ class Kept:
             self._values.append(value)
         elif place >= len(self._values):
             raise AssertionError(
-                f"assert_order_free() was called {place + 1} times in this world, and "
+                f"assert_order_independent() was called {place + 1} times in this world, and "
                 f"{len(self._values)} times in the one as written: call it as often in each"
             )
         elif value != self._values[place]:
@@ -123,7 +123,7 @@ async def _idempotent_async(fake: Checked, snapshot: Snapshot) -> None:
         _compare(event, before, await _snapshot(snapshot))
 
 
-def assert_order_free(fake: Checked, snapshot: Snapshot) -> PendingCheck:
+def assert_order_independent(fake: Checked, snapshot: Snapshot) -> PendingCheck:
     """Expect that the snapshot is the same in every world of an exploration.
 
     What is queued and due is attempted before.
@@ -139,14 +139,15 @@ def assert_order_free(fake: Checked, snapshot: Snapshot) -> PendingCheck:
         ChatFakeError: The fake is not one of an exploration, or no event was attempted before.
         TypeError: It is no function.
     """
-    _check_function(snapshot, "assert_order_free()")
+    _check_function(snapshot, "assert_order_independent()")
     kept = fake._kept
     if kept is None:
         raise ChatFakeError(
-            "assert_order_free() compares the worlds of an exploration, and this fake is in none: "
+            "assert_order_independent() compares the worlds of an exploration, and this fake "
+            "is in none: "
             "write it in a body of chat_explore, or use assert_idempotent()"
         )
-    if _is_async(fake, "assert_order_free()"):
+    if _is_async(fake, "assert_order_independent()"):
         return PendingCheck(lambda: _order_free_async(fake, kept, snapshot).__await__())
     fake.settle()
     _refuse_silence(fake, kept)
@@ -164,7 +165,8 @@ def _refuse_silence(fake: Checked, kept: Kept) -> None:
     """Refuse a comparison in which no app has had a say; in other worlds all may be lost."""
     if kept.learning and all(one.fault == "drop" for one in fake._engine.outbox.attempts):
         raise ChatFakeError(
-            "assert_order_free() has nothing to compare: no event was attempted at an app before. "
+            "assert_order_independent() has nothing to compare: no event was attempted at an app "
+            "before. "
             "Connect your app inside the body, send something, and call it after that"
         )
 
@@ -221,7 +223,7 @@ def _taken(fake: Checked) -> Iterator[Event]:
 def _refuse_absence(fake: Checked, event: Event, attempted: int) -> None:
     """Refuse that an event did not come to the app again; an exploration may want that."""
     again = list(fake._engine.outbox.attempts)[attempted:]
-    came = any(one.event == event and one.fault not in {"fail", "drop"} for one in again)
+    came = any(one.event == event and one.fault not in {"refuse", "drop"} for one in again)
     if not came and fake._kept is None:
         raise ChatFakeError(
             f"assert_idempotent() can't tell: {event._title} did not come to the app again. End "

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Protocol, Unpack
 
-from ..base.arguments import check_bool, check_int, check_seed, check_share, cited
+from ..base.arguments import check_int, check_seed, check_share, cited
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..domain.instants import SECOND, planned
@@ -29,7 +29,7 @@ class Deviating(Protocol):
     _portal: Portal
 
 
-def late(webhooks: Deviating, *, by: int = 1, **where: Unpack[Where]) -> Fault:
+def reorder(webhooks: Deviating, *, by: int = 1, **where: Unpack[Where]) -> Fault:
     """Let an attempt wait until others were made that came after it (assumed).
 
     It waits no longer than to the next ``settle()``, assertion or move of time.
@@ -38,7 +38,7 @@ def late(webhooks: Deviating, *, by: int = 1, **where: Unpack[Where]) -> Fault:
         by: How many others, whatever they are about; at least 1.
         **where: Which attempts; see :class:`Webhooks`.
     """
-    return _deviate(webhooks, "late", where, check_int(by, "by", 1))
+    return _deviate(webhooks, "reorder", where, check_int(by, "by", 1))
 
 
 def again(
@@ -55,14 +55,14 @@ def again(
     return _deviate(webhooks, "duplicate", where, pause=length)
 
 
-def together(webhooks: Deviating, by: int, where: Where) -> Fault:
-    """Make an attempt at the same time as another one; see :meth:`Webhooks.together`."""
-    fault = _deviate(webhooks, "together", where, check_int(by, "by", 0))
+def concurrently(webhooks: Deviating, by: int, where: Where) -> Fault:
+    """Make an attempt at the same time as another one; see :meth:`Webhooks.concurrently`."""
+    fault = _deviate(webhooks, "concurrently", where, check_int(by, "by", 0))
     webhooks._engine.deviate(webhooks._portal)
     return fault
 
 
-def lose_answer(webhooks: Deviating, **where: Unpack[Where]) -> Fault:
+def lose_response(webhooks: Deviating, **where: Unpack[Where]) -> Fault:
     """Lose the answer to an attempt: the app has acted, and the attempt is made again (assumed).
 
     The service takes it for failed. It comes again at the next ``settle()``, assertion or move of
@@ -71,21 +71,28 @@ def lose_answer(webhooks: Deviating, **where: Unpack[Where]) -> Fault:
     Args:
         **where: Which attempts; see :class:`Webhooks`.
     """
-    return _deviate(webhooks, "lose_answer", where)
+    return _deviate(webhooks, "lose_response", where)
 
 
-def fail(webhooks: Deviating, *, again: bool = True, **where: Unpack[Where]) -> Fault:
+def refuse(webhooks: Deviating, **where: Unpack[Where]) -> Fault:
     """Refuse an attempt before it reaches the app, and make it again (assumed).
 
     It comes again at the next ``settle()``, assertion or move of time, even without
     ``retry_after``.
 
     Args:
-        again: Whether it is made again; if not, it is lost for good.
         **where: Which attempts; see :class:`Webhooks`.
     """
-    check_bool(again, "again")
-    return _deviate(webhooks, "fail", where, again=again)
+    return _deviate(webhooks, "refuse", where)
+
+
+def drop(webhooks: Deviating, **where: Unpack[Where]) -> Fault:
+    """Drop an event on its way to an endpoint: it is never attempted there.
+
+    Args:
+        **where: Which attempts; see :class:`Webhooks`.
+    """
+    return _deviate(webhooks, "drop", where, order_only=True)
 
 
 def chaos(
@@ -93,10 +100,10 @@ def chaos(
     *,
     seed: int | str,
     duplicate: float = 0,
-    lose: float = 0,
+    lose_response: float = 0,
     delay: timedelta | float | None = None,
     reorder: float = 0,
-    fail: float = 0,
+    refuse: float = 0,
 ) -> Chaos:
     """Let attempts go wrong by chance, and by the same chance for the same seed (assumed).
 
@@ -105,11 +112,12 @@ def chaos(
     Args:
         seed: A number or a text. The same seed and the same attempts go wrong in the same way.
         duplicate: How likely an attempt is made again, after up to three others; from 0 to 1.
-        lose: How likely its answer is lost, and it is made again: see :meth:`lose_answer`.
+        lose_response: How likely the app's response is lost, and it is made again: see
+            :meth:`lose_response`.
         delay: How much later it may be made on the fake's clock, in whole seconds; a ``timedelta``
             or seconds. It concerns all that nothing else happens to. None: no later.
-        reorder: How likely it waits for up to three others: see :meth:`late`.
-        fail: How likely it is refused, and made again: see :meth:`fail`.
+        reorder: How likely it waits for up to three others: see :meth:`reorder`.
+        refuse: How likely it is refused, and made again: see :meth:`refuse`.
 
     Returns:
         The fault. It is a context manager, and :attr:`Chaos.happened` lists what went wrong.
@@ -122,7 +130,12 @@ def chaos(
     engine = webhooks._engine
     engine.refuse_closed()
     check_seed(seed)
-    given = {"fail": fail, "lose": lose, "duplicate": duplicate, "reorder": reorder}
+    given = {
+        "refuse": refuse,
+        "lose_response": lose_response,
+        "duplicate": duplicate,
+        "reorder": reorder,
+    }
     for name, value in given.items():
         check_share(value, name)
     longest = 0 if delay is None else planned(delay, "delay")
@@ -130,7 +143,8 @@ def chaos(
         raise ValueError(f"delay must be at least a second, not {cited(delay)}")
     if not (longest or any(given.values())):
         raise ValueError(
-            "nothing can go wrong: give one of duplicate=, lose=, delay=, reorder=, fail="
+            "nothing can go wrong: give one of duplicate=, lose_response=, delay=, reorder=, "
+            "refuse="
         )
     fault = Chaos(seed, given, longest, calling_line(2))
     engine.journal.note(WEBHOOK_FAULT)
@@ -145,12 +159,12 @@ def _deviate(
     where: Where,
     steps: int = 0,
     *,
-    again: bool = True,
     pause: int = 0,
+    order_only: bool = False,
 ) -> Fault:
     engine = webhooks._engine
     concerned = checked(where, f"{kind}()", engine)
-    fault = Deviation(kind, steps, again=again, pause=pause, line=calling_line(3), **concerned)
+    fault = Deviation(kind, steps, pause=pause, line=calling_line(3), **concerned)
     engine.journal.note(WEBHOOK_FAULT)
-    engine.deviate()
+    engine.deviate(order_only=order_only)
     return engine.outbox.faults.add(fault)

@@ -36,7 +36,7 @@ from . import checking, expectations, recipients, sending
 from .clock import Clock
 from .config import ChatFakeConfig, given_or_default
 from .drafting import Drafting
-from .finding import find
+from .finding import find_message
 from .messages import Conversation, Message
 from .send_endpoint import send_endpoint
 from .timeline import Timeline
@@ -129,7 +129,7 @@ class ChatFake:
     send: Final = sending.send
     submit: Final = sending.submit
     send_endpoint = send_endpoint
-    find = find
+    find_message = find_message
 
     # What happened so far
 
@@ -234,7 +234,7 @@ class ChatFake:
     expect_charge: Final = expectations.expect_charge
     explain: Final = expectations.explain
     assert_idempotent: Final = checking.assert_idempotent
-    assert_order_free: Final = checking.assert_order_free
+    assert_order_independent: Final = checking.assert_order_independent
 
     # Flow
 

@@ -24,7 +24,7 @@ class Searched(Protocol):
     _engine: Engine
 
 
-def find(
+def find_message(
     fake: Searched, to: str | Recipient | None = None, body: str | None = None, **fields: object
 ) -> Message:
     """Return the one message that fits: the one that the app has sent, for example.

@@ -17,14 +17,15 @@ from .paused import HeldBack
 
 @spelt
 class Together(HeldBack):
-    """A ``with fake.webhooks.together():`` block.
+    """A ``with fake.webhooks.concurrently():`` block.
 
     What is emitted in it is attempted at its end: all of it at the same time.
     """
 
-    _name = "together()"
+    _name = "concurrently()"
     _refusal = (
-        "webhooks are held back already, by paused() or together(): a block of together() can't "
+        "webhooks are held back already, by paused() or concurrently(): a block of "
+        "concurrently() can't "
         "stand inside another one"
     )
 

@@ -224,20 +224,20 @@ class Webhooks:
         return self._fault("duplicate", where)
 
     @overload
-    def together(self) -> Together: ...
+    def concurrently(self) -> Together: ...
     @overload
-    def together(self, *, by: int, **where: Unpack[Where]) -> Fault: ...
-    def together(self, *, by: int | None = None, **where: Unpack[Where]) -> Together | Fault:
+    def concurrently(self, *, by: int, **where: Unpack[Where]) -> Fault: ...
+    def concurrently(self, *, by: int | None = None, **where: Unpack[Where]) -> Together | Fault:
         """Attempt events at the same time (assumed).
 
-        ``with fake.webhooks.together():``, or ``async with`` in async mode: what is emitted in the
-        block is attempted at its end, all at once. Attempts at an ASGI app or an async function
+        ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: what is emitted in
+        the block is attempted at its end, all at once. Attempts at an ASGI app or an async function
         are tasks of one loop, those at a URL or a WSGI app are made in threads, and what threads do
         is not the same every time. Plain functions are called one by one.
 
         Args:
-            by: Without a block: an attempt waits for so many others, as with :meth:`late`, and is
-                made at the same time as the last of them; 0: as its own repeat.
+            by: Without a block: an attempt waits for so many others, as with :meth:`reorder`, and
+                is made at the same time as the last of them; 0: as its own repeat.
             **where: Which attempts, if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
@@ -246,16 +246,12 @@ class Webhooks:
             RuntimeError: The block is inside another one, or one of ``paused()``.
         """
         if by is not None:
-            return deviating.together(self, by, where)
+            return deviating.concurrently(self, by, where)
         if where:
-            text = f"together() takes {', '.join(where)} only with by="
-            raise TypeError(f"{text}, as in together(by=1, start=2)")
+            text = f"concurrently() takes {', '.join(where)} only with by="
+            raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
         self._engine.refuse_closed()
         return Together(self._engine, self._portal)
-
-    def drop(self, **where: Unpack[Where]) -> Fault:
-        """Lose an event: it is emitted, and never attempted."""
-        return self._fault("drop", where)
 
     def delay(self, duration: timedelta | float, **where: Unpack[Where]) -> Fault:
         """Attempt an event later, by so much on the fake's clock.
@@ -304,9 +300,10 @@ class Webhooks:
 
     # Another order of attempts
 
-    late: Final = deviating.late
-    lose_answer: Final = deviating.lose_answer
-    fail: Final = deviating.fail
+    reorder: Final = deviating.reorder
+    lose_response: Final = deviating.lose_response
+    refuse: Final = deviating.refuse
+    drop: Final = deviating.drop
     chaos: Final = deviating.chaos
 
     # Events that come again, and events that should not come

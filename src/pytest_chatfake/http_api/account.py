@@ -178,7 +178,7 @@ class AccountApi:
     def _damaged(self, reply: Reply, now: int, marks: list[Mark]) -> Reply:
         delay = 0.0
         # Each counts every query, also one that another fault answers.
-        asked = [one for one in self._faults.active if one._kind != "answer_last"]
+        asked = [one for one in self._faults.active if one._kind != "webhooks_first"]
         for fault in [one for one in asked if one._should_fire()]:
             damaged = fault._damage(reply, now)
             if damaged is None:
@@ -222,7 +222,7 @@ class AccountApi:
     def _answers_last(self) -> bool:
         """Count a call of a route; return whether its webhooks come before its answer."""
         with self._port.lock:
-            races = [one for one in self._faults.active if one._kind == "answer_last"]
+            races = [one for one in self._faults.active if one._kind == "webhooks_first"]
             fired = [one for one in races if one._should_fire()]
             for fault in fired:
                 fault._fire()
@@ -309,7 +309,7 @@ class AccountApi:
             raise ValueError("retry_after must be greater than 0")
         return self._add("rate_limit", f"{length / SECOND:g}", rate_limited(length), times, start)
 
-    def answer_last(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
+    def webhooks_first(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
         """Answer a call of an endpoint of your own after the webhooks that it causes.
 
         The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
@@ -319,7 +319,7 @@ class AccountApi:
             start: The first of them; 1 is the next.
         """
         self._port.deviate()
-        return self._add("answer_last", "", lambda reply, _: reply, times, start)
+        return self._add("webhooks_first", "", lambda reply, _: reply, times, start)
 
     def _add(
         self, kind: ApiFaultKind, argument: str, damage: Damage, times: int | None, start: int

@@ -11,7 +11,7 @@ from ..domain.instants import SECOND
 from ..transport.server.replies import Reply, error_reply
 
 ApiFaultKind: TypeAlias = Literal[
-    "fail", "delay", "disconnect", "truncate", "rate_limit", "answer_last"
+    "fail", "delay", "disconnect", "truncate", "rate_limit", "webhooks_first"
 ]
 
 #: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None

@@ -103,7 +103,7 @@ ASSUMPTIONS: Final[dict[str, tuple[str, str]]] = {
     ),
     "barriers": (
         "an attempt that a test has failed is made again at the next settle(), assertion or move",
-        "late() and its like",
+        "reorder() and its like",
     ),
     "no-money-event": ("no event tells of a top-up, an adjustment or a drop", ""),
     "receivers-answer": ("a receiver takes an event by any answer from 200 to 299", ""),

@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal[
 
 
 #: The faults by which an attempt ends as the test said it should.
-LOSING: Final = frozenset({"drop", "fail", "lose_answer"})
+LOSING: Final = frozenset({"drop", "refuse", "lose_response"})
 
 
 class Happening(NamedTuple):

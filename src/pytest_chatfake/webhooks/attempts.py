@@ -137,8 +137,8 @@ class Attempt:
     def fault(self) -> str | None:
         """The kind of the last fault that shaped it; None without.
 
-        ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"late"``,
-        ``"lose_answer"``, ``"fail"`` or ``"together"``.
+        ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``,
+        ``"lose_response"``, ``"refuse"`` or ``"concurrently"``.
         """
         return self._result.overrides.fault
 

@@ -49,7 +49,7 @@ class Chaos(Deviation):
 
     @property
     def happened(self) -> tuple[str, ...]:
-        """What went wrong so far, in order: ``late(by=2) at delivered of message ...``."""
+        """What went wrong so far, in order: ``reorder(by=2) at delivered of message ...``."""
         return tuple(self._happened)
 
     def __exit__(self, *exc_info: object) -> None:
@@ -66,18 +66,20 @@ class Chaos(Deviation):
             return None
         chance = random.Random(f"{self._seed} {self._chances}")  # noqa: S311 - repeatable, not secret
         # All are drawn for each attempt, so that one likelihood does not change another's luck.
-        drawn = {name: chance.random() for name in ("fail", "lose", "duplicate", "reorder")}
+        drawn = {
+            name: chance.random() for name in ("refuse", "lose_response", "duplicate", "reorder")
+        }
         steps, part = chance.randrange(_FAR + 1), chance.random()
         hit = next((name for name in drawn if drawn[name] < self._chances_of[name]), None)
-        if hit == "fail":
-            return self._make(event, "fail", 0, "fail()")
-        if hit == "lose":
-            return self._make(event, "lose_answer", 0, "lose_answer()")
+        if hit == "refuse":
+            return self._make(event, "refuse", 0, "refuse()")
+        if hit == "lose_response":
+            return self._make(event, "lose_response", 0, "lose_response()")
         if hit == "duplicate":
             return self._make(event, "duplicate", steps, f"duplicate(after={steps})")
         if hit == "reorder":
             by = max(1, steps)
-            return self._make(event, "late", by, f"late(by={by})")
+            return self._make(event, "reorder", by, f"reorder(by={by})")
         delay = int(self._delay * part) // SECOND * SECOND
         if delay:
             return self._make(event, "delay", delay, f"delay({delay // SECOND})")
@@ -88,4 +90,4 @@ class Chaos(Deviation):
         self._hit.append(event._index)
         self._happened.append(f"{text} at {event._subject}")
         mark = Mark(f"chaos: {text}", self.line)
-        return Choice(kind, steps, again=True, mark=mark, by_chance=True)
+        return Choice(kind, steps, mark, by_chance=True)

@@ -18,7 +18,6 @@ class Choice(NamedTuple):
     Attributes:
         kind: How it deviates.
         steps: After how many other attempts it comes, or comes again; of a delay: nanoseconds.
-        again: Whether it is made again, if it is refused.
         mark: What is done to it, and the line that asked for it.
         by_chance: Whether nobody misses it if it never comes again.
         pause: How much time passes before it comes again, in nanoseconds.
@@ -27,7 +26,6 @@ class Choice(NamedTuple):
 
     kind: FaultKind
     steps: int
-    again: bool
     mark: Mark
     by_chance: bool = False
     pause: int = 0
@@ -42,7 +40,6 @@ class Deviation(Fault):
     Args:
         kind: What goes wrong.
         steps: After how many other attempts it is made, or made again.
-        again: Whether a refused attempt is made again.
         pause: How much time passes before it is made again, in nanoseconds.
         **where: As for a :class:`Fault`.
     """
@@ -52,13 +49,11 @@ class Deviation(Fault):
         kind: FaultKind,
         steps: int = 0,
         *,
-        again: bool = True,
         pause: int = 0,
         **where: object,
     ) -> None:
         super().__init__(kind, **where)  # type: ignore[arg-type]
         self._steps = steps
-        self._again = again
         self._pause = pause
         self._is_short = False  # a barrier came before so many others
 
@@ -67,16 +62,14 @@ class Deviation(Fault):
         """What it is, as a test would write it."""
         by = f"by={self._steps}"
         after = f"pause={seconds(self._pause)}" if self._pause else f"after={self._steps}"
-        own = {"late": by, "together": by, "duplicate": after}.get(self.kind)
-        if not self._again:
-            own = "again=False"
+        own = {"reorder": by, "concurrently": by, "duplicate": after}.get(self.kind)
         kind, _, rest = super().description.partition("(")
         return f"{kind}({', '.join(filter(None, [own, rest.removesuffix(')')]))})"
 
     @property
     def mark(self) -> Mark:
         """What it does to an attempt, and the line that set it up."""
-        return Mark(_MARKS.get(self.kind, self.kind) if self._again else "lost", self.line)
+        return Mark(_MARKS.get(self.kind, self.kind), self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
         """Do nothing where events are emitted."""
@@ -95,13 +88,14 @@ class Deviation(Fault):
         self._fire()
         self._hit.append(event._index)
         kind, steps, mark = self.kind, self._steps, self.mark
-        return Choice(kind, steps, self._again, mark, pause=self._pause, fault=self)
+        return Choice(kind, steps, mark, pause=self._pause, fault=self)
 
 
 _MARKS: Final = {
-    "late": "late",
+    "drop": "lost",
+    "reorder": "reordered",
     "duplicate": "duplicate",
-    "lose_answer": "answer lost",
-    "fail": "refused",
-    "together": TOGETHER,
+    "lose_response": "response lost",
+    "refuse": "refused",
+    "concurrently": TOGETHER,
 }

@@ -29,11 +29,6 @@ class Overrides(NamedTuple):
     signer: Signer | None = None
     marks: tuple[Mark, ...] = ()
 
-    @property
-    def dropped(self) -> bool:
-        """Whether it never arrives; no fault changes it after that."""
-        return self.fault == "drop"
-
 
 _NO_OVERRIDES = Overrides()
 

@@ -22,10 +22,10 @@ FaultKind: TypeAlias = Literal[
     "delay",
     "tamper",
     "sign",
-    "late",
-    "lose_answer",
-    "fail",
-    "together",
+    "reorder",
+    "lose_response",
+    "refuse",
+    "concurrently",
     "chaos",
 ]
 
@@ -102,7 +102,7 @@ class Fault(Trigger):
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
         """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
         hit = tuple(one for one in dispatch.endpoints if one in concerned)
-        if dispatch.overrides.dropped or not hit:
+        if not hit:
             yield dispatch
             return
         if rest := tuple(one for one in dispatch.endpoints if one not in hit):
@@ -122,7 +122,6 @@ class Fault(Trigger):
 
 _MARKS: Final = {
     "duplicate": "duplicate",
-    "drop": "lost",
     "tamper": "tampered",
     "sign": "wrong signature",
 }

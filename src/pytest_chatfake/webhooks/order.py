@@ -33,14 +33,16 @@ from .faults import Fault
 from .together import TOGETHER, Drainer, Round
 
 #: What becomes of an attempt that is about to be made.
-Turn: TypeAlias = Literal["now", "later", "refused"]
+Turn: TypeAlias = Literal["now", "later", "refused", "dropped"]
 
 
 #: How an attempt ends that is refused.
 REFUSED: Final = Answer(
-    None, b"", ConnectionRefusedError("refused before it reached the app: fail()")
+    None, b"", ConnectionRefusedError("refused before it reached the app: refuse()")
 )
-_LOST: Final = "the app has answered, and the answer was lost: lose_answer()"
+#: And one that is never made.
+DROPPED: Final = Answer(None)
+_LOST: Final = "the app has answered, and the response was lost: lose_response()"
 
 
 class Made(NamedTuple):
@@ -50,7 +52,7 @@ class Made(NamedTuple):
         chance: The number of its choice: which event and endpoint, in the order of first attempts.
         event: The event.
         endpoint: Where it went.
-        outcome: The status or the error with which it ended at the app, or ``"refused"``.
+        outcome: The status or the error with which it ended at the app, ``"refused"`` or ``"dropped"``.
         moment: When it was made, in nanoseconds.
         round: The number of the round in which it was made at the same time as others; 0: none.
     """
@@ -169,22 +171,26 @@ class AttemptOrder:
     def turn(self, dispatch: Dispatch, endpoint: Endpoint) -> Turn:
         """Choose what becomes of an attempt that is about to be made."""
         key = (dispatch.event._index, endpoint)
-        choice = self._choice(dispatch, endpoint, key) if key not in self._chances else None
+        choice: Choice | None = None
+        if key not in self._chances and dispatch.number == 1:
+            choice = self._choice(dispatch, endpoint, key)
+        elif dispatch.overrides.fault == "duplicate" and self._is_dropped(key):
+            return "dropped"
         if (group := dispatch.group) is not None:
             return self._join(group, replace(dispatch, endpoints=(endpoint,), group=None))
         if choice is None:
             return self._now(dispatch, endpoint)
         fault = choice.fault
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
-        if choice.kind == "late":
+        if choice.kind == "reorder":
             until = self.made + choice.steps
             self._waiting.append(_Waiting(until, alone, first=True, fault=fault))
             return "later"
-        if choice.kind == "together" and choice.steps:
+        if choice.kind == "concurrently" and choice.steps:
             until = self.made + choice.steps - 1
             self._for_company.append(_Waiting(until, alone, first=True, fault=fault))
             return "later"
-        if choice.kind == "together":
+        if choice.kind == "concurrently":
             self._company.append(alone)
             return "now"
         if choice.kind == "delay":
@@ -200,7 +206,13 @@ class AttemptOrder:
             self._waiting.append(_Waiting(until, alone, first=False, missed=missed, fault=fault))
             return self._now(dispatch, endpoint)
         self._choices[key] = choice
-        return "refused" if choice.kind == "fail" else self._now(dispatch, endpoint)
+        if choice.kind == "drop":
+            return "dropped"
+        return "refused" if choice.kind == "refuse" else self._now(dispatch, endpoint)
+
+    def _is_dropped(self, key: tuple[int, Endpoint]) -> bool:
+        choice = self._choices.get(key)
+        return choice is not None and choice.kind == "drop"
 
     def _choice(
         self, dispatch: Dispatch, endpoint: Endpoint, key: tuple[int, Endpoint]
@@ -275,8 +287,8 @@ class AttemptOrder:
         if choice is None:
             return dispatch, answer
         marked = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
-        app_failed = answer.error is not None and choice.kind == "lose_answer"
-        if choice.kind == "lose_answer" and not app_failed:
+        app_failed = answer.error is not None and choice.kind == "lose_response"
+        if choice.kind == "lose_response" and not app_failed:
             answer = Answer(None, b"", TimeoutError(_LOST))
         return marked, answer
 
@@ -285,8 +297,8 @@ class AttemptOrder:
     ) -> None:
         assert self.log is not None
         outcome: int | str | None = answer.status
-        if choice is not None and choice.kind != "lose_answer":
-            outcome = "refused"
+        if choice is not None and choice.kind != "lose_response":
+            outcome = "dropped" if choice.kind == "drop" else "refused"
         elif answer.error is not None:
             outcome = type(answer.error).__name__
         key = (dispatch.event._index, endpoint)
@@ -308,7 +320,7 @@ class AttemptOrder:
         again = number <= len(endpoint._retries)
         choice = self._choices.get((made.event._index, endpoint))
         if choice is not None:
-            again = choice.again and (again or number == 1)
+            again = again or number == 1
         if again:
             self._pending.append(Dispatch(made.event, (endpoint,), made.depth, number + 1))
 

@@ -53,7 +53,7 @@ from .dispatch import MAX_DEPTH, Dispatch, endless
 from .endpoints import Endpoint, Endpoints, WebhookRequest
 from .events import Event, EventLog, OtherEvent
 from .faults import Fault, shaped, tampered
-from .order import REFUSED, AttemptOrder
+from .order import DROPPED, REFUSED, AttemptOrder
 from .overdue import Overdue
 from .signing import sign
 from .together import Way
@@ -148,7 +148,7 @@ class Outbox:
         """Emit the event of a fact, as it was written."""
         self.events.add(fact.what, fact.message.number, body, line, fact.at)
         self._note(fact.rule.code + ENTRY * len(fact.entries))
-        self._send_off(event, self._type, fact.at)
+        self._send_off(event, self._type)
 
     def emit_synthetic(
         self, fact: Fact, written: Written, status: str, type_: str, line: Line
@@ -157,7 +157,7 @@ class Outbox:
         event, body = written
         self.events.add_synthetic(status, fact.message.number, body, line, fact.at, type_)
         self._note(EVENT)
-        self._send_off(event, type_, fact.at)
+        self._send_off(event, type_)
 
     def emit_other(self, draft: OtherEvent, written: Written, line: Line, now: int) -> None:
         """Emit an event of another type, which belongs to no message, as it was written."""
@@ -166,13 +166,13 @@ class Outbox:
         self._note(EVENT)
         if not self.endpoints.listening(draft.type):
             self.unheard.append(event)
-        self._send_off(event, draft.type, now)
+        self._send_off(event, draft.type)
 
     def redeliver(self, event: Event, line: Line) -> None:
         """Queue a past event again."""
-        self._send_off(event, event.type, self._now(), Mark("again", line))
+        self._send_off(event, event.type, Mark("again", line))
 
-    def _send_off(self, event: Event, type_: str, now: int, mark: Mark | None = None) -> None:
+    def _send_off(self, event: Event, type_: str, mark: Mark | None = None) -> None:
         """Send an event on its way, past the faults, if there are any."""
         endpoints = self.endpoints.listening(type_)
         if not endpoints:
@@ -185,11 +185,7 @@ class Outbox:
             queue.append(dispatch)
             return
         for part in shaped(dispatch, self.faults.active):
-            if part.overrides.dropped:
-                for endpoint in part.endpoints:
-                    self._note(LOSS)
-                    self.attempts.add(part, endpoint, Answer(None), now)
-            elif part.overrides.delay:
+            if part.overrides.delay:
                 self.plan(part, part.overrides.delay)
             else:
                 queue.append(part)
@@ -311,10 +307,10 @@ class Outbox:
                     self.order is not None
                     and (turn := self.order.turn(dispatch, endpoint)) != "now"
                 ):
-                    if turn == "refused":
+                    if turn != "later":
                         self._moment = self._now()
-                        self._note(ATTEMPT)
-                        self._record(endpoint, REFUSED)
+                        self._note(ATTEMPT if turn == "refused" else LOSS)
+                        self._record(endpoint, REFUSED if turn == "refused" else DROPPED)
                     continue
                 request = self._request(dispatch, endpoint)
                 if self.order is not None:
@@ -369,7 +365,7 @@ class Outbox:
                 if (ready := order.ready()) is not None:
                     self._put_first(ready)
             place = self.attempts.add(made, endpoint, answer, self._moment)
-            if is_success(answer):
+            if is_success(answer) or made.overrides.fault == "drop":
                 return
             number = dispatch.number
             if order is not None and order.deviates:
