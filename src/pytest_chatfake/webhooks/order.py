@@ -52,7 +52,8 @@ class Made(NamedTuple):
         chance: The number of its choice: which event and endpoint, in the order of first attempts.
         event: The event.
         endpoint: Where it went.
-        outcome: The status or the error with which it ended at the app, ``"refused"`` or ``"dropped"``.
+        outcome: The status or the error with which it ended at the app; or ``"refused"``,
+            ``"dropped"``.
         moment: When it was made, in nanoseconds.
         round: The number of the round in which it was made at the same time as others; 0: none.
     """
