@@ -23,10 +23,6 @@ _SEED = {
     ),
 }
 _MORE = {
-    "--chat-fake-assumptions": (
-        "",
-        "list which assumptions each test exercised: what the contract does not say",
-    ),
     "--chat-fake-report": ("PATH", "write a page of all tests, each with what happened, to PATH"),
     "--chat-fake-coverage": (
         "",

@@ -1,6 +1,6 @@
 // Open the pages in Chromium, measure, look for traps of the keyboard and for low contrast, and
 // take screenshots, in light and in dark:  node check_pages.mjs FOLDER
-// Needs Debian's chromium, and `npm install puppeteer-core axe-core mermaid jsdom` beside it.
+// Needs Debian's chromium, and `npm install puppeteer-core axe-core` beside it.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

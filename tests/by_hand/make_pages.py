@@ -1,7 +1,7 @@
 """Write what is looked at by hand: ``python tests/by_hand/make_pages.py FOLDER``.
 
-A page of a thousand tests, a page with a timeline of 5,000 lines, a sequence diagram, a picture,
-and a page of pytest-html.
+A page of a thousand tests, a page with a timeline of 5,000 lines, a picture, and a page of
+pytest-html.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def test_five_thousand_lines(chat_fake, chat_clock, chat_receiver):
     assert not chat_fake.timeline
 """
 
-DIAGRAMS = """
+PICTURE = """
 from pathlib import Path
 
 
-def test_diagrams(chat_fake, chat_clock):
+def test_a_picture(chat_fake, chat_clock):
     def answer(request):
         if request.number == 1 and request.event.status == "sent" and not delivered:
             delivered.append(1)
@@ -66,7 +66,6 @@ def test_diagrams(chat_fake, chat_clock):
     chat_fake.webhooks.emit_event("chat.inbound_message.received", {"text": "a;b#c"})
     chat_fake.send_text(to="+3").fail()
     chat_clock.advance(days=30)
-    Path("diagram.mmd").write_text(chat_fake.timeline.mermaid(), "utf-8")
     Path("picture.svg").write_text(chat_fake.timeline.svg(), "utf-8")
     assert message.status == "delivered"
 """
@@ -78,12 +77,12 @@ def main(folder: Path) -> None:
     suites = {
         "thousand": SUITE.replace("NUMBER", "1000"),
         "long": LONG,
-        "diagram": DIAGRAMS,
+        "picture": PICTURE,
     }
     for name, code in suites.items():
         (folder / f"test_{name}.py").write_text(code, "utf-8")
         page = ["--chat-fake-report", f"{name}.html", "--chat-fake-coverage"]
-        if name == "diagram":
+        if name == "picture":
             page += ["--html", "rows.html", "--self-contained-html"]
         options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore", *page]
         command = [sys.executable, "-m", "pytest", *options, f"test_{name}.py"]

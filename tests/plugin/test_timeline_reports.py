@@ -327,7 +327,6 @@ def test_a_run_without_failures_renders_nothing(pytester: pytest.Pytester) -> No
     [
         "--html=report.html",
         "--chat-fake-report=report.html",
-        "--chat-fake-assumptions",
         "--chat-fake-coverage",
     ],
 )

@@ -1,4 +1,4 @@
-"""What a whole run shows on request: assumptions, what was never tried, a page, pictures."""
+"""What a whole run shows on request: what was never tried, a page, pictures."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inline_snapshot import snapshot
 
-from pytest_chatfake.report.assumptions import ASSUMPTIONS
 from pytest_chatfake.report.exercised import ITEMS
-from pytest_chatfake.report.scenes import EXERCISED
 from pytest_chatfake.suite.gathering import Wanted
 from pytest_chatfake.suite.run import Run
 
@@ -62,108 +60,6 @@ def section(result: pytest.RunResult, title: str) -> list[str]:
     lines = result.stdout.str().partition(f"= chat_fake {title} =")[2].splitlines()[1:]
     end = next((place for place, line in enumerate(lines) if line.startswith("====")), None)
     return [line for line in lines[:end] if line]
-
-
-# -- assumptions -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("workers", [[], ["-n2"]])
-def test_assumptions_are_listed_for_each_test(
-    pytester: pytest.Pytester, workers: list[str]
-) -> None:
-    lines = section(run(pytester, "--chat-fake-assumptions", *workers), "assumptions")
-
-    tests = [line for line in lines if not line.startswith("assumed: ")]
-    assert ["test_it.py::test_a_drop", "test_it.py::test_money"] == sorted(tests)
-    place = lines.index("test_it.py::test_a_drop") + 1
-    own = []
-    for line in lines[place:]:
-        if not line.startswith("assumed: "):
-            break
-        own.append(line)
-    assert (
-        snapshot(
-            [
-                "assumed: an account begins with 100 (change it with opening_balance=)",
-                "assumed: at the instant at which its time is up, a message is dropped (change it with drop_after=)",
-                "assumed: a dropped message stays sent",
-                "assumed: no event tells of a top-up, an adjustment or a drop",
-                "assumed: the channel's own names are the neutral word chat (change it with naming=)",
-                "assumed: a message has no fields beyond the description (change it with extra=)",
-                "assumed: events do not say who a message is from and to (change it with naming=)",
-            ]
-        )
-        == own
-    )
-
-
-def test_assumptions_about_people_are_listed_where_they_matter(pytester: pytest.Pytester) -> None:
-    result = run(
-        pytester,
-        "--chat-fake-assumptions",
-        body="""
-        def test_described_only(chat_fake):
-            phone = chat_fake.recipient("+1").goes_offline().comes_online().blocks().unblocks()
-            chat_fake.send_text(to="+1")
-            chat_fake.recipient("+2", registered=False)
-
-        def test_blocked_still(chat_fake):
-            chat_fake.recipient("+1", blocked=True)
-            chat_fake.send_text(to="+1")
-
-        def test_all_of_them(chat_fake):
-            phone = chat_fake.recipient("+1").goes_offline()
-            chat_fake.send_text(to="+1")
-            phone.comes_online()
-            phone.blocks()
-            chat_fake.send_text(to="+1")
-            phone.unblocks()
-            chat_fake.recipient("+2", registered=False)
-            chat_fake.send_text(to="+2")
-            phone = chat_fake.recipient("+3").goes_offline()
-            chat_fake.send_text(to="+3").after(hours=1).deliver()
-            phone.comes_online()
-            chat_fake.clock.advance(hours=1)
-            chat_fake.recipient("+4").opens_chat()
-            chat_fake.recipient("+4", withheld=True)
-            message = chat_fake.send_text(to="+4")
-            chat_fake.recipient("+4", withheld=False)
-            message.deliver()
-        """,
-    )
-
-    about = (
-        "a phone that is on again",
-        "is not registered is sent",
-        "into an open chat",
-        "has a scripted delivery",
-        "was sent while the sender",
-    )
-    told: dict[str, list[str]] = {}
-    for line in section(result, "assumptions"):
-        if "::" in line:
-            own = told[line.split("::")[-1]] = []
-        own += [row for row in about if row in line]
-    assert {
-        "test_described_only": [],
-        "test_blocked_still": [],
-        "test_all_of_them": list(about),
-    } == told
-
-
-def test_a_run_without_a_fake_exercised_no_assumption(pytester: pytest.Pytester) -> None:
-    result = run(pytester, "--chat-fake-assumptions", body="def test_it():\n    pass\n")
-
-    assert ["no test exercised an assumption"] == section(result, "assumptions")
-
-
-def test_each_assumption_is_a_row_of_the_page_on_fidelity_and_each_row_is_known(
-    pytestconfig: pytest.Config,
-) -> None:
-    page = (pytestconfig.rootpath / "docs" / "explanation" / "fidelity.md").read_text("utf-8")
-    rows = set(re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.MULTILINE))
-
-    assert rows == set(ASSUMPTIONS) == set(EXERCISED)
 
 
 # -- coverage --------------------------------------------------------------------------------------
@@ -493,15 +389,14 @@ def test_the_test_that_was_interrupted_is_shown_as_that_with_what_it_had_done(
             raise KeyboardInterrupt
         """
     )
-    options = [*OPTIONS, "-q", "--chat-fake-report=page.html", "--chat-fake-assumptions"]
-    result = pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
+    options = [*OPTIONS, "-q", "--chat-fake-report=page.html"]
+    pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
     page, has_happened = Page(pytester.path / "page.html"), verb != "pass"
 
     assert ["interrupted test_it.py::test_it"] == [
         " ".join(one.split()[:2]) for one in page.summaries
     ]
     assert has_happened == ("top_up() +1" in page.text) == ("<svg" in page.text)
-    assert ("test_it.py::test_it" == section(result, "assumptions")[0]) == has_happened
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
@@ -539,7 +434,7 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(
 def test_a_worker_gathers_and_writes_nothing(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    wanted = Wanted(assumptions=True, coverage=True, page=tmp_path / "page.html", fail_under=100)
+    wanted = Wanted(coverage=True, page=tmp_path / "page.html", fail_under=100)
     worker = Run(wanted, is_worker=True)
     worker.pytest_runtest_logreport(
         pytest.TestReport("test_it", ("", 0, ""), {}, "passed", None, "call")

@@ -235,7 +235,6 @@ def what_happened(chat_fake: ChatFake) -> None:
     assert_type(chat_fake.explain(chat_fake.messages[0]), str)
     assert_type(chat_fake.timeline, Timeline)
     assert_type(chat_fake.timeline.text(), str)
-    assert_type(chat_fake.timeline.mermaid(), str)
     assert_type(chat_fake.timeline.svg(), str)
     assert_type(chat_fake.timeline[1:], tuple[TimelineEntry, ...])
     for happening in chat_fake.timeline:

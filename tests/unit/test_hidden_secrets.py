@@ -73,7 +73,6 @@ def test_everything_that_is_told_of_an_endpoint_hides_the_token() -> None:
             fake.explain(message),
             repr(fake.timeline),
             str(fake.timeline),
-            fake.timeline.mermaid(),
             fake.timeline.svg(),
         ]
         assert [] == [text for text in texts if "hush" in text]

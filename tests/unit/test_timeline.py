@@ -480,7 +480,7 @@ def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_sta
             )
         )
         fake.send_text()
-        text = fake.timeline.text() + fake.timeline.mermaid() + fake.timeline.svg()
+        text = fake.timeline.text() + fake.timeline.svg()
 
         for secret in (key, "top-secret", "hush-hush-hush", "bob", "=pw", "=b"):
             assert secret not in text
@@ -504,60 +504,6 @@ def test_two_endpoints_of_one_name_are_told_apart() -> None:
 
 
 # -- pictures --------------------------------------------------------------------------------------
-
-
-def test_the_sequence_diagram() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver().respond(500)
-        fake.webhooks.drop(status="read")
-        message = fake.send_text()
-        Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": "wrong; #1"})
-        message.deliver().read()
-        fake.clock.advance(1)
-
-        text = re.sub(r"test_timeline\.py:\d+", "here", fake.timeline.mermaid())
-        assert (
-            snapshot("""\
-sequenceDiagram
-    participant test as Test
-    participant fake as chat_fake
-    participant app1 as Receiver()
-    participant client as Client of the API
-    Note over fake: fault drop(status='read')
-    test->>fake: send_text() m1
-    Note over fake: hold 0.05 m1
-    Note over fake: event sent m1
-    fake->>app1: sent m1
-    app1--xfake: 500
-    client->>fake: GET /v2/balance with the key ...#59; #35;1 (not this fake's): 401
-    test->>fake: deliver() m1
-    Note over fake: release 0.05 m1
-    Note over fake: charge 0.05 m1
-    Note over fake: event delivered m1
-    fake->>app1: delivered m1
-    app1-->>fake: 200
-    test->>fake: read() m1
-    Note over fake: event read m1
-    fake--xapp1: read m1 [lost: here]
-    Note over test,fake: advance() by 1 s\
-""")
-            == text
-        )
-
-
-def test_in_the_sequence_diagram_an_answer_comes_after_what_its_attempt_led_to() -> None:
-    with frozen_fake() as fake:
-
-        def answer(request: Any) -> None:
-            if request.event.status == "sent":
-                fake.message(request.event.message_id).deliver()
-
-        fake.webhooks.connect(handler=answer)
-        fake.send_text()
-
-        lines = [line.strip() for line in fake.timeline.mermaid().splitlines()]
-        arrows = [line.partition(":")[0] for line in lines if "app1" in line][1:]
-        assert ["fake->>app1", "fake->>app1", "app1-->>fake", "app1-->>fake"] == arrows
 
 
 def test_the_picture_is_well_formed_and_has_a_text_alternative() -> None:

@@ -1,7 +1,7 @@
 """Why a message costs what it costs: the rules that facts rest on, each with its reasons.
 
 A fact is given its rule when it is decided. A reason names the section of the service's
-description that it rests on, or says that it is assumed, and which knob changes it.
+description that it rests on, or says that it is assumed, and which setting changes it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ class Reason(NamedTuple):
         text: A sentence, with ``{amount}``, ``{conversation}``, ``{recipient}`` and ``{starter}``
             (the message that was charged for the conversation) to be filled in.
         basis: A section such as ``§1``; or ``assumed``.
-        knob: What a test writes to change what is assumed; empty if nothing does.
-        row: The name of the assumption in the documentation; empty if it is none.
+        setting: What a test writes to change what is assumed; empty if nothing does.
     """
 
     text: str
     basis: str
-    knob: str = ""
-    row: str = ""
+    setting: str = ""
 
 
 class Rule(NamedTuple):
@@ -52,8 +50,8 @@ def _rule(key: str, *reasons: Reason) -> Rule:
     return rule
 
 
-def _assumed(row: str, text: str, knob: str = "") -> Reason:
-    return Reason(text, "assumed", knob, row)
+def _assumed(text: str, setting: str = "") -> Reason:
+    return Reason(text, "assumed", setting)
 
 
 # Sent: §3, first row
@@ -61,16 +59,13 @@ def _assumed(row: str, text: str, knob: str = "") -> Reason:
 _BEGINS = Reason("it begins {conversation}, which costs nothing until a delivery", "§1")
 _HELD = Reason("its price, {amount}, is held until it is delivered", "§3 rule 5")
 _FREE = Reason("its price is 0: nothing is held", "§3 rule 5")
-_DEFAULT = _assumed("price", "its price, {amount}, is the default", "price=")
+_DEFAULT = _assumed("its price, {amount}, is the default", "price=")
 _JOINS = _assumed(
-    "grouping",
     "it joins {conversation}, which is pending or open with {recipient} and has its origin type",
     "conversation=",
 )
 _GIVEN = Reason("the test put it into {conversation}", "§1")
-_OPEN = _assumed(
-    "open-price", "{conversation} is open since {starter} was delivered: it costs nothing"
-)
+_OPEN = _assumed("{conversation} is open since {starter} was delivered: it costs nothing")
 
 NEW: Final = _rule("new", _BEGINS, _HELD)
 NEW_DEFAULT: Final = _rule("new-default", _BEGINS, _DEFAULT, _HELD)
@@ -105,12 +100,10 @@ _FIRST = Reason(
 _FINAL = Reason("the delivery gave the final price, {amount}", "§2.3")
 _NOTHING = Reason("the first delivery in {conversation} starts its session; the price is 0", "§1")
 _LATER = Reason("{conversation} was charged when {starter} was delivered: not again", "§1")
-_ITS_HOLD = _assumed("two-pending", "it kept its hold until now, {held}, which is released")
-_LATE = _assumed("late-delivery", "the session of {conversation} is over: it costs nothing")
+_ITS_HOLD = _assumed("it kept its hold until now, {held}, which is released")
+_LATE = _assumed("the session of {conversation} is over: it costs nothing")
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
-_PRIVATE = _assumed(
-    "read-in-private", "it was read without read receipts: the service sees a delivery", ""
-)
+_PRIVATE = _assumed("it was read without read receipts: the service sees a delivery", "")
 
 #: How the first arrival of a message ends, as far as money is concerned.
 Outcome: TypeAlias = str
@@ -146,7 +139,6 @@ REJECTED: Final = _rule(
     "rejected", Reason("it failed before it was sent: nothing is held or charged", "§3 rule 4")
 )
 _CANNOT_HOLD = _assumed(
-    "balance-too-low",
     "the balance can't hold its price, {amount}: it failed before it was sent",
     "on_insufficient_balance=",
 )
@@ -156,9 +148,7 @@ TOO_DEAR: Final = {
     True: _rule("too-dear-default", _DEFAULT, _CANNOT_HOLD),
 }
 _NO_CHARGE = Reason("it failed after it was sent: failed messages are not charged", "§8")
-FAILED: Final = _rule(
-    "failed", _NO_CHARGE, _assumed("failed-hold", "what was held for it comes back at once")
-)
+FAILED: Final = _rule("failed", _NO_CHARGE, _assumed("what was held for it comes back at once"))
 FAILED_FREE: Final = _rule("failed-free", _NO_CHARGE)
 DROPPED: Final = _rule(
     "dropped",

@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ..base.calling_line import Line
-from ..base.errors import IllegalTransition
 from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
 from ..domain.account import Account
 from ..domain.facts import Fact, Verb
@@ -24,7 +23,7 @@ from ..webhooks.outbox import Outbox
 from ..webhooks.together import noted_after
 from .answering import Answering
 from .emissions import EMISSIONS, FieldsOf, prepared
-from .journal import Journal, Refusal
+from .journal import Journal
 
 #: Makes a verb that the account does not decide: the verb, what the test wrote, where, and when.
 Maker: TypeAlias = Callable[[Verb, str, Line, int], None]
@@ -93,12 +92,9 @@ class Changes:
                 decide = partial(self._decided, verb, now)
                 facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
             told = self._outbox.writing.of_facts(facts, fields)
-        except BaseException as error:
-            if message is not None:
-                if isinstance(error, IllegalTransition):
-                    journal.refused.append(Refusal(verb.name, message.state, len(journal.kinds)))
-                if message.state == "submitted":
-                    message.withdraw()
+        except BaseException:
+            if message is not None and message.state == "submitted":
+                message.withdraw()
             raise
         journal.verb((what, line, message, now))
         journal.note(VERB)

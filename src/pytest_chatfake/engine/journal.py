@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
 from ..base.views import View
-from ..domain.messages import MessageState, State
+from ..domain.messages import MessageState
 
 
 class VerbRecord(NamedTuple):
@@ -57,20 +57,6 @@ class ClockRecord(NamedTuple):
     end: int
 
 
-class Refusal(NamedTuple):
-    """A verb that was refused, because nothing specified lets it follow.
-
-    Attributes:
-        verb: Its name.
-        state: Where its message stood.
-        place: How many happenings were noted before.
-    """
-
-    verb: str
-    state: State
-    place: int
-
-
 class Journal:
     """The order of everything that happened in a fake, since it was begun or reset.
 
@@ -80,20 +66,18 @@ class Journal:
         verb: Adds the fields of a :class:`VerbRecord`, given as a tuple.
         moved: Adds the fields of a :class:`ClockRecord`, given as a tuple.
         drops: The messages that were dropped.
-        refused: What §3 does not show, and was asked for: no happening, but an assumption at work.
         causes: Of a verb that code inside an answer or an attempt called, by its place among the
             verbs: ``REQUEST`` and the place in the log of requests, or ``ATTEMPT`` and the place
             of the attempt's byte.
     """
 
-    __slots__ = ("_moves", "_verbs", "causes", "drops", "kinds", "moved", "note", "refused", "verb")
+    __slots__ = ("_moves", "_verbs", "causes", "drops", "kinds", "moved", "note", "verb")
 
     def __init__(self) -> None:
         self.kinds: bytearray = bytearray()
         self._verbs: list[Any] = []
         self._moves: list[Any] = []
         self.drops: list[MessageState] = []
-        self.refused: list[Refusal] = []
         self.causes: dict[int, tuple[int, int]] = {}
         self.note: Callable[[int], None] = self.kinds.append
         self.verb: Callable[[Iterable[Any]], None] = self._verbs.extend
@@ -105,7 +89,6 @@ class Journal:
         self._verbs.clear()
         self._moves.clear()
         self.drops.clear()
-        self.refused.clear()
         self.causes.clear()
 
     @property

@@ -81,12 +81,6 @@ class Timeline(Sequence[TimelineEntry]):
         """Return it as aligned text, a line for each entry; the same as ``str()``."""
         return self._story.text()
 
-    def mermaid(self) -> str:
-        """Return it as a sequence diagram in Mermaid's language."""
-        from ..report.mermaid import mermaid
-
-        return mermaid(self._story.labels, self._story.happenings())
-
     def svg(self) -> str:
         """Return it as a picture: swimlanes, and the balance as a line below them."""
         from ..report.svg import svg

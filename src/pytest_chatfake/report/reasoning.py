@@ -87,6 +87,6 @@ class Reasoning:
 
 def basis(reason: Reason) -> str:
     """Say what a reason rests on: a section, or that it is assumed, and what changes it."""
-    if reason.basis != "assumed" or not reason.knob:
+    if reason.basis != "assumed" or not reason.setting:
         return reason.basis
-    return f"assumed; change it with {reason.knob}"
+    return f"assumed; change it with {reason.setting}"

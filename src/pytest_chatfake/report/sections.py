@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from ..base.tracebacks import from_outside
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
-from ..engine.journal import Refusal
 from ..http_api.account import AccountApi
 from .labels import Labels
 
@@ -107,10 +106,6 @@ class Story:
         """What happened in the test that runs now."""
         self._notice_reset()
         return self._read(self._begun)
-
-    def refused(self) -> list[Refusal]:
-        """What was refused in the test that runs now, because nothing specified shows it."""
-        return [one for one in self.engine.journal.refused if one.place >= self._begun]
 
     def picture(self, *, styled: bool = True) -> str:
         """Draw what happened in the test that runs now; empty if nothing did.

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from ..report import watching
-from ..report.assumptions import assumptions
 from ..report.exercised import exercised
 from ..report.sections import Story
 from .sparing import spared, untold
@@ -22,13 +21,11 @@ class Wanted(NamedTuple):
     """What the options of the run ask for.
 
     Attributes:
-        assumptions: Whether to list the assumptions that each test exercised.
         coverage: Whether to count what the suite exercised.
         page: Where to write the page; None: nowhere.
         fail_under: How many percent must be exercised; None: any.
     """
 
-    assumptions: bool
     coverage: bool
     page: Path | None
     fail_under: float | None
@@ -39,7 +36,6 @@ class Gathering:
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
-        self._assumptions: dict[str, None] = {}
         self._exercised: set[str] = set()
         watching.leaving = self._look_at
 
@@ -68,21 +64,16 @@ class Gathering:
             if self._wanted.page:
                 pictures += _shown(story, failed=failed)
         carried: dict[str, Any] = {
-            "assumptions": list(self._assumptions),
             "exercised": sorted(self._exercised),
             "pictures": pictures,
         }
-        self._assumptions.clear()
         self._exercised.clear()
         return carried
 
     def _look_at(self, story: Story) -> None:
         with spared("what a test exercised"):
-            found = story.of_the_test()
-            if self._wanted.assumptions:
-                self._assumptions |= dict.fromkeys(assumptions(story, found))
             if self._wanted.coverage:
-                self._exercised |= exercised(found)
+                self._exercised |= exercised(story.of_the_test())
 
 
 def _shown(story: Story, *, failed: bool) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What a whole run shows: assumptions, what was never tried, and the page."""
+"""What a whole run shows: what was never tried, and the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import pytest
 
-from ..report.assumptions import line_of
 from ..report.exercised import ITEMS, name_of, never, percent
 from .gathering import CARRIER, Gathering, Wanted
 from .page import Shown, page
@@ -42,7 +41,6 @@ def run_of(config: pytest.Config) -> Run:
             f"--chat-fake-coverage-fail-under takes percent, from 0 to 100, not {given!r}"
         )
     wanted = Wanted(
-        assumptions=bool(config.getoption("--chat-fake-assumptions")),
         coverage=bool(config.getoption("--chat-fake-coverage")) or least is not None,
         page=page_at,
         fail_under=least,
@@ -72,7 +70,6 @@ class Run:
         self._failed = False
         self._written = "not written yet"
         self._tests: dict[str, Shown] = {}
-        self._assumptions: dict[str, list[str]] = {}
         self._exercised: set[str] = set()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -94,8 +91,6 @@ class Run:
         test.add(report)
         carried: dict[str, Any] = getattr(report, CARRIER, {})
         test.pictures += carried.get("pictures", [])
-        if carried.get("assumptions"):
-            self._assumptions[report.nodeid] = carried["assumptions"]
         self._exercised |= set(carried.get("exercised", ()))
         test.is_over = test.is_over or report.when not in {"setup", "call"}
 
@@ -106,8 +101,6 @@ class Run:
             return  # its report has it
         carried = self._gathering.gathered(failed=True)
         test.pictures += carried["pictures"]
-        if carried["assumptions"]:
-            self._assumptions[nodeid] = carried["assumptions"]
         self._exercised |= set(carried["exercised"])
 
     @pytest.hookimpl(tryfirst=True)
@@ -126,10 +119,6 @@ class Run:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show what was asked for."""
-        if self._wanted.assumptions:
-            terminalreporter.section("chat_fake assumptions")
-            for line in self._lines_of_assumptions():
-                terminalreporter.line(line)
         if self._wanted.coverage:
             terminalreporter.section("chat_fake coverage")
             for line in self._lines_of_coverage():
@@ -151,13 +140,6 @@ class Run:
     @property
     def _percent(self) -> float:
         return percent(self._exercised)
-
-    def _lines_of_assumptions(self) -> Iterator[str]:
-        if not self._assumptions:
-            yield "no test exercised an assumption"
-        for nodeid, rows in self._assumptions.items():
-            yield nodeid
-            yield from map(line_of, rows)
 
     def _lines_of_coverage(self) -> Iterator[str]:
         count = sum(name_of(item) in self._exercised for item in ITEMS)
