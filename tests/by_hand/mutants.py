@@ -1,13 +1,14 @@
-"""Small faults, put into one place of the code at a time: which of them does no unit test see?
+"""Small faults, put into one place of the code at a time: which of them does no test see?
 
-    python -m tests.by_hand.mutants                      # all modules: up to an hour on two cores
-    python -m tests.by_hand.mutants domain.money --every 5
+    python -m tests.by_hand.mutants                      # these rooms: some hours on two cores
+    python -m tests.by_hand.mutants --every 15           # a sample of them
+    python -m tests.by_hand.mutants domain.money webhooks --every 5
 
-The tests that most likely see a change run first, in a run of their own: to collect all of them
-takes longer than to find most mutants. Every mutant with which all tests pass is printed. It is
-killed by a new test, or it changes nothing that anybody could see; then its name stands in
-``equivalent_mutants.txt``, with the reason in an indented line below, and it is left out. Texts of
-messages are not changed.
+Three groups of tests run for each, until one fails: those that most likely see it (to collect all
+of them takes longer than to find most mutants), the property tests with few examples, and all of
+`tests/unit`. Every mutant with which all tests pass is printed. It is killed by a new test, or it
+changes nothing that anybody could see; then its name stands in ``equivalent_mutants.txt``, with the
+reason in an indented line below, and it is left out. Texts of messages are not changed.
 """
 
 from __future__ import annotations
@@ -23,23 +24,27 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src" / "pytest_chatfake"
+Tests: TypeAlias = tuple[str, ...]
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 #: A run that takes so many times as long as one without a change hangs, and is seen by that.
 HANGS = 10
-#: The tests that run first take so many times less.
-FEWER = 6
 
-#: What is changed, and the tests that most likely see it, which run first.
-MODULES = {
+#: What is changed where nothing is named.
+ROOMS = ("domain", "people", "webhooks", "engine", "wire")
+
+#: The tests that most likely see a change of a module; for others of the room, the room's.
+LIKELY = {
+    "domain": "test_transitions test_money_rules test_conversation_rules test_people",
     "domain.account": "test_transitions test_money_rules test_conversation_rules test_reasons "
     "test_people test_recipients test_resets test_presence test_emit test_bad_input",
     "domain.conversations": "test_conversation_rules test_conversation_messages test_edges",
+    "domain.failures": "test_presence test_bad_input test_transitions",
     "domain.ids": "test_ids test_conversation_messages",
     "domain.instants": "test_lengths_of_time test_clock test_edges test_bad_input",
     "domain.ledger": "test_money_rules test_reasons",
@@ -48,18 +53,28 @@ MODULES = {
     "domain.people": "test_people test_recipients test_resets test_scripts_in_time",
     "domain.rehearsal": "test_people test_recipients test_all_or_nothing test_scripts_in_time",
     "domain.schedule": "test_schedule test_clock test_agenda test_scripts_in_time",
-    "wire.bodies": "test_presence test_emit test_own_fields test_other_events",
-    "wire.deviations": "test_contract",
-    "wire.exact_json": "test_own_fields test_presence test_obscure_input",
-    "wire.models": "test_presence test_contract",
-    "wire.naming": "test_own_fields test_bad_setup test_other_events",
-    "wire.recordings": "test_replay test_contract",
-    "wire.schema": "test_contract",
+    "engine": "test_clock test_agenda test_wait_until test_threads test_calls_during_attempts "
+    "test_overlooked test_other_travellers test_timeline test_transitions test_outbox "
+    "test_all_or_nothing test_scripts_in_time test_emit test_api_routes test_price_functions",
+    "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
+    "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_together "
+    "test_deviations test_chaos test_emit test_replay test_other_events test_receiver "
+    "test_handler_answers test_attempt_headers test_webhook_urls test_exploration test_threads",
     "webhooks.faults": "test_faults test_bad_faults test_obscure_input",
     "webhooks.signing": "test_signing test_obscure_input",
+    "wire": "test_contract test_presence test_emit test_own_fields test_other_events",
+    "wire.exact_json": "test_own_fields test_presence test_obscure_input",
+    "wire.naming": "test_own_fields test_bad_setup test_other_events",
+    "wire.recordings": "test_replay test_contract",
 }
 
-ALL = ["tests/unit"]
+#: Small enough to be run for each change that the likely ones do not see.
+PROPERTY = (
+    "tests/property/test_against_model.py",
+    "tests/property/test_autopilots.py",
+    "tests/property/test_modes_agree.py",
+)
+UNIT = ("tests/unit",)
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -185,7 +200,7 @@ def _shown(node: ast.AST) -> str:
     return ("if " if isinstance(node, ast.If) else "") + " ".join(text.split())[:100]
 
 
-def run_one(mutant: Mutant, tests: list[str]) -> None:
+def run_one(mutant: Mutant, tests: Tests) -> None:
     """Run tests with a change, in this process, and end it: 0 if none of them sees it."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -200,7 +215,7 @@ def run_one(mutant: Mutant, tests: list[str]) -> None:
     os._exit(code)
 
 
-def _run_tests(tests: list[str]) -> int:
+def _run_tests(tests: Tests) -> int:
     options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:django"]
     try:
         return int(pytest.main([*options, *tests]))
@@ -208,35 +223,37 @@ def _run_tests(tests: list[str]) -> int:
         return 3
 
 
-def run(chosen: list[Mutant], jobs: int, longest: float) -> int:
+def run(chosen: list[Mutant], jobs: int, limits: dict[Tests, float]) -> int:
     """Run the tests with each change, show those that no test sees, and return how many.
 
     Args:
         chosen: The changes.
         jobs: How many at the same time.
-        longest: Real seconds after which a run of all tests is killed; its change counts as seen.
+        limits: Real seconds after which a run of these tests is killed, and its change counts as
+            seen.
     """
-    waiting = [(mutant, _likely(mutant)) for mutant in chosen[::-1]]
-    running: dict[int, tuple[Mutant, list[str], float]] = {}
+    waiting = [(mutant, groups_of(mutant.module)) for mutant in chosen[::-1]]
+    running: dict[int, tuple[Mutant, list[Tests], float]] = {}
     survived = 0
     while waiting or running:
         while waiting and len(running) < jobs:
-            mutant, tests = waiting.pop()
+            mutant, groups = waiting.pop()
             child = os.fork()
             if not child:
-                run_one(mutant, tests)
-            running[child] = (mutant, tests, time.monotonic())
+                run_one(mutant, groups[0])
+            limit = limits.get(groups[0], limits[UNIT])
+            running[child] = (mutant, groups, time.monotonic() + limit)
         child, status = os.waitpid(-1, os.WNOHANG)
         if child:
-            mutant, tests, _ = running.pop(child)
-            if status == 0 and tests is not ALL:
-                waiting.append((mutant, ALL))
+            mutant, (_, *groups), _ = running.pop(child)
+            if status == 0 and groups:
+                waiting.append((mutant, groups))
             elif status == 0:
                 survived += 1
                 print(f"passed: line {mutant.line}: {mutant.name}", flush=True)
             continue
-        for late, (mutant, tests, begun) in running.items():
-            if time.monotonic() - begun > (longest if tests is ALL else longest / FEWER):
+        for late, (mutant, _, end) in running.items():
+            if time.monotonic() > end:
                 print(f"hangs: line {mutant.line}: {mutant.name}", flush=True)
                 os.kill(late, signal.SIGKILL)
                 break
@@ -244,8 +261,22 @@ def run(chosen: list[Mutant], jobs: int, longest: float) -> int:
     return survived
 
 
-def _likely(mutant: Mutant) -> list[str]:
-    return [f"tests/unit/{name}.py" for name in MODULES[mutant.module].split()]
+def groups_of(module: str) -> list[Tests]:
+    """Return the tests for a module, a group at a time; a file that is gone is left out."""
+    likely = LIKELY.get(module, LIKELY.get(module.partition(".")[0], "")).split()
+    files = [f"tests/unit/{name}.py" for name in likely]
+    first = tuple(file for file in files if (ROOT / file).exists())
+    return [group for group in (first, PROPERTY, UNIT) if group]
+
+
+def modules_of(name: str) -> list[str]:
+    """Return a module, or those of a room."""
+    if path_of(name).exists():
+        return [name]
+    files = sorted(SRC.joinpath(*name.split(".")).glob("*.py"))
+    if not files:
+        raise SystemExit(f"no module and no room: {name}")
+    return [f"{name}.{file.stem}" for file in files if file.stem != "__init__"]
 
 
 def explained() -> set[str]:
@@ -256,31 +287,46 @@ def explained() -> set[str]:
     return {line for line in lines if line.strip() and not line.startswith((" ", "#"))}
 
 
+def time_of(tests: Tests) -> float:
+    """Run tests without any change, and return the real seconds it takes.
+
+    Raises:
+        SystemExit: They fail.
+    """
+    tree = ast.parse(path_of("domain.money").read_text("utf-8"))
+    begun = time.monotonic()
+    child = os.fork()
+    if not child:
+        run_one(Mutant("domain.money", "unchanged", 0, tree), tests)
+    if os.waitpid(child, 0)[1]:
+        raise SystemExit(f"these fail without any change, repair that first: {' '.join(tests)}")
+    return time.monotonic() - begun
+
+
 def main() -> int:
     """Run, and return 1 if a change survived that is not explained."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("modules", nargs="*", help=f"of these (default: all): {', '.join(MODULES)}")
+    parser.add_argument(
+        "modules", nargs="*", help=f"modules or whole rooms (default: {', '.join(ROOMS)})"
+    )
     parser.add_argument("--every", type=int, default=1, help="only every so many")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     os.chdir(ROOT)
+    os.environ["HYPOTHESIS_PROFILE"] = "few"
     for name in ("pydantic", "werkzeug.test", "trio"):  # once, and not in each process
         __import__(name)
-    tree = ast.parse(path_of("domain.money").read_text("utf-8"))
-    begun = time.monotonic()
-    if not run([Mutant("domain.money", "unchanged", 0, tree)], 1, float("inf")):
-        print("the tests fail without any change: repair that first")
-        return 2
-    longest = HANGS * (time.monotonic() - begun)
+    limits = {tests: HANGS * time_of(tests) for tests in (PROPERTY, UNIT)}
     known = explained()
     chosen = [
         mutant
-        for module in arguments.modules or MODULES
+        for name in arguments.modules or ROOMS
+        for module in modules_of(name)
         for mutant in list(mutants(module))[:: arguments.every]
         if mutant.name not in known
     ]
     begun = time.monotonic()
-    survived = run(chosen, arguments.jobs, longest)
+    survived = run(chosen, arguments.jobs, limits)
     print(
         f"{len(chosen)} mutants, {survived} survived, {len(known)} explained; "
         f"{time.monotonic() - begun:.0f} s"

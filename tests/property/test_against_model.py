@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 
 from .model_comparison import ModelComparison
-from .required_paths import REQUIRED_PATHS, profile
+from .required_paths import FEW, REQUIRED_PATHS, profile
 from .scripts import Script, scripts
 
 if TYPE_CHECKING:
@@ -31,4 +31,4 @@ def test_random_scripts_agree_with_the_reference_model_and_take_every_path(
     play()
 
     record_property("chatfake paths", dict(paths))
-    assert set() == REQUIRED_PATHS - paths.keys()
+    assert FEW or set() == REQUIRED_PATHS - paths.keys()
