@@ -827,7 +827,7 @@ What happened, times from 2026-01-01T12:00:00.000Z:
   12             attempt  delivered m1 -> Receiver(): 200
   13             verb     read() m1  at test_failure_texts.py:N
   14             event    read m1
-  15             attempt  read m1 -> Receiver(): not attempted [lost: test_failure_texts.py:N]\
+  15             attempt  read m1 -> Receiver(): not attempted [dropped: test_failure_texts.py:N]\
 """) == short(fake.explain(message))
 
 

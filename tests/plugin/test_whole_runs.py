@@ -76,7 +76,7 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, lost, delayed, reordered, response lost, refused on the way, at the same time, held back, tampered, wrong signature, synthetic, again (events go wrong)",
+                "never: duplicate, dropped, delayed, reordered, response lost, refused, at the same time, tampered, wrong signature, held back, synthetic, again (events go wrong)",
                 "never: refused an event, raised or gave no answer, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, key rotated (the API goes wrong)",
             ]
@@ -142,7 +142,7 @@ def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
 
     lines = section(result, "coverage")[1:]
     never = {name for line in lines for name in re.split("[:,(] ?", line)}
-    assert {"duplicate", "lost", "failed", "rejected", "read at once"}.isdisjoint(never)
+    assert {"duplicate", "dropped", "failed", "rejected", "read at once"}.isdisjoint(never)
     assert "tampered" in never
 
 

@@ -160,7 +160,7 @@ def test_each_fault_marks_what_it_did_with_its_line() -> None:
                 "10 attempt: sent m1 -> <lambda>(): 200 [duplicate: here] <- 8",
                 "15 attempt: delivered m1 -> <lambda>(): 200 [tampered: here] [wrong signature: here] <- 14",
                 "17 event: read m1 [delayed 30 s: here] <- 16",
-                "23 attempt: failed m2 -> <lambda>(): not attempted [lost: here] <- 22",
+                "23 attempt: failed m2 -> <lambda>(): not attempted [dropped: here] <- 22",
                 "25 attempt: read m1 -> <lambda>(): 200 [delayed 30 s: here] <- 17",
             ]
         ) == [line for line in lines if "[" in line]

@@ -11,12 +11,14 @@ class Mark(NamedTuple):
     """One mark.
 
     Attributes:
-        text: What was done, in a word or two: ``duplicate``, for example.
+        kind: What was done: the kind of a fault, or ``again``, for example.
         line: Where the test asked for it.
+        text: What a report says; empty: the kind.
     """
 
-    text: str
+    kind: str
     line: Line
+    text: str = ""
 
     def __str__(self) -> str:
-        return f"[{self.text}: {self.line}]"
+        return f"[{self.text or self.kind}: {self.line}]"

@@ -24,6 +24,7 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.deviation import Deviation
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
+from ..webhooks.fault_kinds import effect_of
 from ..webhooks.order import AttemptOrder, Made
 from .moves import Move
 from .search import Log, Step
@@ -294,8 +295,8 @@ def refuse_failed(fake: ChatFake) -> None:
     attempts = fake._engine.outbox.attempts
     last: dict[tuple[Event, Endpoint], Attempt] = {}
     for place, one in enumerate(attempts):
-        reached = one.fault not in {"lose_response", "refuse", "drop"}
-        if reached and place >= attempts.seen and place not in attempts.surfaced:
+        is_news = place >= attempts.seen and place not in attempts.surfaced
+        if is_news and not effect_of(one.fault).fails:
             last[one.event, one.endpoint] = one
     # A handler's answer is the test's own.
     failed = [

@@ -12,6 +12,7 @@ from ..base.errors import ChatFakeError
 from ..engine.engine import Engine
 from ..engine.performer import NOTHING_TO_AWAIT, PendingPlan
 from ..webhooks.events import Event
+from ..webhooks.fault_kinds import effect_of
 from .webhooks import Webhooks
 
 #: Gives what an app has made of its events, in a form that can be compared; it may be async.
@@ -223,7 +224,7 @@ def _taken(fake: Checked) -> Iterator[Event]:
 def _refuse_absence(fake: Checked, event: Event, attempted: int) -> None:
     """Refuse that an event did not come to the app again; an exploration may want that."""
     again = list(fake._engine.outbox.attempts)[attempted:]
-    came = any(one.event == event and one.fault not in {"refuse", "drop"} for one in again)
+    came = any(one.event == event and effect_of(one.fault).reaches_app for one in again)
     if not came and fake._kept is None:
         raise ChatFakeError(
             f"assert_idempotent() can't tell: {event._title} did not come to the app again. End "

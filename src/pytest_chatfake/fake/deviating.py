@@ -18,7 +18,8 @@ from ..engine.engine import Engine
 from ..transport.client.portal import Portal
 from ..webhooks.chaos import Chaos
 from ..webhooks.deviation import Deviation
-from ..webhooks.faults import Fault, FaultKind
+from ..webhooks.fault_kinds import FaultKind
+from ..webhooks.faults import Fault
 from .where import Where, checked
 
 

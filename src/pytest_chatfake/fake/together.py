@@ -11,7 +11,7 @@ from ..base.views import counted
 from ..engine.engine import Engine
 from ..transport.client.portal import Portal
 from ..webhooks.dispatch import Group
-from ..webhooks.together import TOGETHER
+from ..webhooks.fault_kinds import EFFECTS
 from .paused import HeldBack
 
 
@@ -44,7 +44,7 @@ class Together(HeldBack):
             group = Group(attempts)
             for dispatch in held:
                 dispatch.group = group
-                dispatch.mark(Mark(TOGETHER, line))
+                dispatch.mark(Mark("concurrently", line, EFFECTS["concurrently"].mark))
         for dispatch in held:
             dispatch.due = None
         engine.outbox.queue.extend(held)

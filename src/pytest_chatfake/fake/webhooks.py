@@ -21,7 +21,8 @@ from ..transport.client.watch import watch
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
-from ..webhooks.faults import Fault, FaultKind
+from ..webhooks.fault_kinds import FaultKind
+from ..webhooks.faults import Fault
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
 from . import deviating

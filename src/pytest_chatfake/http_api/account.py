@@ -185,7 +185,7 @@ class AccountApi:
                 fault.remove()
                 continue
             fault._fire()
-            marks.append(Mark(fault.description, fault.line))
+            marks.append(Mark(f"api.{fault._kind}", fault.line, fault.description))
             if damaged.delay:
                 delay += damaged.delay
             else:

@@ -13,9 +13,9 @@ from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
+from ..webhooks.fault_kinds import effect_of
 from ..wire.exact_json import number
 from .coming import advance, coming, first, likely
-from .happenings import LOSING
 from .hints import beginning
 from .labels import Labels
 from .reasoning import Reasoning
@@ -172,7 +172,7 @@ class Causes:
         attempts = self._engine.outbox.attempts
         for place in reversed(attempts.failed(0)):
             one = attempts[place]
-            if one.fault not in LOSING:
+            if not effect_of(one.fault).fails:
                 what, to = self._labels.event(one.event), self._labels.endpoint(one.endpoint)
                 return f"{what} -> {to}: {beginning(one.outcome)}"
         return None

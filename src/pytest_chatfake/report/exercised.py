@@ -9,7 +9,8 @@ from ..domain.people import PersonFact, PersonRecord
 from ..engine.journal import VerbRecord
 from ..http_api.request_log import ApiRequest
 from ..webhooks.attempts import Attempt
-from .happenings import LOSING, Happening
+from ..webhooks.fault_kinds import EFFECTS, effect_of
+from .happenings import Happening
 
 
 class Item(NamedTuple):
@@ -63,12 +64,11 @@ def _refused(one: Attempt) -> bool:
 
 
 def _raised(one: Attempt) -> bool:
-    return one.error is not None and one.fault not in LOSING
+    return one.error is not None and not effect_of(one.fault).fails
 
 
-def _mark(*texts: str) -> Callable[[Happening], bool]:
-    beginnings = tuple(f"[{text}" for text in texts)
-    return lambda one: one.kind != "fault" and any(m.startswith(beginnings) for m in one.marks)
+def _mark(kind: str) -> Callable[[Happening], bool]:
+    return lambda one: kind in one.mark_kinds
 
 
 def _attempt(fits: Callable[[Attempt], bool]) -> Callable[[Happening], bool]:
@@ -108,22 +108,14 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("money", "delivered after the session", _ends("-late")),
     Item("money", "balance too low", _rule("too-dear")),
     Item("money", "topped up", _verb("top_up()", "set_balance()")),
-    Item("events go wrong", "duplicate", _mark("duplicate", "chaos: duplicate")),
-    Item("events go wrong", "lost", _mark("lost")),
-    Item("events go wrong", "delayed", _mark("delayed", "chaos: delay")),
-    Item("events go wrong", "reordered", _mark("reordered", "chaos: reorder")),
-    Item("events go wrong", "response lost", _mark("response lost", "chaos: lose_response")),
-    Item("events go wrong", "refused on the way", _mark("refused", "chaos: fail")),
-    Item("events go wrong", "at the same time", _mark("at the same time")),
+    *(Item("events go wrong", one.mark, _mark(kind)) for kind, one in EFFECTS.items()),
     Item("events go wrong", "held back", _mark("held back")),
-    Item("events go wrong", "tampered", _mark("tampered")),
-    Item("events go wrong", "wrong signature", _mark("wrong signature")),
     Item("events go wrong", "synthetic", _mark("synthetic")),
     Item("events go wrong", "again", _mark("again")),
     Item("your app", "took an event", _attempt(lambda one: one.ok)),
     Item("your app", "refused an event", _attempt(_refused)),
     Item("your app", "raised or gave no answer", _attempt(_raised)),
-    Item("your app", "was tried again", _mark("retry")),
+    Item("your app", "was tried again", _attempt(lambda one: one.number > 1)),
     Item("your app", "signature checked", _attempt(lambda one: one.endpoint.signer is not None)),
     Item("your app", "asked for the balance", _balance(200)),
     Item("your app", "asked with a wrong key", _balance(401)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
@@ -18,10 +18,6 @@ from ..webhooks.events import Event
 Kind: TypeAlias = Literal[
     "verb", "hold", "charge", "release", "event", "attempt", "request", "clock", "drop", "fault"
 ]
-
-
-#: The faults by which an attempt ends as the test said it should.
-LOSING: Final = frozenset({"drop", "refuse", "lose_response"})
 
 
 class Happening(NamedTuple):
@@ -39,6 +35,7 @@ class Happening(NamedTuple):
         failed: Whether it is an answer that was not 2xx, or none at all, and nobody asked for that.
         record: Its record: what exactly happened.
         rule: What it rests on, if it is an event or a drop of the service's own.
+        mark_kinds: The kinds of its marks.
     """
 
     number: int
@@ -52,6 +49,7 @@ class Happening(NamedTuple):
     failed: bool = False
     record: object = None
     rule: Rule | None = None
+    mark_kinds: tuple[str, ...] = ()
 
     @property
     def amount(self) -> Decimal | None:

@@ -27,8 +27,9 @@ from ..http_api.request_log import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
+from ..webhooks.fault_kinds import effect_of
 from ..wire.exact_json import number
-from .happenings import LOSING, Happening, InFlight, Kind, length
+from .happenings import Happening, InFlight, Kind, length
 from .hints import beginning, beginning_of_body
 from .labels import Labels
 from .places import DROP, HAPPENING, Places
@@ -163,10 +164,14 @@ class _Reading:
 
     def _add(self, kind: Kind, moment: int, text: str, **more: Any) -> int:
         self._number = number_ = self._number + 1
-        marks = tuple(str(mark) for mark in more.pop("marks", ()))
+        given = more.pop("marks", ())
+        kinds = tuple(mark.kind for mark in given if isinstance(mark, Mark))
+        marks = tuple(str(mark) for mark in given)
         text = one_line(self._labels.clean(text))
         marks = tuple(one_line(self._labels.clean(mark)) for mark in marks)
-        self._found.append(Happening(number_, moment, kind, text, marks=marks, **more))
+        self._found.append(
+            Happening(number_, moment, kind, text, marks=marks, mark_kinds=kinds, **more)
+        )
         return number_
 
     # Each kind
@@ -248,7 +253,7 @@ class _Reading:
 
     def _attempt(self, attempt: Attempt) -> None:
         outcome = "not attempted" if attempt.fault == "drop" else _outcome(attempt)
-        failed = not attempt.ok and attempt.fault not in LOSING
+        failed = not attempt.ok and not effect_of(attempt.fault).fails
         self._add_attempt(attempt, attempt.moment, outcome, failed)
 
     def _add_attempt(
@@ -261,7 +266,7 @@ class _Reading:
             marks.append(
                 f"[retry {retry} of {planned}]" if retry <= planned else f"[retry {retry}]"
             )
-        again = any(mark.text == "again" for mark in attempt.marks)
+        again = any(mark.kind == "again" for mark in attempt.marks)
         cause = (
             self._by_attempt.get((event._index, endpoint, attempt.number - 1))
             or (again and self._again.get(event._index))

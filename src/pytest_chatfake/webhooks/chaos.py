@@ -89,5 +89,5 @@ class Chaos(Deviation):
         self._fire()
         self._hit.append(event._index)
         self._happened.append(f"{text} at {event._subject}")
-        mark = Mark(f"chaos: {text}", self.line)
+        mark = Mark(kind, self.line, f"chaos: {text}")
         return Choice(kind, steps, mark, by_chance=True)

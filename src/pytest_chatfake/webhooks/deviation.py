@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from ..base.marks import Mark
 from ..domain.instants import seconds
 from .endpoints import Endpoint
 from .events import Event
-from .faults import Fault, FaultKind
-from .together import TOGETHER
+from .fault_kinds import FaultKind
+from .faults import Fault
 
 
 class Choice(NamedTuple):
@@ -66,11 +66,6 @@ class Deviation(Fault):
         kind, _, rest = super().description.partition("(")
         return f"{kind}({', '.join(filter(None, [own, rest.removesuffix(')')]))})"
 
-    @property
-    def mark(self) -> Mark:
-        """What it does to an attempt, and the line that set it up."""
-        return Mark(_MARKS.get(self.kind, self.kind), self.line)
-
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
         """Do nothing where events are emitted."""
         return ()
@@ -87,15 +82,5 @@ class Deviation(Fault):
             return None
         self._fire()
         self._hit.append(event._index)
-        kind, steps, mark = self.kind, self._steps, self.mark
+        kind, steps, mark = self.kind, self._steps, self._mark
         return Choice(kind, steps, mark, pause=self._pause, fault=self)
-
-
-_MARKS: Final = {
-    "drop": "lost",
-    "reorder": "reordered",
-    "duplicate": "duplicate",
-    "lose_response": "response lost",
-    "refuse": "refused",
-    "concurrently": TOGETHER,
-}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any
 
 from ..base.arguments import cited
 from ..base.calling_line import Line
@@ -15,19 +15,7 @@ from ..domain.messages import MessageState
 from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event
-
-FaultKind: TypeAlias = Literal[
-    "duplicate",
-    "drop",
-    "delay",
-    "tamper",
-    "sign",
-    "reorder",
-    "lose_response",
-    "refuse",
-    "concurrently",
-    "chaos",
-]
+from .fault_kinds import FaultKind, effect_of
 
 
 class Fault(Trigger):
@@ -77,9 +65,8 @@ class Fault(Trigger):
     @property
     def _mark(self) -> Mark:
         """What it does to an event, and the line that set it up."""
-        delay = self._effect.delay
-        text = f"delayed {delay / SECOND:g} s" if delay else _MARKS.get(self.kind, self.kind)
-        return Mark(text, self.line)
+        delay = f" {self._effect.delay / SECOND:g} s" if self._effect.delay else ""
+        return Mark(self.kind, self.line, effect_of(self.kind).mark + delay)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""
@@ -118,13 +105,6 @@ class Fault(Trigger):
             marks=(*before.marks, self._mark),
         )
         yield replace(dispatch, endpoints=hit, overrides=overrides)
-
-
-_MARKS: Final = {
-    "duplicate": "duplicate",
-    "tamper": "tampered",
-    "sign": "wrong signature",
-}
 
 
 def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:

@@ -30,7 +30,7 @@ from .dispatch import Dispatch, Group
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .faults import Fault
-from .together import TOGETHER, Drainer, Round
+from .together import Drainer, Round
 
 #: What becomes of an attempt that is about to be made.
 Turn: TypeAlias = Literal["now", "later", "refused", "dropped"]
@@ -261,7 +261,7 @@ class AttemptOrder:
             self._in_round = 1 + len(others)
             everything = [self._outbox._dispatch, *others]
             marks = [mark for one in everything if one for mark in one.overrides.marks]
-            self._mark = next((mark for mark in marks if mark.text == TOGETHER), None)
+            self._mark = next((mark for mark in marks if mark.kind == "concurrently"), None)
             self.round = Round(self._outbox, request, others, self.portal)
             self.has_threads = self.has_threads or self.round.has_threads
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..transport.client import at_once
 from ..transport.client.answers import Answer
@@ -25,9 +25,6 @@ from .events import Event
 from .overdue import Overdue
 
 Outcome: TypeAlias = "Answer | BaseException"
-
-#: What is done to attempts of a round.
-TOGETHER: Final = "at the same time"
 
 
 class Way(Protocol):

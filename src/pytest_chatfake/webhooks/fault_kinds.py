@@ -1,0 +1,53 @@
+"""The kinds of faults: what each does to an attempt, and what its mark says."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+FaultKind: TypeAlias = Literal[
+    "duplicate",
+    "drop",
+    "delay",
+    "tamper",
+    "sign",
+    "reorder",
+    "lose_response",
+    "refuse",
+    "concurrently",
+    "chaos",
+]
+
+
+class Effect(NamedTuple):
+    """What a fault does to an attempt.
+
+    Attributes:
+        mark: What its mark says, in a word or two.
+        reaches_app: Whether the app gets the event.
+        fails: Whether the attempt counts as failed, because the test said so.
+    """
+
+    mark: str
+    reaches_app: bool = True
+    fails: bool = False
+
+
+#: By the kind of a fault, which is the verb that sets it up. Chaos marks attempts with these kinds.
+EFFECTS: Final[dict[str, Effect]] = {
+    "duplicate": Effect("duplicate"),
+    "drop": Effect("dropped", reaches_app=False, fails=True),
+    "delay": Effect("delayed"),
+    "reorder": Effect("reordered"),
+    "lose_response": Effect("response lost", fails=True),
+    "refuse": Effect("refused", reaches_app=False, fails=True),
+    "concurrently": Effect("at the same time"),
+    "tamper": Effect("tampered"),
+    "sign": Effect("wrong signature"),
+}
+
+_NONE: Final = Effect("")
+
+
+def effect_of(fault: str | None) -> Effect:
+    """Return what a fault of this kind does; None: there was no fault."""
+    return EFFECTS.get(fault or "", _NONE)
