@@ -11,7 +11,7 @@ from pytest_chatfake.base import sharing
 
 from ..forked_pytest import run_pytest
 
-#: An app with a client in its module, one that swallows the client's errors, and a queue.
+#: An app with a client in its module, and a queue.
 APP = """
     import asyncio
     import httpx
@@ -27,12 +27,6 @@ APP = """
         asked.append(await client.get(request.headers["x-balance"]))
         return Response(status_code=204)
 
-    async def ask_quietly(request):
-        try:
-            return await ask(request)
-        except Exception:
-            return Response(status_code=204)
-
     async def look_into_the_queue(request):
         waiting = asyncio.ensure_future(queue.get())
         await asyncio.sleep(0)
@@ -44,7 +38,6 @@ APP = """
 
     app = Starlette(routes=[
         Route("/ask", ask, methods=["POST"]),
-        Route("/quietly", ask_quietly, methods=["POST"]),
         Route("/queue", look_into_the_queue, methods=["POST"]),
     ])
 """
@@ -59,12 +52,10 @@ TESTS = """
         chat_fake.send_text()
         assert app.queue.empty() and len(app.asked) == ({path!r} != "queue" and number)
 """
-REMEDY = (
-    "make what belongs to a loop (a client, a pool, a lock) in the app's lifespan, or let all "
-    "plain tests have one loop, by chat_fake_loop_scope = session in pytest's ini file"
+HINT = (
+    "E *The app uses a client or a lock from an earlier test's event loop. Create it in the app's "
+    "lifespan, or set chat_fake_loop_scope = session in pytest's ini file."
 )
-USED = f"the app used an event loop that an earlier fake has closed: {REMEDY}"
-KEPT = f"the app keeps something of an event loop that an earlier fake has closed: {REMEDY}"
 
 #: An app that leaves a task running, which notes in a file when it is cancelled.
 BACKGROUND = """
@@ -102,30 +93,23 @@ def share(pytester: pytest.Pytester) -> None:
 # What belongs to a loop
 
 
-@pytest.mark.parametrize("path", ["ask", "quietly", "queue"])
-def test_what_belongs_to_the_loop_of_the_session_is_of_use_in_every_test(
-    pytester: pytest.Pytester, path: str
-) -> None:
-    share(pytester)
-    pytester.makepyfile(test_it=TESTS.format(path=path))
-    run_pytest(pytester.path).assert_outcomes(passed=2)
-
-
 @pytest.mark.parametrize(
-    ("path", "lines"),
-    [
-        ("ask", ["E *RuntimeError: Event loop is closed", f"E *{USED}"]),
-        ("quietly", ["What to look at", f"  4 attempt: {USED}"]),
-        ("queue", ["E *is bound to a different event loop", f"E *{KEPT}"]),
-    ],
+    ("path", "error"),
+    [("ask", "Event loop is closed"), ("queue", "is bound to a different event loop")],
 )
-def test_a_loop_that_is_found_closed_is_named_with_its_remedy(
-    pytester: pytest.Pytester, path: str, lines: list[str]
+@pytest.mark.parametrize("shares", [True, False])
+def test_what_belongs_to_a_loop_lasts_as_long_and_its_error_says_what_to_do(
+    pytester: pytest.Pytester, path: str, error: str, shares: bool
 ) -> None:
+    if shares:
+        share(pytester)
     pytester.makepyfile(test_it=TESTS.format(path=path))
     result = run_pytest(pytester.path)
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(lines)
+    if shares:
+        result.assert_outcomes(passed=2)
+    else:
+        result.assert_outcomes(passed=1, failed=1)
+        result.stdout.fnmatch_lines([f"E *RuntimeError: *{error}", HINT])
 
 
 def test_each_worker_of_xdist_has_a_loop_of_its_own(pytester: pytest.Pytester) -> None:
@@ -205,40 +189,6 @@ def test_a_session_that_ends_badly_cancels_it_too(pytester: pytest.Pytester, how
     assert "cancelled\n" == (pytester.path / "notes-None").read_text()
 
 
-def test_a_task_that_survives_the_session_is_said_on_the_terminal(
-    pytester: pytest.Pytester,
-) -> None:
-    share(pytester)
-    pytester.makepyfile(
-        test_it="""
-        import asyncio
-        from pytest_chatfake.transport.client import own_loop
-
-        own_loop.GRACE_SECONDS = 0.01
-
-        async def stubborn():
-            while True:
-                try:
-                    await asyncio.sleep(1000)
-                except asyncio.CancelledError:
-                    pass
-
-        async def handler(request):
-            handler.task = asyncio.ensure_future(stubborn())
-            await asyncio.sleep(0)
-
-        def test_it(chat_fake):
-            chat_fake.webhooks.connect(handler=handler)
-            chat_fake.send_text()
-        """
-    )
-    result = run_pytest(pytester.path)
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        ["chat fake: the app left tasks that did not end when they were cancelled: *stubborn*"]
-    )
-
-
 # What else a session of tests does with it
 
 
@@ -282,36 +232,6 @@ def test_a_test_that_fails_or_is_interrupted_leaves_the_loop_to_the_next(
         """
     )
     run_pytest(pytester.path).assert_outcomes(passed=4, failed=2)
-
-
-def test_fakes_of_ones_own_are_on_the_loop_of_the_session_too(pytester: pytest.Pytester) -> None:
-    share(pytester)
-    pytester.makepyfile(
-        test_it="""
-        import unittest
-
-        loops = []
-
-        async def note(request):
-            import asyncio
-            loops.append(asyncio.get_running_loop())
-
-        class TestIt(unittest.TestCase):
-            def test_it(self):
-                from pytest_chatfake import ChatFake  # the first import of it
-                with ChatFake() as fake, ChatFake() as other:
-                    for one in (fake, other, fake):
-                        one.webhooks.connect(handler=note)
-                        one.send_text()
-                assert 4 == len(loops) and 1 == len(set(loops))
-
-        def test_fixture(chat_fake):
-            chat_fake.webhooks.connect(handler=note)
-            chat_fake.send_text()
-            assert 1 == len(set(loops))
-        """
-    )
-    run_pytest(pytester.path).assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize("scope", ["function", "session"])
@@ -370,10 +290,9 @@ def test_a_run_inside_another_one_has_a_scope_of_its_own(
         assert outer._portal._loop is ChatFake()._portal._loop
 
 
-@pytest.mark.parametrize("scope", ["", "module", "Session"])
-def test_another_scope_is_a_mistake_in_the_usage(pytester: pytest.Pytester, scope: str) -> None:
-    result = pytester.runpytest_inprocess("-p", "no:xdist", "-o", f"chat_fake_loop_scope={scope}")
+def test_another_scope_is_a_mistake_in_the_usage(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess("-p", "no:xdist", "-o", "chat_fake_loop_scope=module")
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(
-        [f"ERROR: the ini option chat_fake_loop_scope is function or session, not {scope!r}"]
+        ["ERROR: the ini option chat_fake_loop_scope is function or session, not 'module'"]
     )

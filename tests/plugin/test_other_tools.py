@@ -199,9 +199,18 @@ def test_a_test_without_a_fake_is_told_nothing(monkeypatch: pytest.MonkeyPatch) 
     assert not hasattr(error, "__notes__")
 
 
-def test_without_a_test_client_the_reason_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "hint"),
+    [
+        (sqlite3.ProgrammingError(FOREIGN), None),
+        (RuntimeError("Task got Future attached to a different loop"), "from an earlier test's"),
+        (RuntimeError("Event loop is closed"), "from an earlier test's"),
+    ],
+)
+def test_without_a_test_client_the_error_s_own_text_says_what_is_known(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, hint: str | None
+) -> None:
     monkeypatch.delitem(sys.modules, "starlette.testclient", raising=False)
     with ChatFake():
-        error = sqlite3.ProgrammingError(FOREIGN)
         advise(error)
-        assert not hasattr(error, "__notes__")
+    assert (hint is None) is not any(str(hint) in note for note in getattr(error, "__notes__", ()))

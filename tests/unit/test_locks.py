@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 import threading
@@ -23,7 +22,7 @@ from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.at_once import _ShortTurns
-from pytest_chatfake.transport.client.own_loop import OwnLoop
+from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watch import Watch
 from pytest_chatfake.transport.server.listener import Listener
 from pytest_chatfake.webhooks.busy import Busy
@@ -42,10 +41,10 @@ class WatchedLock:
         self._inner = inner
         self._waits = waits
 
-    def acquire(self) -> bool:
+    def acquire(self, *, timeout: float = -1) -> bool:
         if self._inner is not None and not self._inner.acquire(blocking=False):
             self._waits()
-            self._inner.acquire()
+            self._inner.acquire(timeout=timeout)
         return True
 
     def release(self) -> None:
@@ -397,43 +396,20 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked: bool, meeting: Me
     assert ([] if locked else [1]) == begun  # without it there are two
 
 
-def test_the_loop_of_a_fake_is_taken_by_one_at_a_time(locked: bool, meeting: Meeting) -> None:
-    class StandingLoop(OwnLoop):
-        """A loop where whoever asks for whom it runs stands for a moment."""
+def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked: bool, meeting: Meeting) -> None:
+    class StandingLoop(PrivateLoop):
+        """A loop where whoever has it stands for a moment."""
 
-        armed = False
-
-        @property
-        def _user(self) -> object | None:
-            user = self.user
-            if self.armed:
-                meeting.stand()
-            return user
-
-        @_user.setter
-        def _user(self, user: object | None) -> None:
-            self.user = user
-
-    user = object()
-
-    def take() -> str:
-        try:
-            loop._take(user)
-        except RuntimeError:
-            return "refused"
-        return "taken"
+        def _take(self, owner: object) -> None:
+            super()._take(owner)
+            meeting.stand()
 
     with closing(StandingLoop()) as loop:
-        loop.run(asyncio.sleep(0), user)
-        turn = loop._turn
-        loop.armed = True
         lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
-        loop._turn = threading.Condition(lock)
-        outcomes = meeting.hold(take, take)
-        loop._turn = turn
-        loop._give_back()
+        loop._turn = lock
+        meeting.hold(*[lambda: (loop._take(object()), loop._give_back())] * 2)
 
-    assert ["taken", "refused" if locked else "taken"] == outcomes
+    assert expected(locked) == meeting.outcome
 
 
 def test_the_first_block_of_short_turns_keeps_how_long_they_were(
@@ -478,6 +454,6 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     client = "transport/client"
     assert {
         *["engine/engine.py", "http_api/service.py"],
-        *[f"{client}/at_once.py", f"{client}/own_loop.py", f"{client}/watch.py"],
+        *[f"{client}/at_once.py", f"{client}/private_loop.py", f"{client}/watch.py"],
         "transport/server/listener.py",
     } == found

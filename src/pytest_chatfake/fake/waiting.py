@@ -200,7 +200,7 @@ class _Wait:
 
     def pause(self, portal: Portal) -> None:
         """Let some real time pass, and let what an app left on the fake's loop go on."""
-        if not portal.lend(self.pause_async):
+        if not portal.run_idle(self.pause_async):
             self._sleep()
 
     async def pause_async(self) -> None:

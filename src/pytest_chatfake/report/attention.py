@@ -42,7 +42,6 @@ def attention(
             f"{'a step of a script failed:' if step else 'a route raised'} {_error(error)}"
         )
     past = Past(labels, found)
-    lines += _remarks(found)
     lines += _some([one for one in found if one.failed], past)
     lines += _unseen(engine, api)
     lines += _some([one for one in found if one.marks and not one.failed], past)
@@ -76,16 +75,6 @@ def _short(one: Happening) -> str:
         head, status, body = text.partition(f": {one.record.status_code}")
         text = f"{head}{status}{meaning}{body}"
     return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()} ..."
-
-
-def _remarks(found: Sequence[Happening]) -> Iterator[str]:
-    """Say what was noticed of an app while it was called, and is no answer; each thing once."""
-    told: set[str] = set()
-    for one in found:
-        remark = one.record._remark if isinstance(one.record, Attempt) else ""
-        if remark and remark not in told:
-            told.add(remark)
-            yield f"{one.number} {one.kind}: {remark}"
 
 
 def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:

@@ -14,12 +14,14 @@ from ..webhooks.attempts import Attempt
 #: How many characters are shown of the answer to a failed attempt, or of an error.
 _MOST: Final = 200
 
-#: What sqlite3 and asyncio say of something that belongs to another thread or loop.
-_FOREIGN: Final = (
-    "created in a thread can only be used in that same thread",
-    "is bound to a different event loop",
-    "attached to a different loop",
-)
+#: What asyncio says of something that belongs to another loop.
+_OTHER_LOOP: Final = ("is bound to a different event loop", "attached to a different loop")
+
+#: What sqlite3 says of something that belongs to another thread.
+_OTHER_THREAD: Final = "created in a thread can only be used in that same thread"
+
+#: What asyncio says of a loop that has ended, as that of an earlier test.
+_CLOSED_LOOP: Final = "Event loop is closed"
 
 _HINTS: Final = {
     301: " (does the path end in a slash?)",
@@ -45,13 +47,20 @@ def why_foreign(error: BaseException) -> str:
         error: What a test failed with, or what caused that.
     """
     text = text_of(error)
-    if "starlette.testclient" not in sys.modules or not any(one in text for one in _FOREIGN):
-        return ""
-    return (
-        "TestClient runs the app in a thread and a loop of its own, and the fake calls the same "
-        "app in the test's. What belongs to one of them (a connection, a lock, a pool) can't be "
-        "used in the other: write an async test, and call the app with httpx.ASGITransport(app)."
-    )
+    other_loop = any(one in text for one in _OTHER_LOOP)
+    if "starlette.testclient" in sys.modules and (other_loop or _OTHER_THREAD in text):
+        return (
+            "TestClient runs the app in a thread and a loop of its own, and the fake calls the same"
+            " app in the test's. What belongs to one of them (a connection, a lock, a pool) can't "
+            "be used in the other: write an async test, and call the app with "
+            "httpx.ASGITransport(app)."
+        )
+    if other_loop or _CLOSED_LOOP in text:
+        return (
+            "The app uses a client or a lock from an earlier test's event loop. Create it in the "
+            "app's lifespan, or set chat_fake_loop_scope = session in pytest's ini file."
+        )
+    return ""
 
 
 def why_queued(blocked: bool) -> str:

@@ -14,7 +14,6 @@ from ..base.redaction import redacted
 from ..base.tracebacks import text_of
 from ..domain.instants import instant
 from ..transport.client.answers import Answer
-from ..transport.client.closed_loops import remark_of
 from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event, EventLog
@@ -171,12 +170,6 @@ class Attempt:
     def error(self) -> BaseException | None:
         """What went wrong, if no answer came or an in-process app raised."""
         return self._result.answer.error
-
-    @property
-    def _remark(self) -> str:
-        """What else was noticed of the app; empty if nothing was."""
-        answer = self._result.answer
-        return answer.remark or remark_of(answer.error)
 
     @property
     def ok(self) -> bool:

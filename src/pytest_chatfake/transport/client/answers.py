@@ -25,10 +25,9 @@ class Answer(NamedTuple):
 
     ``error`` is set, and ``status`` None, when no answer came: refused, timed out, cut off. An
     exception that leaves an in-process app is raised by the target, and becomes an ``error`` where
-    the attempt is recorded. ``remark`` is what else was noticed of the app meanwhile.
+    the attempt is recorded.
     """
 
     status: int | None
     body: bytes = b""
     error: BaseException | None = None
-    remark: str = ""

@@ -72,7 +72,7 @@ class AsgiTarget:
     def attempt(self, request: Post) -> Answer:
         """Run the app to the end of its background work."""
         if not is_asgi_handler(self._app):
-            return self._portal.attempt(self.attempt_async(request))
+            return self._portal.run(self.attempt_async(request))
         with connections_kept():
             return run_bridged(self.attempt_async, request)
 

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.errors import ClosedError
 from ...base.sharing import of_the_session
-from . import closed_loops
-from .own_loop import OwnLoop
+from .private_loop import PrivateLoop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-
-    from .answers import Answer
 
 T = TypeVar("T")
 
@@ -32,10 +29,9 @@ class Portal:
     def __init__(self) -> None:
         self.app_states: dict[int, dict[str, Any]] = {}
         self.lifespans: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
-        shared = of_the_session(OwnLoop)
+        shared = of_the_session(PrivateLoop)
         self._shares = shared is not None
-        self._loop = OwnLoop() if shared is None else shared
-        self._closed = False
+        self._loop: PrivateLoop | None = shared or PrivateLoop()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run the coroutine to its end and return what it returns.
@@ -43,36 +39,20 @@ class Portal:
         Raises:
             BaseException: Whatever leaves the coroutine, with its traceback.
             ClosedError: The portal is closed.
-            RuntimeError: The loop runs already for this fake, or this was called from within.
+            RuntimeError: The loop waits for this very code.
         """
-        if self._closed:
+        if self._loop is None:
             coroutine.close()
             raise ClosedError("the fake is closed, and its event loop with it")
-        before = closed_loops.uses()
-        try:
-            return self._loop.run(coroutine, self)
-        except BaseException as error:
-            closed_loops.explain(error, before)
-            raise
+        return self._loop.run(coroutine, self)
 
-    def attempt(self, coroutine: Coroutine[Any, Any, Answer]) -> Answer:
-        """Run an attempt; its answer remarks if the app has used a loop that is closed."""
-        before = closed_loops.uses()
-        answer = self.run(coroutine)
-        if before == closed_loops.uses():
-            return answer
-        return answer._replace(remark=closed_loops.FOUND)
-
-    def lend(self, pause: Callable[[], Coroutine[Any, Any, object]]) -> bool:
+    def run_idle(self, pause: Callable[[], Coroutine[Any, Any, object]]) -> bool:
         """Let what an app left on the loop go on for as long as ``pause`` takes.
 
-        Whoever calls `run` meanwhile waits for that. Where there is no loop, or it runs already,
-        nothing happens.
-
         Returns:
-            Whether the loop has run.
+            Whether it did: not where there is no loop, or it is used.
         """
-        return not self._closed and self._loop.lend(pause, self)
+        return self._loop is not None and self._loop.run_idle(pause)
 
     def _end(self, lifespan: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.run(lifespan())
@@ -81,16 +61,16 @@ class Portal:
         """Leave the loop; one's own is closed, with all that is on it.
 
         Raises:
-            RuntimeError: A task does not end, or the loop runs this very code.
+            RuntimeError: A task does not end, or the loop waits for this very code.
         """
-        if self._closed:
+        if self._loop is None:
             return
-        if self._shares:
-            with ExitStack() as stack:  # each of them, whatever the others do
-                stack.callback(setattr, self, "_closed", True)
-                for end in self.lifespans.values():
-                    stack.callback(self._end, end)
-            self.lifespans.clear()
-        else:
+        if not self._shares:
             self._loop.close()
-            self._closed = True
+            self._loop = None
+            return
+        with ExitStack() as stack:  # each of them, whatever the others do
+            stack.callback(setattr, self, "_loop", None)
+            for end in self.lifespans.values():
+                stack.callback(self._end, end)
+        self.lifespans.clear()

@@ -158,7 +158,7 @@ class HandlerTarget(Generic[PostT]):
         """Call the function."""
         result = self._function(request)
         if result is not None and inspect.isawaitable(result):
-            return self._portal.attempt(self._wait(request, result))
+            return self._portal.run(self._wait(request, result))
         return answer_of(result)
 
     async def attempt_async(self, request: PostT) -> Answer:

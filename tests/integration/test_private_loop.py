@@ -1,0 +1,528 @@
+"""The private loop: kept between calls, wherever they come from; a fake's own, or a session's."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import gc
+import signal
+import threading
+import traceback
+import weakref
+
+import anyio
+import anyio.to_thread
+import pytest
+import sniffio
+import trio
+
+from pytest_chatfake import ChatFake
+from pytest_chatfake.base import sharing
+from pytest_chatfake.base.errors import ClosedError
+from pytest_chatfake.transport.client import private_loop
+from pytest_chatfake.transport.client.loops import new_event, running_framework
+from pytest_chatfake.transport.client.portal import Portal
+
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
+from .target_support import closed_at_the_end
+
+__all__ = ["hard_limit"]
+
+IN_USE = "the fake's event loop is waiting for this code to return: it can't be used now"
+
+
+@pytest.fixture
+def portal():
+    with closed_at_the_end(Portal()) as opened:
+        yield opened[0]
+
+
+@pytest.fixture
+def session():
+    """What ends a session that shares its loop; the fixture itself ends it at the latest."""
+    ends = [sharing.begin(shares=True)]
+
+    def end():
+        while ends:
+            ends.pop()()
+
+    yield end
+    end()
+
+
+async def where():
+    return asyncio.get_running_loop(), threading.get_ident()
+
+
+def called_from_coroutine(portal, function, run=in_asyncio):
+    """Call the portal in the middle of a coroutine, as sync mode in an async test does."""
+
+    async def main():
+        return portal.run(function())
+
+    return run(main)
+
+
+class Interrupted(BaseException):
+    """Comes from outside, as Ctrl+C does."""
+
+
+# Which framework runs
+
+
+@BOTH
+def test_in_a_coroutine_its_framework_runs_and_in_plain_code_none(run):
+    async def main():
+        return running_framework(), type(new_event()).__module__.partition(".")[0]
+
+    name = "trio" if run is in_trio else "asyncio"
+    assert None is running_framework()
+    assert (name, name) == run(main)
+
+
+def test_in_a_guest_of_asyncio_both_are_told_apart():
+    async def guest():
+        await trio.sleep(0)
+        return running_framework()
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        over = loop.create_future()
+        trio.lowlevel.start_guest_run(
+            guest,
+            run_sync_soon_threadsafe=loop.call_soon_threadsafe,
+            done_callback=over.set_result,
+        )
+        return running_framework(), (await over).unwrap(), running_framework()
+
+    assert ("asyncio", "trio", "asyncio") == in_asyncio(main)
+
+
+# Calls
+
+
+def test_a_call_runs_here_in_a_copy_of_its_caller_s_context(portal):
+    tenant = contextvars.ContextVar("tenant", default="nobody")
+
+    async def look():
+        seen = tenant.get()
+        tenant.set("someone else")
+        return seen, threading.get_ident()
+
+    tenant.set("ada")
+    assert ("ada", threading.get_ident()) == portal.run(look())
+    assert "ada" == tenant.get()
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_call_raises_what_the_coroutine_raises_with_its_traceback(portal, beside):
+    async def deep_in_the_app():
+        raise LookupError("no such message")
+
+    with pytest.raises(LookupError) as raised:
+        if beside:
+            called_from_coroutine(portal, deep_in_the_app)
+        else:
+            portal.run(deep_in_the_app())
+    assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
+
+
+def test_what_is_left_on_the_loop_goes_on_with_the_next_call(portal):
+    log = []
+
+    async def background():
+        for number in range(10):
+            log.append(number)
+            await asyncio.sleep(0)
+
+    async def start():
+        return asyncio.create_task(background())
+
+    async def finish(task):
+        await task
+
+    task = portal.run(start())
+    assert 10 > len(log)
+    portal.run(finish(task))
+    assert list(range(10)) == log
+
+
+@BOTH
+def test_where_a_loop_runs_already_the_same_loop_runs_beside_it(portal, run):
+    loop, here = portal.run(where())
+
+    other_loop, there = called_from_coroutine(portal, where, run)
+
+    assert loop is other_loop
+    assert here != there
+    assert (loop, here) == portal.run(where())
+    assert (loop, there) == called_from_coroutine(portal, where, run)
+
+
+@BOTH
+def test_beside_another_loop_the_context_is_the_caller_s_and_asyncio_is_what_runs(portal, run):
+    tenant = contextvars.ContextVar("tenant")
+
+    async def look():
+        await anyio.sleep(0)
+        return tenant.get(), sniffio.current_async_library(), await anyio.to_thread.run_sync(int)
+
+    async def main():
+        tenant.set("ada")
+        sniffio.current_async_library_cvar.set("trio" if run is in_trio else "asyncio")
+        return portal.run(look())
+
+    assert ("ada", "asyncio", 0) == run(main)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_call_or_a_close_from_within_is_refused_instead_of_hanging(session, shared):
+    if not shared:
+        session()
+    portal = Portal()
+    other = Portal() if shared else portal
+
+    async def calls():
+        with pytest.raises(RuntimeError, match=IN_USE):
+            other.run(where())
+        if not shared:
+            with pytest.raises(RuntimeError, match=IN_USE):
+                other.close()
+
+    portal.run(calls())
+    called_from_coroutine(portal, calls)
+    assert portal.run(where())
+    portal.close()
+
+
+def test_a_portal_does_not_keep_what_its_calls_returned(portal):
+    class Thing:
+        pass
+
+    async def make():
+        return Thing()
+
+    gone = weakref.ref(portal.run(make()))
+    gone_too = weakref.ref(called_from_coroutine(portal, make))
+    called_from_coroutine(portal, where)
+    gc.collect()
+
+    assert (None, None) == (gone(), gone_too())
+
+
+# Interruptions
+
+
+@pytest.fixture
+def interrupt():
+    """Interrupt the main thread soon: call it from what is to be interrupted."""
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("needs a timer signal")
+
+    def interrupt(*_):
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_an_interruption_ends_the_coroutine_and_the_loop_can_be_used_again(
+    portal, beside, interrupt
+):
+    ended = []
+
+    async def hangs():
+        try:
+            interrupt()
+            await asyncio.sleep(SECONDS)
+        finally:
+            ended.append(True)
+
+    with pytest.raises(Interrupted):
+        if beside:
+            called_from_coroutine(portal, hangs)
+        else:
+            portal.run(hangs())
+    assert [True] == ended
+    assert portal.run(where())
+
+
+@pytest.mark.parametrize("interruption", [Interrupted, KeyboardInterrupt])
+def test_an_interruption_inside_the_app_s_code_comes_through(portal, interruption, caplog):
+    async def interrupted():
+        raise interruption
+
+    with pytest.raises(interruption):
+        portal.run(interrupted())
+    portal.close()
+    gc.collect()
+    assert [] == caplog.records
+
+
+def test_an_app_that_stops_or_closes_the_loop_spoils_it_for_nobody(portal):
+    async def stops():
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(SECONDS)
+
+    with pytest.raises(RuntimeError, match="Event loop stopped"):
+        portal.run(stops())
+    loop, _ = portal.run(where())
+    assert set() == asyncio.all_tasks(loop)
+    loop.close()
+    assert not portal.run(where())[0].is_closed()
+
+
+# Pauses
+
+
+def test_what_an_app_left_on_the_loop_goes_on_in_a_pause(portal):
+    async def leave():
+        return asyncio.create_task(asyncio.sleep(0, "done"))
+
+    task = portal.run(leave())
+
+    async def pause():
+        await task
+
+    assert portal.run_idle(pause)
+    assert "done" == task.result()
+
+
+def test_there_is_no_pause_without_a_loop_or_on_one_that_runs(portal):
+    async def asks():
+        return portal.run_idle(where)
+
+    assert not portal.run_idle(where)
+    assert not portal.run(asks())
+    portal.close()
+    assert not portal.run_idle(where)
+
+
+def test_an_error_of_a_pause_comes_out_and_the_loop_is_free_again(portal):
+    async def fails():
+        raise KeyError("mine")
+
+    portal.run(where())
+    with pytest.raises(KeyError, match="mine"):
+        portal.run_idle(fails)
+    assert portal.run_idle(where)
+
+
+# The end
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_closing_ends_tasks_generators_and_threads_and_closes_the_loop(beside):
+    before = set(threading.enumerate())
+    portal = Portal()
+    ended = []
+
+    async def task():
+        try:
+            await asyncio.sleep(SECONDS)
+        finally:
+            ended.append("task")
+
+    async def generator():
+        try:
+            yield
+        finally:
+            await asyncio.sleep(0)
+            ended.append("generator")
+
+    async def leave():
+        kept.append(asyncio.create_task(task()))
+        kept.append(generator())
+        await anext(kept[-1])
+        await asyncio.to_thread(int)
+        return asyncio.get_running_loop()
+
+    async def close():
+        portal.close()
+
+    kept = []
+    loop = portal.run(leave())
+    in_trio(close) if beside else portal.close()
+
+    assert ["task", "generator"] == ended
+    assert loop.is_closed()
+    assert set(threading.enumerate()) <= before
+
+
+def test_closing_twice_is_fine_and_later_calls_are_refused(portal):
+    portal.close()
+    portal.close()
+
+    with pytest.raises(ClosedError, match="the fake is closed"):
+        portal.run(where())
+
+
+@pytest.mark.parametrize("shares", [False, True])
+def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(monkeypatch, shares):
+    said = []
+    monkeypatch.setattr(private_loop, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(sharing, "say", said.append)
+    end = sharing.begin(shares=shares)
+    portal = Portal()
+
+    async def stubborn():
+        while not released:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(SECONDS)
+
+    async def leave():
+        task = asyncio.create_task(stubborn())
+        await asyncio.sleep(0)
+        return task, asyncio.get_running_loop()
+
+    released = False
+    task, loop = portal.run(leave())
+    try:
+        portal.close()
+    except RuntimeError as error:
+        said.append(str(error))
+    end()
+
+    assert 1 == len(said)
+    assert said[0].startswith("the app left tasks that ignore their cancellation: {<Task")
+    assert loop.is_closed()
+    task._log_destroy_pending = False
+    released = True
+
+
+# Who shares
+
+
+class App:
+    """Answers, and remembers on which loops it ran, and how its lifespan ended."""
+
+    def __init__(self, error=None):
+        self.error = error
+        self.loops = []
+        self.log = []
+
+    async def __call__(self, scope, receive, send):
+        self.loops.append(asyncio.get_running_loop())
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 204})
+            await send({"type": "http.response.body"})
+            return
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        try:
+            await receive()
+        except asyncio.CancelledError:
+            self.log.append("cancelled")
+            raise self.error or asyncio.CancelledError from None
+        self.log.append("shut down")
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+@pytest.mark.parametrize("shares", [True, False, None])
+def test_the_fakes_of_a_session_share_a_loop_if_it_says_so(shares):
+    app = App()
+    end = sharing.begin(shares=shares) if shares is not None else None
+    with ChatFake() as fake, ChatFake() as other:
+        for one in (fake, other, fake):
+            one.webhooks.connect(asgi=app)
+            one.send_text()
+    assert bool(shares) is not app.loops[0].is_closed()
+    if end is not None:
+        end()
+
+    assert (1 if shares else 2) == len(set(app.loops))
+    assert all(loop.is_closed() for loop in app.loops)
+
+
+def test_a_session_inside_another_one_has_a_loop_of_its_own(session):
+    outer, other = Portal(), Portal()
+    end = sharing.begin(shares=True)
+    inner, _ = Portal().run(where())
+    end()
+
+    assert inner.is_closed()
+    assert outer.run(where()) == other.run(where()) == Portal().run(where())
+
+
+def test_a_fake_that_is_closed_leaves_the_shared_loop_to_the_others(session):
+    first, second = Portal(), Portal()
+    loop = first.run(where())
+
+    async def close():
+        first.close()
+
+    second.run(close())
+    with pytest.raises(ClosedError, match="the fake is closed"):
+        first.run(where())
+    assert not first.run_idle(where)
+    assert loop == second.run(where())
+
+
+def test_a_lifespan_that_was_not_left_ends_with_its_fake_and_without_a_shutdown(session):
+    app, other, left = App(), App(), App()
+    with ChatFake() as first, ChatFake() as second:
+        with first.webhooks.lifespan(left):
+            pass
+        first.webhooks.lifespan(app).__enter__()
+        second.webhooks.lifespan(other).__enter__()
+        first.close()
+
+        assert (["cancelled"], [], ["shut down"]) == (app.log, other.log, left.log)
+        assert 1 == len(set(app.loops + other.loops))
+    assert ["cancelled"] == other.log
+
+
+def test_the_end_of_one_lifespan_that_fails_does_not_spare_the_others(session):
+    app = App()
+    with pytest.raises(Interrupted), ChatFake() as fake:
+        fake.webhooks.lifespan(app).__enter__()
+        fake.webhooks.lifespan(App(Interrupted)).__enter__()
+    assert ["cancelled"] == app.log
+
+
+# Whose turn it is
+
+
+@pytest.mark.parametrize("what", ["run", "pause"])
+def test_another_fake_in_another_thread_waits_for_its_turn(session, what):
+    first, second = Portal(), Portal()
+    order = []
+
+    def waits():
+        second.run(asyncio.sleep(0))
+        order.append("second")
+
+    thread = threading.Thread(target=waits, daemon=True)
+
+    async def works():
+        thread.start()
+        await asyncio.sleep(0.05)
+        order.append("first")
+
+    first.run(where())
+    first.run(works()) if what == "run" else first.run_idle(works)
+    thread.join(SECONDS)
+
+    assert not thread.is_alive()
+    assert ["first", "second"] == order
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_thread_that_the_loop_waits_for_is_refused_at_last(session, monkeypatch, same):
+    monkeypatch.setattr(private_loop, "TURN_SECONDS", 0.01)
+    first = Portal()
+    second = first if same else Portal()
+
+    async def asks():
+        await asyncio.to_thread(lambda: second.run(where()))
+
+    sentence = IN_USE if same else "another fake has used the shared loop for 0.01 s"
+    with pytest.raises(RuntimeError, match=sentence):
+        first.run(asks())
+    assert first.run(where()) == second.run(where())
