@@ -33,10 +33,6 @@ _explorer_key = pytest.StashKey["Explorer"]()
 _listens_key = pytest.StashKey[bool]()
 _passed_key = pytest.StashKey[bool]()
 
-#: What fixtures of ours that every test uses have in place of `request`. To take that one as an
-#: argument costs as much as a fixture: pytest makes it anew each time.
-_request: pytest.FixtureRequest
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
@@ -107,16 +103,6 @@ def pytest_terminal_summary(
         terminalreporter.write_line(line)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_fixture_setup(
-    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
-) -> None:
-    """Keep the request of a fixture of ours, which reads it first of all."""
-    global _request  # noqa: PLW0603 - one fixture at a time is set up in a process
-    if fixturedef.argname.startswith("chat_"):
-        _request = request
-
-
 @pytest.fixture(scope="session")
 def chat_fake_config() -> ChatFakeConfig:
     """How the fake behaves; override this fixture to set it for a module or a whole suite."""
@@ -126,9 +112,8 @@ def chat_fake_config() -> ChatFakeConfig:
 
 
 @pytest.fixture
-def chat_fake_mode() -> Literal["sync", "async"]:
+def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
     """``"async"`` if the test function is a coroutine function, else ``"sync"``."""
-    request = _request
     function = getattr(request, "function", None)
     # Hypothesis wraps the test in a plain function, and keeps what it wraps.
     hypothesis = getattr(function, "hypothesis", None)
@@ -141,20 +126,21 @@ def chat_fake_mode() -> Literal["sync", "async"]:
 
 
 @pytest.fixture(scope="session")
-def chat_fake_url() -> str:
+def chat_fake_url(pytestconfig: pytest.Config) -> str:
     """The base URL of the HTTP API, for apps that are configured once for a session."""
     from .fake.fake import service
 
-    _keep_listening(_request.config)
+    _keep_listening(pytestconfig)
     return service.url
 
 
 @pytest.fixture
 def chat_fake(
-    chat_fake_config: ChatFakeConfig, chat_fake_mode: Literal["sync", "async"]
+    request: pytest.FixtureRequest,
+    chat_fake_config: ChatFakeConfig,
+    chat_fake_mode: Literal["sync", "async"],
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
-    request = _request
     from .domain.instants import aware
     from .engine.process_time import Journey, freeze
     from .fake.fake import ChatFake
@@ -180,9 +166,8 @@ def chat_fake(
 
 
 @pytest.fixture
-def chat_clock(chat_fake: ChatFake) -> Clock:
-    """The clock of the test; process time stands still, and moves when the test says so."""
-    request = _request
+def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
+    """The clock of the test; process time is frozen, and moves when the test says so."""
     from .engine.process_time import Journey, freeze
 
     time = chat_fake._engine.time

@@ -207,7 +207,7 @@ def test_nothing_is_cancelled_while_somebody_debugs(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = threading.Semaphore(0)
-    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: asked.release() or True)
+    monkeypatch.setattr(watch_module, "is_debugging", lambda: asked.release() or True)
     said: list[str] = []
     monkeypatch.setattr(overdue, "say", said.append)
 

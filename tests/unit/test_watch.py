@@ -13,8 +13,7 @@ import freezegun
 import pytest
 
 from pytest_chatfake.transport.client import watch as watch_module
-from pytest_chatfake.transport.client.debuggers import debugger_is_active
-from pytest_chatfake.transport.client.watch import IDLE_LOOKS, TICK, Watch
+from pytest_chatfake.transport.client.watch import IDLE_LOOKS, TICK, Watch, is_debugging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +63,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def watch(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: False)
+    monkeypatch.setattr(watch_module, "is_debugging", lambda: False)
     watch = Watch()
     monkeypatch.setattr(watch, "_pause", gate)
     yield watch
@@ -123,11 +122,11 @@ def test_what_does_nothing_or_is_watched_no_more_takes_no_time(watch: Watch, gat
 def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
     watch: Watch, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: True)
+    monkeypatch.setattr(watch_module, "is_debugging", lambda: True)
     work = Work()
     watch.add(work)
     gate.looks(4)
-    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: False)
+    monkeypatch.setattr(watch_module, "is_debugging", lambda: False)
     gate.looks(2)
     assert [] == work.heard
     gate.looks(1)
@@ -162,7 +161,7 @@ def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(
 def test_real_seconds_pass_where_freezegun_stops_every_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, "debugger_is_active", lambda: False)
+    monkeypatch.setattr(watch_module, "is_debugging", lambda: False)
     told = threading.Event()
     work: Any = SimpleNamespace(doing="it", limit=0.01, overdue=lambda _: told.set())
     watch = Watch()
@@ -180,94 +179,57 @@ class _Hashable:
 # -- debuggers -------------------------------------------------------------------------------------
 
 
-def ignore(*_: Any) -> None:
-    """A trace function that traces no frame."""
-
-
-def trace(*_: Any) -> Any:
-    """A trace function that follows every frame, as a debugger's does."""
-    return trace
-
-
 @pytest.fixture
-def no_tracer() -> Iterator[None]:
+def no_tracer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delitem(sys.modules, "pydevd", raising=False)
     before = sys.gettrace()
     sys.settrace(None)
     yield
     sys.settrace(before)
 
 
-def in_a_thread(function: Any) -> bool:
-    """What is found while another thread is inside a function, which waits there."""
+def found_at(module: str) -> bool:
+    """What is found while another thread waits inside a function of a module."""
     inside, found = threading.Event(), threading.Event()
 
     def wait() -> None:
         inside.set()
         found.wait(PATIENCE)
 
-    thread = threading.Thread(target=function, args=[wait], daemon=True)
+    names: dict[str, Any] = {"__name__": module}
+    exec("def prompt(wait): wait()", names)
+    thread = threading.Thread(target=names["prompt"], args=[wait], daemon=True)
     thread.start()
     assert inside.wait(PATIENCE)
-    active = debugger_is_active()
+    active = is_debugging()
     found.set()
     thread.join(PATIENCE)
     return active
 
 
-def test_nobody_debugs_unless_something_shows_it(no_tracer: None) -> None:
-    assert not in_a_thread(lambda wait: wait())
+@pytest.mark.usefixtures("no_tracer")
+@pytest.mark.parametrize(("module", "shows"), [("bdb", True), ("pdb", True), ("mine", False)])
+def test_a_prompt_in_another_thread_shows_a_debugger(module: str, shows: bool) -> None:
+    assert shows is found_at(module)
 
 
 @pytest.mark.usefixtures("no_tracer")
-def test_a_trace_function_of_this_thread_shows_it() -> None:
-    sys.settrace(ignore)
-    active = debugger_is_active()
-    sys.settrace(None)
-    assert active
+def test_a_debugger_of_an_editor_shows_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydevd", sys)
+    assert is_debugging()
 
 
 @pytest.mark.usefixtures("no_tracer")
-def test_a_frame_that_is_followed_in_another_thread_shows_it() -> None:
-    def followed(wait: Any) -> None:
-        sys.settrace(trace)
-        try:
-            wait()
-        finally:
-            sys.settrace(None)
-
-    assert in_a_thread(followed)
-
-
-@pytest.mark.usefixtures("no_tracer")
-@pytest.mark.parametrize("module", ["bdb", "pdb", "pydevd"])
-def test_a_prompt_in_another_thread_shows_it(module: str) -> None:
-    names: dict[str, Any] = {"__name__": module}
-    exec("def prompt(wait): wait()", names)
-    assert in_a_thread(names["prompt"])
-
-
-@pytest.mark.usefixtures("no_tracer")
-def test_a_tool_of_the_interpreters_monitoring_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    tools: dict[int, str] = {}
-    monitoring = SimpleNamespace(DEBUGGER_ID=0, get_tool=tools.get)
-    monkeypatch.setattr(sys, "monitoring", monitoring, raising=False)
-    assert not debugger_is_active()
-    tools[1] = "coverage"
-    assert not debugger_is_active()
-    tools[0] = "pdb"
-    assert debugger_is_active()
-
-
-@pytest.mark.usefixtures("no_tracer")
-def test_coverage_is_no_debugger() -> None:
+@pytest.mark.parametrize(("module", "shows"), [("coverage.pytracer", False), ("mine", True)])
+def test_a_trace_function_shows_a_debugger_unless_it_is_coverage_s(
+    module: str, shows: bool
+) -> None:
     class Tracer:
         def __call__(self, *_: Any) -> Any:
             return self
 
-    Tracer.__module__ = "coverage.pytracer"
+    Tracer.__module__ = module
     sys.settrace(Tracer())
-    try:
-        active = debugger_is_active()
-    finally:
-        sys.settrace(None)
-    assert not active
+    active = is_debugging()
+    sys.settrace(None)
+    assert shows is active

@@ -8,15 +8,19 @@ nothing, and a machine that slept, or is busy, is not taken for an app that hang
 
 from __future__ import annotations
 
+import sys
 import threading
 from math import inf
-from typing import Any, NamedTuple, Protocol
-
-from .debuggers import debugger_is_active
+from traceback import walk_stack
+from typing import Any, Final, NamedTuple, Protocol
 
 # Real seconds between two looks, and after how many without anything to watch the thread ends.
 TICK = 0.05
 IDLE_LOOKS = 20
+
+
+#: Modules whose code runs while a debugger waits at its prompt.
+_PROMPTS: Final = {"bdb", "pdb"}
 
 
 class Watched(Protocol):
@@ -102,10 +106,24 @@ def _look(one: Watched, last: _Seen | None) -> _Seen:
     looks = last.looks + 1
     if looks * TICK < last.limit:
         return _Seen(doing, looks, last.limit)
-    if debugger_is_active():  # somebody thinks: the time begins anew
+    if is_debugging():  # somebody thinks: the time begins anew
         return _Seen(doing, 0, one.limit)
     more = one.overdue(doing)
     return _Seen(doing, looks, inf if more is None else looks * TICK + more)
+
+
+def is_debugging() -> bool:
+    """Return whether a debugger traces this thread, is attached, or waits at its prompt."""
+    tracer = sys.gettrace()
+    module = getattr(tracer, "__module__", None) or type(tracer).__module__
+    if tracer is not None and not module.startswith("coverage"):
+        return True
+    if "pydevd" in sys.modules:
+        return True
+    stacks = map(walk_stack, sys._current_frames().values())
+    return any(
+        frame.f_globals.get("__name__") in _PROMPTS for stack in stacks for frame, _ in stack
+    )
 
 
 #: The one for the process.
