@@ -17,9 +17,9 @@ class Records(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-def counted(count: int, what: str) -> str:
-    """Return a number of things: ``1 message``, ``2 messages``."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def counted(count: int, what: str, plural: str | None = None) -> str:
+    """Return a number of things: ``1 message``, ``2,000 messages``."""
+    return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 
 class View(Sequence[_T], Generic[_T]):

@@ -12,15 +12,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from operator import attrgetter
 from typing import Final, Literal, NamedTuple, cast
 
 from ..base.arguments import cited
 from ..base.errors import ClosedError, IllegalTransition
+from ..base.growing_index import GrowingIndex
 from . import reasons
-from .conversations import ConversationRecord, Conversations, Members
+from .conversations import ConversationRecord, Conversations
 from .facts import Draft, Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
-from .ids import Ids, Lookup
+from .ids import Ids
 from .instants import stamp
 from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, next_state
@@ -67,8 +69,10 @@ class Account:
         self.conversations: Conversations = Conversations(ids)
         self.ledger: Ledger = Ledger()
         self.people: People = People(self.messages)
-        self._lookup = Lookup(self.messages)
-        self.members: Members[MessageState] = Members(self.messages)
+        self._by_id: GrowingIndex[MessageState, str]
+        self._by_id = GrowingIndex(self.messages, attrgetter("id"))
+        self._by_conversation: GrowingIndex[MessageState, ConversationRecord | None]
+        self._by_conversation = GrowingIndex(self.messages, attrgetter("conversation"))
         self._rules = rules
         self._ids = ids
         self._schedule = schedule
@@ -76,7 +80,11 @@ class Account:
 
     def find(self, id_: str) -> MessageState | None:
         """Return the message of that id, if there is one."""
-        return self._lookup.find(id_)
+        return self._by_id.first(id_)
+
+    def messages_in(self, conversation: ConversationRecord) -> list[MessageState]:
+        """Return the messages of a conversation, in order."""
+        return self._by_conversation.all(conversation)
 
     def decide(self, verb: Verb, now: int) -> list[Fact]:
         """Return what comes of a verb, and change nothing.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import Literal, TypeAlias
 
-from .ids import Ids, Lookup
+from ..base.growing_index import GrowingIndex
+from .ids import Ids
 
 #: ``pending`` until the first delivery, ``open`` during the session, ``expired`` after it.
 ConversationState: TypeAlias = Literal["pending", "open", "expired"]
@@ -45,38 +46,6 @@ class ConversationRecord:
         return "open" if now < self.expires_at else "expired"
 
 
-class _Message(Protocol):
-    conversation: Any
-
-
-_M = TypeVar("_M", bound=_Message)
-
-
-class Members(Generic[_M]):
-    """Finds the messages of conversations, in a list of messages that goes on growing.
-
-    The index is made when it is first asked for: many tests never ask.
-
-    Args:
-        messages: The list. Which conversation one of them belongs to does not change any more.
-    """
-
-    __slots__ = ("_by_conversation", "_messages", "_read")
-
-    def __init__(self, messages: Sequence[_M]) -> None:
-        self._messages = messages
-        self._by_conversation: dict[int, list[_M]] = {}  # by the record's `id()`: it is kept here
-        self._read = 0
-
-    def of(self, conversation: ConversationRecord) -> Sequence[_M]:
-        """Return the messages of a conversation, in order."""
-        for place in range(self._read, len(self._messages)):
-            message = self._messages[place]
-            self._by_conversation.setdefault(id(message.conversation), []).append(message)
-        self._read = len(self._messages)
-        return self._by_conversation.get(id(conversation), ())
-
-
 class Conversations:
     """The conversations of an account.
 
@@ -87,12 +56,13 @@ class Conversations:
         all: Every conversation, in the order in which they were begun.
     """
 
-    __slots__ = ("_given_ids", "_ids", "_latest", "_lookup", "all")
+    __slots__ = ("_by_id", "_given_ids", "_ids", "_latest", "all")
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self.all: list[ConversationRecord] = []
-        self._lookup = Lookup(self.all)
+        self._by_id: GrowingIndex[ConversationRecord, str]
+        self._by_id = GrowingIndex(self.all, attrgetter("id"))
         # Ids that a test gave; one may be that of a place, and must not be given again.
         self._given_ids: set[str] = set()
         # By origin type and recipient: the one conversation, or several in the order of use, where
@@ -102,12 +72,11 @@ class Conversations:
 
     def find(self, id_: str) -> ConversationRecord | None:
         """Return the conversation of that id, if it was begun."""
-        return self._lookup.find(id_)
+        return self._by_id.first(id_)
 
     def number(self, conversation: ConversationRecord) -> int:
         """Return the place of a conversation among those that were begun, from 1; else 0."""
-        place = self._lookup.place(conversation.id)
-        return 0 if place is None else place + 1
+        return next((place + 1 for place in self._by_id.places(conversation.id)), 0)
 
     def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
         """Return the pending or open one that was used last, if there is one."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 
 class Ids(NamedTuple):
@@ -45,39 +44,3 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
 def derived_key(seed: str) -> str:
     """Return an API key that belongs to ``seed`` alone."""
     return "key_" + sha256(b"api-key:" + seed.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-class _Record(Protocol):
-    id: Any
-
-
-_R = TypeVar("_R", bound=_Record)
-
-
-class Lookup(Generic[_R]):
-    """Finds records by their ids, in a list that goes on growing.
-
-    The index is made when it is first asked for: many tests never ask.
-
-    Args:
-        records: The list.
-    """
-
-    __slots__ = ("_by_id", "_read", "_records")
-
-    def __init__(self, records: Sequence[_R]) -> None:
-        self._records = records
-        self._by_id: dict[str, int] = {}
-        self._read = 0
-
-    def find(self, id_: str) -> _R | None:
-        """Return the record of that id, if there is one."""
-        place = self.place(id_)
-        return None if place is None else self._records[place]
-
-    def place(self, id_: str) -> int | None:
-        """Return the place of that record in the list."""
-        for place in range(self._read, len(self._records)):
-            self._by_id[self._records[place].id] = place
-        self._read = len(self._records)
-        return self._by_id.get(id_)

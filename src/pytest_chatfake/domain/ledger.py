@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -81,6 +82,13 @@ class Ledger:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def running(self) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
+        """Give what was available, held and charged after each entry."""
+        replayed = Ledger()
+        for entry in self.entries:
+            replayed.post(entry)
+            yield replayed.available, replayed.held, replayed.charged
 
     def post(self, entry: LedgerEntry) -> None:
         """Append ``entry`` and move the totals."""

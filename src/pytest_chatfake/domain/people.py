@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from ..base.errors import ClosedError, IllegalTransition
+from ..base.growing_index import GrowingIndex
 from .facts import Fact, Verb
 from .failures import failure
 from .messages import MessageState
@@ -99,14 +100,12 @@ class People(dict[str, PersonRecord]):
         messages: Those of the account, in order; it goes on growing.
     """
 
-    __slots__ = ("_by_address", "_messages", "_read")
+    __slots__ = ("_by_address",)
 
     def __init__(self, messages: Sequence[MessageState]) -> None:
         super().__init__()
-        self._messages = messages
-        # Filled when it is first asked for: most tests never ask.
-        self._by_address: defaultdict[str, list[MessageState]] = defaultdict(list)
-        self._read = 0
+        self._by_address: GrowingIndex[MessageState, str]
+        self._by_address = GrowingIndex(messages, attrgetter("recipient"))
 
     def refuse_gone(self, address: str, now: People) -> None:
         """Refuse a person of before a reset; ``now`` are those of the account as it is.
@@ -160,27 +159,20 @@ class People(dict[str, PersonRecord]):
     def _reactions(self, fact: PersonFact) -> Iterator[Verb]:
         before, person, _ = fact
         if person.is_reachable and not before.is_reachable:
-            for message in self._to(person.address):
+            for message in self._by_address.all(person.address):
                 if message.state == "sent" and not (message.kept_back or _is_scripted(message)):
                     yield Verb("arrive", message)
         if person.chat_open and not before.chat_open:
-            yield from self._reading(m for m in self._to(person.address) if m.state == "delivered")
+            yield from self._reading(
+                message
+                for message in self._by_address.all(person.address)
+                if message.state == "delivered"
+            )
 
     def _reading(self, messages: Iterator[MessageState] | list[MessageState]) -> Iterator[Verb]:
         for message in messages:
             if message.state in {"sent", "delivered"} and not _is_scripted(message):
                 yield Verb("read", message)
-
-    def _to(self, address: str) -> list[MessageState]:
-        """Return what was sent to an address and is not read yet, in the order of sending."""
-        for place in range(self._read, len(self._messages)):
-            message = self._messages[place]
-            self._by_address[message.recipient].append(message)
-        self._read = len(self._messages)
-        # What has ended stays so: nobody needs to look at it again.
-        kept = [one for one in self._by_address[address] if one.state in {"sent", "delivered"}]
-        self._by_address[address] = kept
-        return kept
 
 
 def _is_scripted(message: MessageState) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from ..base.calling_line import watching
 from ..base.errors import NotAwaited, NotRepeatable
 from ..base.misspelt import spelt
+from ..base.views import counted
 from .moves import Move
 from .search import Search
 from .telling import Pasted, pasted, sentence
@@ -153,7 +154,8 @@ class Exploration:
                 break
             if now >= said:
                 said = now + _EVERY
-                self._progress(f"chat_explore: {_worlds(search.worlds)}, {now - self._began:.0f} s")
+                worlds = counted(search.worlds, "world")
+                self._progress(f"chat_explore: {worlds}, {now - self._began:.0f} s")
             world = World(self._surroundings, moves)
             yield world
             if moves and world.timed_out_race():
@@ -270,13 +272,13 @@ class Exploration:
 
     def _summary(self) -> str:
         search, depth = self._search, self._plan.depth
-        tried, worlds = self._worlds_tried, _worlds(self._worlds_tried)
+        tried, worlds = self._worlds_tried, counted(self._worlds_tried, "world")
         if search.cut:
             text = f"{tried:,} of at least {search.at_least():,} worlds, cut by {search.cut}"
         elif not depth:
             text = f"{worlds}: the body as written"
         else:
-            text = f"{worlds}, all with up to {depth} deviation{'' if depth == 1 else 's'}"
+            text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
         if self._dropped:
             text += (
                 "; no call was answered last: a webhook timed out before the answer, so the server "
@@ -288,10 +290,6 @@ class Exploration:
 def name_of(body: Callable[..., Any]) -> str:
     """Return what a text calls a body."""
     return getattr(body, "__name__", type(body).__name__)
-
-
-def _worlds(count: int) -> str:
-    return f"{count:,} world{'' if count == 1 else 's'}"
 
 
 def _told(outline: Sequence[tuple[object, ...]], place: int) -> str:

@@ -83,7 +83,7 @@ class Conversation:
         self._engine.ensure_readable()
         engine = self._engine
         with engine.lock:
-            return tuple(Message(engine, one) for one in engine.account.members.of(self._record))
+            return tuple(Message(engine, one) for one in engine.account.messages_in(self._record))
 
 
 @known

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from ..base.misspelt import spelt
+from ..base.views import counted
 from ..domain.instants import instant
 from ..report.sections import Story
 from .messages import Message
@@ -51,8 +52,7 @@ class Timeline(Sequence[TimelineEntry]):
         self._story = story
 
     def __repr__(self) -> str:
-        count = len(self)
-        return f"<Timeline of {count} {'entry' if count == 1 else 'entries'}>"
+        return f"<Timeline of {counted(len(self), 'entry', 'entries')}>"
 
     def __str__(self) -> str:
         return self.text()

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
+from ..base.views import counted
 from ..domain.instants import SECOND
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -82,11 +83,10 @@ def length(nanoseconds: int) -> str:
     """Write a length of time as a person would: ``30 days``, ``1 h 30 min``, ``0.5 s``."""
     seconds, rest = divmod(nanoseconds, SECOND)
     parts: list[str] = []
-    for size, unit in ((86_400, "day"), (3_600, "h"), (60, "min")):
+    for size, unit, plural in ((86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min")):
         count, seconds = divmod(seconds, size)
         if count:
-            plural = "s" if unit == "day" and count != 1 else ""
-            parts.append(f"{count} {unit}{plural}")
+            parts.append(counted(count, unit, plural))
     if seconds or rest or not parts:
         parts.append(f"{seconds + rest / SECOND:g} s")
     return " ".join(parts)

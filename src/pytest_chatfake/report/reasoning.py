@@ -57,7 +57,7 @@ class Reasoning:
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
-        members = self._story.engine.account.members.of(conversation)
+        members = self._story.engine.account.messages_in(conversation)
         return next((one for one in members if self._has_started(one)), None)
 
     def _has_started(self, message: MessageState) -> bool:

@@ -131,7 +131,7 @@ def _ends(one: Happening, places: dict[str, int], labels: Labels) -> tuple[int, 
 
 def _chart(engine: Engine, top: int, width: int) -> Iterator[str]:
     """Draw the balance: a step line for each of its amounts, each in a scale of its own."""
-    steps = list(_balances(engine))
+    steps = list(engine.account.ledger.running())
     wide = (width - 200) / len(steps)
     for index, name in enumerate(("available", "held", "charged")):
         values = [step[index] for step in steps]
@@ -143,21 +143,6 @@ def _chart(engine: Engine, top: int, width: int) -> Iterator[str]:
             path += f"{'V' if path else 'M20 '}{y:.1f}H{20 + (place + 1) * wide:.1f}"
         yield f'<path class="{name}" d="{path}"/>'
         yield f'<text x="{width - 170}" y="{bottom}">{name} {number(values[-1])}</text>'
-
-
-def _balances(engine: Engine) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
-    """Give what was available, held and charged after each entry."""
-    available = held = charged = Decimal(0)
-    for entry in engine.account.ledger.entries:
-        if entry.kind == "hold":
-            available, held = available - entry.amount, held + entry.amount
-        elif entry.kind == "release":
-            available, held = available + entry.amount, held - entry.amount
-        elif entry.kind == "charge":
-            available, charged = available - entry.amount, charged + entry.amount
-        else:
-            available += entry.amount
-        yield available, held, charged
 
 
 def _cut(text: str, most: int) -> str:

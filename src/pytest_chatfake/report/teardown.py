@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from ..base.calling_line import Line
 from ..base.errors import NotAwaited, UndeliveredWebhooks, WebhookWarning
+from ..base.views import counted
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
@@ -68,14 +69,14 @@ class TeardownChecks:
             queued += outbox.order.held
         if queued:
             text = _listed(
-                f"{len(queued)} event{_s(queued)} still queued, and not attempted: end the test "
+                f"{counted(len(queued), 'event')} still queued, and not attempted: end the test "
                 f"with a verb, an assertion or settle(){why_queued(self._engine.blocked)}",
                 [f"{event._subject}, caused at {event.line}" for event in queued],
             )
             yield text, queued[0].line
         if outbox.unheard:
             text = _listed(
-                f"{len(outbox.unheard)} event{_s(outbox.unheard)} that no endpoint listens for: "
+                f"{counted(len(outbox.unheard), 'event')} that no endpoint listens for: "
                 f"connect one with events=[...]",
                 [f"{event.type}, caused at {event.line}" for event in outbox.unheard],
             )
@@ -83,7 +84,7 @@ class TeardownChecks:
         failed = list(_overlooked(outbox))
         if failed:
             text = _listed(
-                f"{len(failed)} attempt{_s(failed)} failed, and the test did not look at "
+                f"{counted(len(failed), 'attempt')} failed, and the test did not look at "
                 f"fake.webhooks.attempts",
                 [
                     f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}{hint(one)}; "
@@ -96,7 +97,7 @@ class TeardownChecks:
         if idle:
             yield (
                 _listed(
-                    f"{len(idle)} fault{_s(idle)} never fired, because nothing matched",
+                    f"{counted(len(idle), 'fault')} never fired, because nothing matched",
                     [f"{one.description}, set up at {one.line}{why_idle(one)}" for one in idle],
                 ),
                 idle[0].line,
@@ -132,10 +133,6 @@ def _body(attempt: Attempt) -> str:
     """Return the beginning of the answer's body, on a line of its own."""
     words = beginning_of_body(attempt)
     return f"\n    {words}" if words else ""
-
-
-def _s(things: Sequence[object]) -> str:
-    return "" if len(things) == 1 else "s"
 
 
 def _listed(head: str, lines: list[str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from ..base.controls import one_line
+from ..base.views import counted
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
@@ -81,7 +82,7 @@ def _kept(found: Sequence[Happening], named: Collection[MessageState]) -> Iterat
     for one in [*middle, found[-_LAST]]:
         if one.number in keep or one is found[-_LAST]:
             if left:
-                yield _counted(left)
+                yield _left_out(left)
             left = []
             if one is not found[-_LAST]:
                 yield one
@@ -90,14 +91,13 @@ def _kept(found: Sequence[Happening], named: Collection[MessageState]) -> Iterat
     yield from found[-_LAST:]
 
 
-def _counted(left: Sequence[Happening]) -> str:
+def _left_out(left: Sequence[Happening]) -> str:
     kinds = Counter(one.kind for one in left)
-    counts = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in kinds.items())
+    counts = ", ".join(
+        counted(count, kind, "moves of the clock" if kind == "clock" else None)
+        for kind, count in kinds.items()
+    )
     return f"... {len(left)} left out: {counts} ..."
-
-
-def _plural(kind: str, count: int) -> str:
-    return kind if count == 1 else "moves of the clock" if kind == "clock" else f"{kind}s"
 
 
 def lines_of(shown: Sequence[Happening], start: int) -> list[str]:

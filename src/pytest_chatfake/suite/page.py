@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from ..base.controls import escape
+from ..base.views import counted
 from ..report.exercised import ITEMS, name_of
 from ..report.svg import STYLE
 
@@ -95,17 +96,13 @@ def page(tests: Sequence[Shown], seen: Iterable[str] | None) -> str:
         [
             _HEAD,
             f"<style>{_STYLE}{STYLE}</style></head><body><main><h1>chat_fake report</h1>",
-            f"<p>{_count(tests)}: {escape(shown) or 'none'}. {_ADVICE}</p>",
+            f"<p>{counted(len(tests), 'test')}: {escape(shown) or 'none'}. {_ADVICE}</p>",
             *_coverage(seen),
             "<h2>Tests</h2>",
             *(part for test in ordered for part in _test(test)),
             "</main></body></html>\n",
         ]
     )
-
-
-def _count(tests: Sequence[Shown]) -> str:
-    return "1 test" if len(tests) == 1 else f"{len(tests)} tests"
 
 
 def _coverage(seen: Iterable[str] | None) -> Iterator[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 from ..base.calling_line import Line
 from ..base.controls import one_line
+from ..base.growing_index import GrowingIndex
 from ..base.misspelt import known
 from ..domain.ids import Ids
 from ..domain.instants import instant
@@ -69,8 +69,7 @@ class EventLog:
         self._about: dict[int, str] = {}  # messages of which recorded events tell
         self._recorded: dict[str, int] = {}  # numbers of these messages, by their ids
         self._other_places: list[int] = []
-        self._by_message: defaultdict[int, list[Event]] = defaultdict(list)
-        self._indexed = 0
+        self._by_message: GrowingIndex[int, int] = GrowingIndex(self._numbers, int)
 
     def __len__(self) -> int:
         return len(self._moments)
@@ -128,11 +127,7 @@ class EventLog:
 
     def of(self, number: int) -> Sequence[Event]:
         """Return the events about the message of a number, in order."""
-        # The index is made when it is first asked for: many tests never ask.
-        for index in range(self._indexed, len(self)):
-            self._by_message[self._numbers[index]].append(Event(self, index))
-        self._indexed = len(self)
-        return self._by_message.get(number, ())
+        return [Event(self, index) for index in self._by_message.places(number)]
 
 
 @known

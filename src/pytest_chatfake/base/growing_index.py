@@ -1,0 +1,43 @@
+"""An index over a list that grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
+
+_Record = TypeVar("_Record")
+_Key = TypeVar("_Key", bound=Hashable)
+
+
+class GrowingIndex(Generic[_Record, _Key]):
+    """Finds records by a key, in a list to which more are added.
+
+    It is made when it is first asked for, because many tests never ask.
+
+    Args:
+        records: The list.
+        key: Returns the key of a record; it does not change any more.
+    """
+
+    __slots__ = ("_key", "_places", "_read", "_records")
+
+    def __init__(self, records: Sequence[_Record], key: Callable[[_Record], _Key]) -> None:
+        self._records = records
+        self._key = key
+        self._places: dict[_Key, list[int]] = {}
+        self._read = 0
+
+    def places(self, key: _Key) -> Sequence[int]:
+        """Return the places of the records of a key in the list, in order."""
+        for place in range(self._read, len(self._records)):
+            self._places.setdefault(self._key(self._records[place]), []).append(place)
+        self._read = len(self._records)
+        return self._places.get(key, ())
+
+    def all(self, key: _Key) -> list[_Record]:
+        """Return the records of a key, in order."""
+        return [self._records[place] for place in self.places(key)]
+
+    def first(self, key: _Key) -> _Record | None:
+        """Return the first record of a key, if there is one."""
+        return next((self._records[place] for place in self.places(key)), None)

@@ -1,0 +1,35 @@
+"""The index over a list that grows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_chatfake.base.growing_index import GrowingIndex
+
+
+class Counted(list[Any]):
+    """A list that counts how often one of its items is looked at."""
+
+    looks = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        self.looks += 1
+        return super().__getitem__(index)
+
+
+def test_the_records_of_a_key_are_found_without_looking_at_all_of_them_again() -> None:
+    records = Counted(["Ada", "Bert", "Anna"])
+    index = GrowingIndex[str, str](records, lambda name: name[0])
+    assert [0, 2] == index.places("A")
+    assert 3 == records.looks
+
+    records.append("Carl")
+    assert ["Carl"] == index.all("C")
+    assert "Ada" == index.first("A")
+    assert 3 + 1 + 2 == records.looks
+
+
+def test_a_key_that_no_record_has_gives_nothing() -> None:
+    index = GrowingIndex[str, str](["Ada"], str)
+
+    assert ([], None) == (index.all("Zoe"), index.first("Zoe"))
