@@ -41,7 +41,7 @@ for _ in sys.stdin:
 #: By file, the passages that `extra` needs, of the configuration and of a call, and what stands in
 #: their place where nobody knows it.
 EXTRA: Final = {
-    "fake/drafting.py": [
+    "fake/drafts.py": [
         (
             """\
         fields = self._default_fields

@@ -121,10 +121,7 @@ else:
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:
-            text = f"module {__name__!r} has no attribute {name!r}"
-            if name[:1].isupper():  # and not a module that is about to be imported
-                text += import_module(".base.misspelt", __name__).hint(name, _HOMES)
-            raise AttributeError(text, name=name, obj=None)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         # freezegun gets whatever dir() lists, in every module, whenever it freezes time. That would
         # import everything, and pydantic can't build its models while datetime is replaced.
         if sys._getframe(1).f_globals.get("__name__") == "freezegun.api":

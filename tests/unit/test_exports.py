@@ -61,13 +61,6 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         _ = pytest_chatfake.Chat
 
 
-def test_a_misspelt_name_suggests_the_near_one() -> None:
-    with pytest.raises(AttributeError, match="Did you mean: 'ChatFake'") as caught:
-        _ = pytest_chatfake.ChatFke
-
-    assert "ChatFke" == caught.value.name
-
-
 def test_the_names_are_listed_before_anything_is_imported() -> None:
     listed = subprocess.run(
         [sys.executable, "-c", "import pytest_chatfake; print(*dir(pytest_chatfake))"],

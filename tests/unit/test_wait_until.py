@@ -16,7 +16,7 @@ import trio
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited
-from pytest_chatfake.fake import waiting
+from pytest_chatfake.fake import waits
 
 from .both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio
 from .fakes import START, frozen_fake, received_statuses
@@ -194,7 +194,7 @@ def test_a_plain_look_that_does_not_end_is_waited_for_with_a_word_on_the_termina
         assert word.wait(SECONDS)
         return "it"
 
-    monkeypatch.setattr(waiting, "say", lambda text: said.append(text) or word.set())
+    monkeypatch.setattr(waits, "say", lambda text: said.append(text) or word.set())
     with a_fake(mode) as fake:
         assert "it" == wait(fake, mode, hangs, SHORT)
     line = hangs.__code__.co_firstlineno

@@ -7,11 +7,9 @@ from typing import Any, Generic, Self, TypeVar
 
 from .arguments import check_int
 from .calling_line import Line
-from .misspelt import spelt
 from .views import counted
 
 
-@spelt
 class Trigger(ABC):
     """Something that goes wrong ``times`` times (None: always), from the ``start``-th chance on.
 

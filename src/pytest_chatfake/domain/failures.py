@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
 from ..base.arguments import cited
-from ..base.misspelt import spelt
 
 #: The failure codes that are described (§7.2), with their ``errorMessage``. The text of ``100`` is
 #: given; the text of ``131026`` is ours (assumed).
@@ -17,7 +16,6 @@ CATALOGUE: Final[Mapping[str, str]] = {
 }
 
 
-@spelt
 @dataclass(frozen=True, slots=True)
 class PlatformError:
     """The platform's own account of a failure (``chatApiError``, §2.5).

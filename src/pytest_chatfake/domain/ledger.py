@@ -7,7 +7,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ..base.misspelt import spelt
 from ..base.views import View
 from .instants import instant
 from .money import EXACT, ZERO
@@ -15,7 +14,6 @@ from .money import EXACT, ZERO
 Kind: TypeAlias = Literal["opening", "top_up", "adjustment", "hold", "release", "charge"]
 
 
-@spelt
 class LedgerEntry(NamedTuple):
     """One entry of the ledger.
 
@@ -39,7 +37,6 @@ class LedgerEntry(NamedTuple):
         return instant(self.moment)
 
 
-@spelt
 class Balance(NamedTuple):
     """What the account holds at one moment, in exact decimals.
 

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import watching
 from ..base.errors import NotAwaited, NotRepeatable
-from ..base.misspelt import spelt
 from ..base.views import counted
 from .moves import Move
 from .search import Search
@@ -49,7 +48,6 @@ class Plan(NamedTuple):
     only: tuple[Move, ...] | None
 
 
-@spelt
 class Exploration:
     """What an exploration did.
 

@@ -9,7 +9,6 @@ from typing import Any, Final, overload
 
 from ..base.arguments import check_int, check_takes, cited
 from ..base.errors import ChatFakeError
-from ..base.misspelt import spelt
 from ..domain.ids import derived_key
 from ..domain.instants import aware
 from ..fake.config import ChatFakeConfig, given_or_default
@@ -28,7 +27,6 @@ _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _MOST: Final = 1_000_000
 
 
-@spelt
 class Explorer:
     """Runs a test body as written, and in worlds that deviate from it.
 

@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 from ..base.arguments import cited
 from ..base.errors import IllegalTransition
-from ..base.misspelt import spelt
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..engine.process_time import Journey
@@ -57,7 +56,6 @@ class Step(NamedTuple):
         return result
 
 
-@spelt
 @dataclass(frozen=True, repr=False)
 class Script:
     """Verbs of a test, one after another; its text is the lines of that test.

@@ -16,9 +16,9 @@ from ..base.notes import REQUEST
 from ..base.triggers import Trigger
 from ..base.views import counted
 from ..engine.process_time import Journey
-from ..fake.checking import Kept
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, service
+from ..fake.snapshots import Baseline
 from ..report import watching
 from ..webhooks.attempts import Attempt
 from ..webhooks.deviation import Deviation
@@ -47,7 +47,7 @@ class Surroundings:
         self.config = config
         self._start = start
         self._random = random.getstate()
-        self._kept = Kept()
+        self._baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
         self._journey = Journey()
 
@@ -70,10 +70,10 @@ class Surroundings:
         self._journey.begin_again()
         random.setstate(self._random)
 
-    def kept(self, moves: Sequence[Move]) -> Kept:
+    def kept(self, moves: Sequence[Move]) -> Baseline:
         """Return what the snapshots of a world are compared with: those of the first."""
-        self._kept.begin(learning=not moves)
-        return self._kept
+        self._baseline.begin(learning=not moves)
+        return self._baseline
 
     def item(self, event: Event, endpoint: int) -> int:
         """Return a number for what is attempted where, the same in every world."""
@@ -115,7 +115,7 @@ class World:
         if seed is not None and config.seed is not None:  # other ids, and the same chance
             self.fake._engine.chance = config.seed
         if not alone:
-            self.fake._kept = surroundings.kept(moves) if seed is None else Kept()
+            self.fake._baseline = surroundings.kept(moves) if seed is None else Baseline()
         watching.dismiss(self.fake._story)  # a finding tells it
         outbox = self.fake._engine.outbox
         self._log: MadeLog = []

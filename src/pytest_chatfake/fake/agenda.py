@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.controls import one_line
-from ..base.misspelt import spelt
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import instant, stamp
 from ..domain.messages import MessageState
@@ -20,7 +19,6 @@ from .messages import Message
 AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop", "expiry"]
 
 
-@spelt
 class AgendaEntry(NamedTuple):
     """Something that is due. As text it is a sentence.
 

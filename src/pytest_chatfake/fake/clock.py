@@ -11,7 +11,6 @@ from typing import Any
 
 from ..base.arguments import check_takes, cited
 from ..base.errors import ClockError
-from ..base.misspelt import spelt
 from ..domain.instants import aware, duration, instant, length_of, nanoseconds, planned
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
@@ -20,7 +19,6 @@ from .edges import Edge, moment_of
 from .messages import Message, state_of
 
 
-@spelt
 class Clock:
     """The clock of a test: the same time that the code under test sees.
 

@@ -17,7 +17,7 @@ from ..base.arguments import (
     check_takes,
     cited,
 )
-from ..base.misspelt import nearest, spelt
+from ..base.misspelt import nearest
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
@@ -40,7 +40,6 @@ Price = Money | Callable[["Message"], Money]
 _NAMING: Final = Naming()
 
 
-@spelt
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFakeConfig:
     """How the fake behaves where the service's description leaves room.

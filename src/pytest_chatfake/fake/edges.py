@@ -8,7 +8,6 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from ..base.arguments import check_str, cited
 from ..base.errors import ClockError
-from ..base.misspelt import spelt
 from ..domain.instants import MILLISECOND
 from ..domain.messages import MessageState
 
@@ -21,7 +20,6 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 _SIDES: Final = {-_MILLISECOND: "1ms-before", timedelta(0): "at", _MILLISECOND: "1ms-after"}
 
 
-@spelt
 @dataclass(frozen=True, slots=True)
 class Edge:
     """A moment one millisecond before, at or after the end of a session, or the drop.

@@ -5,26 +5,37 @@ from __future__ import annotations
 import inspect
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from ..base.arguments import check_str, cited
+from ..base.arguments import (
+    check_bool,
+    check_int,
+    check_seed,
+    check_str,
+    cited,
+)
 from ..base.calling_line import calling_line
-from ..base.misspelt import spelt
+from ..base.errors import ChatFakeError
+from ..base.misspelt import nearest
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
+from ..domain.instants import SECOND, planned
 from ..domain.ledger import Balance, LedgerEntry
-from ..domain.money import Money
+from ..domain.messages import MAX_DEVICES, STATUSES, MessageState
+from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
+from ..domain.people import PersonRecord
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
-from ..people.autopilot import Autopilots
+from ..people.autopilot import Autopilot, Autopilots, Span
 from ..people.scripts import Scripts
 from ..report import watching
 from ..report.sections import Story
@@ -32,20 +43,30 @@ from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..transport.client.watch import watch
 from ..webhooks.events import Event
-from . import checking, expectations, recipients, sending
+from ..webhooks.fault_kinds import effect_of
 from .clock import Clock
-from .config import ChatFakeConfig, given_or_default
-from .drafting import Drafting
-from .finding import find_message
-from .messages import Conversation, Message
-from .send_endpoint import send_endpoint
+from .config import ChatFakeConfig, Price, given_or_default
+from .drafts import Drafts
+from .messages import Conversation, Message, Submission, state_of
+from .recipients import Recipient, address_of
+from .send_endpoint import Parse, Reply, SendEndpoint
+from .snapshots import (
+    Baseline,
+    PendingCheck,
+    Snapshot,
+    awaited,
+    check_snapshot,
+    copied,
+    expect_unchanged,
+)
 from .timeline import Timeline
-from .waiting import wait_until
+from .waits import PendingWait, Wait, check_predicate
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
 
+    from ..report.failures import Figure
     from ..transport.server.listener import Listener
 
 _V = TypeVar("_V", bound="Callable[..., Any]")
@@ -55,8 +76,12 @@ service: Service = Service()
 
 _fakes = itertools.count(1)
 
+#: How many messages a failed search lists.
+_MAX_LISTED = 5
 
-@spelt
+_MISSING = object()
+
+
 class ChatFake:
     """An in-process fake of the messaging service.
 
@@ -87,8 +112,8 @@ class ChatFake:
         seed = config.seed or os.urandom(16).hex()
         self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
-        self._drafting = Drafting(engine, config)
-        self._recipients: dict[str, recipients.Recipient] = {}
+        self._drafts = Drafts(engine, config)
+        self._recipients: dict[str, Recipient] = {}
         self._autopilots = Autopilots(engine)
         self._scripts = Scripts(engine, self._autopilots)
         self.clock: Clock = Clock(engine)
@@ -97,7 +122,7 @@ class ChatFake:
         self.api: AccountApi = AccountApi(
             engine, engine.time.read, engine.journal.note, config.currency, key
         )
-        self._kept: checking.Kept | None = None  # what an exploration keeps
+        self._baseline: Baseline | None = None  # of an exploration
         self._story = Story(engine, self.api)
         watching.register(self._story)
         strict = bool(config.strict)
@@ -122,14 +147,204 @@ class ChatFake:
 
     # Sending
 
-    recipient: Final = recipients.recipient
-    autopilot: Final = recipients.autopilot
-    send_text: Final = sending.send_text
-    submit_text: Final = sending.submit_text
-    send: Final = sending.send
-    submit: Final = sending.submit
-    send_endpoint = send_endpoint
-    find_message = find_message
+    def send_text(
+        self,
+        body: str = "Hello",
+        *,
+        to: str | Recipient | None = None,
+        conversation: Conversation | str | None = None,
+        origin_type: str | None = None,
+        price: Price | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Message:
+        """Send a text message: it is accepted and sent; a ``sent`` event, and money is held (§3).
+
+        Args:
+            body: The text.
+            to: An address, or a recipient; None: one and the same person.
+            conversation: The conversation it belongs to, or a hex id for one; None: the pending
+                or open one with that person and origin type, or a new one (assumed).
+            origin_type: The origin type of a new conversation (§2.4).
+            price: What starting a conversation with it costs, instead of the configuration's: an
+                amount, or a function of the message.
+            extra: More fields for the message resource of its events, as JSON knows them.
+
+        Returns:
+            The message. In async mode, ``await`` it or a chain of its verbs.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is out of range, empty, or of another fake; or the conversation
+                has another origin type.
+            IllegalTransition: The conversation's session is over.
+            ClosedError: The conversation was begun before the fake was reset.
+        """
+        state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
+        self._engine.perform(Verb("accept", state, (draft,)), "send_text()")
+        return Message(self._engine, state)
+
+    def submit_text(
+        self,
+        body: str = "Hello",
+        *,
+        to: str | Recipient | None = None,
+        conversation: Conversation | str | None = None,
+        origin_type: str | None = None,
+        price: Price | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Submission:
+        """Submit a text message, and decide afterwards: ``.accept()`` or ``.reject()`` it.
+
+        Arguments and errors are those of :meth:`send_text`. Its conversation is found when it is
+        accepted.
+        """
+        state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
+        self._engine.submitted(state)
+        return Submission(self._engine, state, draft)
+
+    def send(
+        self,
+        type: str,  # noqa: A002 - as §2.3 names it
+        content: Mapping[str, object],
+        *,
+        to: str | Recipient | None = None,
+        conversation: Conversation | str | None = None,
+        origin_type: str | None = None,
+        price: Price | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Message:
+        """Send a message of any type; §2.3 shows only ``text``, the rest is assumed.
+
+        ``type`` is that of the message resource, and none of its other fields; ``content`` is the
+        object under a key of the same name, as JSON knows it. It costs, is held for, fails and is
+        dropped as a text is. Other arguments and errors are those of :meth:`send_text`.
+        """
+        state, draft = self._drafts.prepare(
+            type, content, to, conversation, origin_type, price, extra
+        )
+        self._engine.perform(Verb("accept", state, (draft,)), "send()")
+        return Message(self._engine, state)
+
+    def submit(
+        self,
+        type: str,  # noqa: A002 - as §2.3 names it
+        content: Mapping[str, object],
+        *,
+        to: str | Recipient | None = None,
+        conversation: Conversation | str | None = None,
+        origin_type: str | None = None,
+        price: Price | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> Submission:
+        """Submit a message of any type, and decide afterwards: arguments as of :meth:`send`."""
+        state, draft = self._drafts.prepare(
+            type, content, to, conversation, origin_type, price, extra
+        )
+        self._engine.submitted(state)
+        return Submission(self._engine, state, draft)
+
+    # The people at the other end
+
+    def recipient(
+        self,
+        address: str,
+        *,
+        devices: int | None = None,
+        read_receipts: bool | None = None,
+        online: bool | None = None,
+        blocked: bool | None = None,
+        chat_open: bool | None = None,
+        registered: bool | None = None,
+        withheld: bool | None = None,
+    ) -> Recipient:
+        """Describe a person, and return the one live handle of the address.
+
+        What is given holds from now on, at once in both modes, and the rest stays as it was. At
+        first a person has one device with read receipts, which is online.
+
+        Args:
+            address: Where messages go; any text.
+            devices: How many devices they use, 10,000 at most; ``deliver()`` reaches all of them.
+            read_receipts: Whether the service learns of reading (§3 rule 3).
+            online: Whether the phone is on; nothing arrives at one that is off (§3 rule 2).
+            blocked: Whether they have blocked the sender: what is sent stays sent (§3 rule 2).
+            chat_open: Whether the chat is on their screen: what comes is read at once (§3).
+            registered: Whether the number is; if not, what is sent fails with 131026 (§7.2).
+            withheld: Whether the platform's limits hold back what is sent to them (§3 rule 2).
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: The address is empty, the number of devices is out of range, or the chat
+                would be open on a phone that is off.
+        """
+        engine = self._engine
+        engine.refuse_closed()
+        check_str(address, "a recipient's address")
+        flags = {
+            "read_receipts": read_receipts,
+            "online": online,
+            "blocked": blocked,
+            "chat_open": chat_open,
+            "registered": registered,
+            "withheld": withheld,
+        }
+        changes: dict[str, Any] = {name: flag for name, flag in flags.items() if flag is not None}
+        for name, flag in changes.items():
+            check_bool(flag, name)
+        if devices is not None:
+            changes["devices"] = check_int(devices, "devices", 1, MAX_DEVICES)
+        handle = self._recipients.get(address) or Recipient(engine, address)
+        if changes:
+            person = engine.account.people.get(address) or PersonRecord(address)
+            if (contradiction := person._replace(**changes).contradiction) is not None:
+                raise ValueError(f"recipient() can't make {address} so: {contradiction}")
+            handle._describe("recipient()", changes, at_once=True)
+        self._recipients[address] = handle
+        return handle
+
+    def autopilot(
+        self,
+        *,
+        to: str | Recipient | None = None,
+        deliver_after: Span | None = None,
+        read_after: Span | None = None,
+        fail_share: float = 0,
+        seed: int | str | None = None,
+    ) -> Autopilot:
+        """Let people take delivery, read or fail by themselves, each message at a time of its own.
+
+        It concerns messages that are sent from now on. One for an address beats one for all, and of
+        several the latest counts. It leaves messages alone that have a script (``after()``), waits
+        for a phone that is off, and never fails a test.
+
+        Args:
+            to: Whom it is for: an address or a recipient; None: everybody.
+            deliver_after: How long after it was sent a message is delivered: a ``timedelta`` or
+                seconds, a pair of them for a uniform range, or a function of a ``random.Random``
+                that returns one. None: it delivers nothing.
+            read_after: How long after its delivery a message is read, in the same forms. None: it
+                reads nothing.
+            fail_share: Which share of the messages fails in place of a delivery, from 0 to 1; at
+                once, if nothing is delivered. They fail with 131026 (§7.2).
+            seed: What chance is drawn from, with the number of the message; None: the fake's own
+            seed.
+
+        Returns:
+            What ends it: ``end()``, or the end of a ``with`` block.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: A length is negative or a range reversed, the share is not from 0 to 1, or
+                the recipient belongs to another fake.
+        """
+        engine = self._engine
+        engine.refuse_closed()
+        address = None if to is None else address_of(to, engine)
+        if seed is not None:
+            check_seed(seed)
+        chance = engine.chance if seed is None else str(seed)
+        line = calling_line()
+        return self._autopilots.add(address, deliver_after, read_after, fail_share, chance, line)
 
     # What happened so far
 
@@ -179,6 +394,47 @@ class ChatFake:
             raise KeyError(f"there is no message {cited(id)}")
         return Message(self._engine, state)
 
+    def find_message(
+        self, to: str | Recipient | None = None, body: str | None = None, **fields: object
+    ) -> Message:
+        """Return the one message that fits: the one that the app has sent, for example.
+
+        Args:
+            to: The recipient, or the address.
+            body: The text.
+            **fields: Fields of the message resource of its newest event, such as
+                ``externalId="order-17"``.
+
+        Raises:
+            LookupError: None fits, or more than one does; the nearest are listed.
+            NotAwaited: Async mode: steps are pending.
+        """
+        engine = self._engine
+        engine.ensure_readable()
+        given: dict[str, object] = {
+            "to": None if to is None else address_of(to, engine),
+            "body": body,
+        }
+        wanted = {name: value for name, value in given.items() if value is not None} | fields
+        found: list[tuple[Message, dict[str, object]]] = []
+        for state in engine.account.messages:
+            values = {"to": state.recipient, "body": state.body, **self._shown(state, fields)}
+            different = {name: values[name] for name in wanted if values[name] != wanted[name]}
+            found.append((Message(engine, state), different))
+        fitting = [message for message, different in found if not different]
+        if len(fitting) != 1:
+            raise LookupError(_search_failure(wanted, fitting, found))
+        return fitting[0]
+
+    def _shown(self, message: MessageState, names: Iterable[str]) -> dict[str, object]:
+        """Return fields of the message resource of a message's newest event."""
+        events = self._engine.outbox.events_of(message.number)
+        shown: dict[str, object] = {}
+        if names and events:
+            with suppress(ValueError, TypeError, KeyError):  # a synthetic one may be anything
+                shown = events[-1].json()[self.config.naming.message_key]
+        return {name: shown.get(name, _MISSING) for name in names}
+
     # Money
 
     @property
@@ -226,23 +482,277 @@ class ChatFake:
 
     # Expectations
 
-    assert_charged: Final = expectations.assert_charged
-    assert_held: Final = expectations.assert_held
-    assert_available: Final = expectations.assert_available
-    assert_statuses: Final = expectations.assert_statuses
-    assert_requested: Final = expectations.assert_requested
-    expect_charge: Final = expectations.expect_charge
-    explain: Final = expectations.explain
-    assert_idempotent: Final = checking.assert_idempotent
-    assert_order_independent: Final = checking.assert_order_independent
+    def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
+        """Expect that so much was charged: in all, or for one message (§8).
+
+        Args:
+            amount: A ``Decimal``, an ``int`` or a text.
+            message: None: in all.
+
+        Raises:
+            AssertionError: It was not.
+            TypeError: An argument is of the wrong kind.
+            ValueError: The amount is no number, or the message is of another fake.
+        """
+        self._assert_amount("charged", amount, message)
+
+    def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
+        """Expect that so much is held now: in all, or for one message (§3 rule 5).
+
+        Arguments and errors are those of :meth:`assert_charged`.
+        """
+        self._assert_amount("held", amount, message)
+
+    def assert_available(self, amount: Money) -> None:
+        """Expect that so much can be spent now (§2.1); with a minus, if it is below 0.
+
+        Arguments and errors are those of :meth:`assert_charged`.
+        """
+        self._assert_amount("available", amount, None)
+
+    def _assert_amount(self, what: Figure, expected: Money, message: Message | None) -> None:
+        value = signed(expected, "the expected amount")
+        self._engine.settle_before_read()
+        state = None if message is None else self._state_of(message)
+        from ..report import failures
+
+        _fail(failures.amount_failure(self._story, what, value, state))
+
+    def assert_statuses(self, message: Message, *statuses: str) -> None:
+        """Expect that the message's events had exactly these statuses, in this order (§6).
+
+        Raises:
+            AssertionError: They had not.
+            ValueError: One of them is no status.
+        """
+        emitted = {event.status for event in self._engine.outbox.events}
+        for status in statuses:
+            if not isinstance(status, str):
+                raise TypeError(f"write the statuses one by one, not as {cited(status)}")
+            if status not in STATUSES and status not in emitted:
+                near = nearest(status, STATUSES)
+                hint = f": did you mean {near!r}?" if near else ""
+                raise ValueError(
+                    f"statuses are {', '.join(STATUSES)}, and {cited(status)} is none{hint}"
+                )
+        self._engine.settle_before_read()
+        from ..report import failures
+
+        _fail(failures.statuses_failure(self._story, self._state_of(message), statuses))
+
+    def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
+        """Expect that the API was asked for this (§4).
+
+        Args:
+            method: Such as ``GET``.
+            path: The path, without the query string.
+            times: How often; None: at least once.
+
+        Raises:
+            AssertionError: It was not.
+            TypeError: An argument is of the wrong kind.
+            ValueError: An argument is empty or out of range.
+        """
+        method = check_str(method, "method").upper()
+        check_str(path, "path")
+        if times is not None:
+            check_int(times, "times", 0)
+        self._engine.settle_before_read()
+        from ..report import failures
+
+        _fail(failures.requests_failure(self._story, method, path, times))
+
+    @contextmanager
+    def expect_charge(self, amount: Money) -> Generator[None, None, None]:
+        """Expect that the block charges exactly that much (§8).
+
+        Raises:
+            AssertionError: It charged something else.
+            TypeError: The amount is of the wrong kind.
+            ValueError: The amount is no number, or negative.
+        """
+        value = exact(amount, "the expected amount", "write what the block charges, without a sign")
+        self._engine.settle_before_read()
+        ledger = self._engine.account.ledger
+        charged, count = ledger.charged, len(ledger)
+        yield
+        self._engine.settle_before_read()
+        found = EXACT.subtract(ledger.charged, charged)
+        from ..report import failures
+
+        _fail(failures.charge_failure(self._story, value, found, ledger.entries[count:]))
+
+    def explain(self, message: Message) -> str:
+        """Tell why a message costs what it costs, each reason with the section that it rests on.
+
+        And all that is known of it: its status, its money, and what happened to it, in order.
+        """
+        self._engine.settle_before_read()
+        from ..report.stories import message_story
+
+        return message_story(self._story, self._state_of(message))
+
+    def _state_of(self, message: Message) -> MessageState:
+        state_of(message, self._engine)
+        return message._known()
+
+    # Snapshots of what an app has made of its events
+
+    def assert_idempotent(self, snapshot: Snapshot) -> PendingCheck:
+        """Attempt everything again, byte for byte, and expect that the app's snapshot stays equal.
+
+        What is queued and due is attempted before. Then every event that an endpoint has taken
+        comes again, in order, and the snapshot is compared after each.
+
+        Args:
+            snapshot: A function without arguments that returns what the app has made of its events:
+                a sum, a dict of statuses, rows. In async mode it may be ``async def``.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            AssertionError: It does not; the message names the first event that changed it.
+            ChatFakeError: There is nothing to attempt again, or it does not come to the app: a
+                fault or a pause is in its way.
+            TypeError: It is no function, or returns what can't be copied.
+        """
+        check_snapshot(snapshot, "assert_idempotent()")
+        if self._needs_await("assert_idempotent()"):
+            return PendingCheck(lambda: self._idempotent_async(snapshot).__await__())
+        self.settle()
+        before = copied(snapshot())
+        for event in self._accepted_events():
+            attempted = len(self._engine.outbox.attempts)
+            self.webhooks.redeliver(event)
+            self.settle()
+            self._require_redelivery(event, attempted)
+            expect_unchanged(event, before, snapshot())
+        return PendingCheck()
+
+    async def _idempotent_async(self, snapshot: Snapshot) -> None:
+        await self.settle()
+        before = copied(await awaited(snapshot))
+        for event in self._accepted_events():
+            attempted = len(self._engine.outbox.attempts)
+            await self.webhooks.redeliver(event)
+            await self.settle()
+            self._require_redelivery(event, attempted)
+            expect_unchanged(event, before, await awaited(snapshot))
+
+    def assert_order_independent(self, snapshot: Snapshot) -> PendingCheck:
+        """Expect that the snapshot is the same in every world of an exploration.
+
+        What is queued and due is attempted before.
+
+        Args:
+            snapshot: As for :meth:`assert_idempotent`.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            AssertionError: It is not the one of the world as written.
+            ChatFakeError: The fake is not one of an exploration, or no event was attempted before.
+            TypeError: It is no function.
+        """
+        check_snapshot(snapshot, "assert_order_independent()")
+        baseline = self._baseline
+        if baseline is None:
+            raise ChatFakeError(
+                "assert_order_independent() compares the worlds of an exploration, and this fake "
+                "is in none: write it in a body of chat_explore, or use assert_idempotent()"
+            )
+        if self._needs_await("assert_order_independent()"):
+            return PendingCheck(lambda: self._independent_async(baseline, snapshot).__await__())
+        self.settle()
+        self._require_attempts(baseline)
+        baseline.compare(copied(snapshot()))
+        return PendingCheck()
+
+    async def _independent_async(self, baseline: Baseline, snapshot: Snapshot) -> None:
+        await self.settle()
+        self._require_attempts(baseline)
+        baseline.compare(copied(await awaited(snapshot)))
+
+    def _needs_await(self, what: str) -> bool:
+        """Whether an ``await`` is needed; a check that never gets one fails the test."""
+        if self._engine.mode == "async":
+            self._engine.step(what, lambda: iter(()))
+            return True
+        return False
+
+    def _accepted_events(self) -> Iterator[Event]:
+        """Give the events that an endpoint has taken, in order, each once."""
+        attempts = list(self._engine.outbox.attempts)
+        taken = dict.fromkeys(one.event for one in attempts if one.ok)
+        if not taken and (self._baseline is None or self._baseline.learning):
+            raise ChatFakeError(
+                "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
+                "Connect your app, and send something before"
+            )
+        return iter(taken)
+
+    def _require_redelivery(self, event: Event, attempted: int) -> None:
+        """Refuse that an event did not come to the app again; an exploration may want that."""
+        again = list(self._engine.outbox.attempts)[attempted:]
+        came = any(one.event == event and effect_of(one.fault).reaches_app for one in again)
+        if not came and self._baseline is None:
+            raise ChatFakeError(
+                f"assert_idempotent() can't tell: {event._title} did not come to the app again. "
+                f"End faults and pauses before, and leave the endpoint connected"
+            )
+
+    def _require_attempts(self, baseline: Baseline) -> None:
+        """Refuse a comparison in which no app has had a say; in other worlds all may be lost."""
+        attempts = self._engine.outbox.attempts
+        if baseline.learning and all(one.fault == "drop" for one in attempts):
+            raise ChatFakeError(
+                "assert_order_independent() has nothing to compare: no event was attempted at an "
+                "app before. Connect your app inside the body, send something, and call it after "
+                "that"
+            )
 
     # Flow
-
-    wait_until = wait_until
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
         return self._engine.settle()
+
+    def wait_until(self, predicate: Callable[[], Any], *, timeout: timedelta | float = 5) -> Any:
+        """Wait until an app that works in the background has done something.
+
+        Real time passes, and the fake's clock is never moved. The fake settles before each look.
+
+        Args:
+            predicate: Is called again and again, without arguments, until it returns something
+                true. A ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a
+                coroutine function.
+            timeout: For how long; a ``timedelta`` or seconds, in real time.
+
+        Returns:
+            What the predicate returned. In async mode, ``await`` it.
+
+        Raises:
+            AssertionError: It did not come true in time; its last value or error is shown.
+            Exception: What else the predicate raises, or an app that is attempted meanwhile.
+            TypeError: The predicate is no function without arguments.
+            ValueError: The time is not greater than 0.
+        """
+        check_predicate(predicate)
+        length = planned(timeout, "timeout")
+        if not length:
+            raise ValueError("timeout must be greater than 0")
+        engine = self._engine
+        settled = engine.step("wait_until()", engine.agenda.settling)
+        wait = Wait(predicate, length / SECOND)
+        if engine.mode == "async":
+            return PendingWait(wait, engine, settled)
+        with wait:
+            while not wait.look(self._portal.run):
+                wait.pause(self._portal)
+                engine.settle()
+        return wait.value
 
     def reset(self) -> PendingPlan:
         """Begin as new: no messages, the opening balance, ids from the start.
@@ -324,6 +834,55 @@ class ChatFake:
 
         return add
 
+    def send_endpoint(
+        self,
+        path: str = "/v2/messages",
+        *,
+        echo: Iterable[str] = (),
+        parse: Parse | None = None,
+        reply: Reply | None = None,
+        webhooks_first: bool = False,
+    ) -> None:
+        """Answer a send call: a key-checked POST that sends what its JSON body says (assumed).
+
+        The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
+        with its object under a key of the same name. If the naming has a ``from_key``, the member
+        ``from`` is the sender. The answer is the message resource of the event that tells of the
+        message, with status 200; a message that is rejected at once is answered with its ``failed``
+        resource. A body that does not say what to send to whom is answered with 400, in the shape
+        of §7.1, and sends nothing. Of two endpoints on one path, the last one answers.
+
+        Args:
+            path: Where it answers; what stands in it for a variable is left to ``parse``.
+            echo: Members of the body that come back in every event of the message; others are
+                ignored.
+            parse: Takes werkzeug's ``Request`` and returns the arguments of :meth:`send`, instead.
+                A ``ValueError`` of it is a 400.
+            reply: Takes the message and returns what is answered, instead: a dict, or a dict and a
+                status.
+            webhooks_first: Whether the events are attempted before the answer leaves.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: The path is invalid, or ``echo`` names a field of the description.
+        """
+        respond = self._resource if reply is None else reply
+        endpoint = SendEndpoint(self._send, respond, echo, parse, self.config.naming)
+        self.route(path, ["POST"], webhooks_first=webhooks_first)(endpoint.respond)
+
+    def _send(self, arguments: list[Any], sender: str | None) -> Message:
+        """Send what a send call asks for."""
+        state, draft = self._drafts.prepare(*arguments)
+        state.sender = sender
+        self._engine.perform(Verb("accept", state, (draft,)), "the send call")
+        return Message(self._engine, state)
+
+    def _resource(self, message: Message) -> dict[str, Any]:
+        """Return the message resource of the event that told of the message first."""
+        event = self._engine.outbox.events_of(message._state.number)[0]
+        resource: dict[str, Any] = event.json()[self.config.naming.message_key]
+        return resource
+
     # The end
 
     def __enter__(self) -> Self:
@@ -370,3 +929,31 @@ class ChatFake:
             stack.callback(self._portal.close)
             stack.callback(self._engine.outbox.endpoints.close)
             stack.callback(watch.remove, self._engine.outbox.overdue)
+
+
+def _search_failure(
+    wanted: Mapping[str, object],
+    fitting: list[Message],
+    found: list[tuple[Message, dict[str, object]]],
+) -> str:
+    texts = (f"{name}={cited(value)}" for name, value in wanted.items())
+    asked = ", ".join(texts) or "nothing asked for"
+    if fitting:
+        lines = [f"{len(fitting)} messages fit ({asked}), and one was expected:"]
+        lines += [f"  {message!r} to {message.to}" for message in fitting[:_MAX_LISTED]]
+    elif found:
+        lines = [f"no message fits ({asked}). The nearest:"]
+        for message, different in sorted(found, key=lambda one: len(one[1]))[:_MAX_LISTED]:
+            values = (
+                f"no {name}" if value is _MISSING else f"{name}={cited(value)}"
+                for name, value in different.items()
+            )
+            lines.append(f"  {message!r} has {', '.join(values)}")
+    else:
+        lines = [f"no message fits ({asked}): none was sent"]
+    return "\n".join(lines)
+
+
+def _fail(text: str | None) -> None:
+    if text is not None:
+        raise AssertionError(text)

@@ -11,7 +11,6 @@ from typing import Any, Self
 from ..base.arguments import check_int, check_str, cited
 from ..base.controls import one_line
 from ..base.errors import NotAwaited
-from ..base.misspelt import known, spelt
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
@@ -23,7 +22,6 @@ from ..people.scripts import Later
 from ..webhooks.events import Event
 
 
-@spelt
 class Conversation:
     """A conversation: a 24-hour session that starts at its first delivery (§1, §2.4)."""
 
@@ -86,7 +84,6 @@ class Conversation:
             return tuple(Message(engine, one) for one in engine.account.messages_in(self._record))
 
 
-@known
 class Message:
     """A message, and what the person at the other end does with it.
 
@@ -300,7 +297,6 @@ class Message:
         return self._known().held
 
 
-@spelt
 class Submission:
     """A message that was submitted, and that the service has neither taken nor turned down yet."""
 

@@ -10,7 +10,6 @@ from typing import Any, Self
 from ..base.arguments import check_seed, cited
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
-from ..base.misspelt import spelt
 from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
@@ -86,7 +85,6 @@ class HeldBack:
             self._resume(line)  # even if a step before it was refused, and this one dropped
 
 
-@spelt
 class Paused(HeldBack):
     """The queue of a ``with fake.webhooks.paused() as queue:`` block.
 

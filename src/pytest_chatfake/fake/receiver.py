@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Sequence
 
 from ..base.arguments import check_int
-from ..base.misspelt import spelt
 from ..base.views import counted
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint, WebhookRequest
@@ -17,7 +16,6 @@ from .messages import Message, state_of
 _MOST_ANSWERS = 1_000_000
 
 
-@spelt
 class Receiver:
     """Takes webhooks, records them, and answers 200 unless it is told otherwise.
 

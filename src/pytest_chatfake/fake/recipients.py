@@ -1,22 +1,17 @@
-"""The people at the other end: their handles, and how a test describes them."""
+"""The people at the other end."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from ..base.arguments import check_bool, check_int, check_seed, check_str
-from ..base.calling_line import calling_line
+from ..base.arguments import check_str
 from ..base.controls import one_line
-from ..base.misspelt import spelt
 from ..domain.facts import Verb
-from ..domain.messages import MAX_DEVICES
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine
-from ..people.autopilot import Autopilot, Autopilots, Span
 
 
-@spelt
 class Recipient:
     """A person who gets messages: the one live handle of an address (§3).
 
@@ -133,72 +128,6 @@ class Recipient:
         return self._known().withheld
 
 
-class Described(Protocol):
-    """The fake that knows people."""
-
-    _engine: Engine
-    _recipients: dict[str, Recipient]
-    _autopilots: Autopilots
-
-
-def recipient(
-    fake: Described,
-    address: str,
-    *,
-    devices: int | None = None,
-    read_receipts: bool | None = None,
-    online: bool | None = None,
-    blocked: bool | None = None,
-    chat_open: bool | None = None,
-    registered: bool | None = None,
-    withheld: bool | None = None,
-) -> Recipient:
-    """Describe a person, and return the one live handle of the address.
-
-    What is given holds from now on, at once in both modes, and the rest stays as it was. At first a
-    person has one device with read receipts, which is online.
-
-    Args:
-        address: Where messages go; any text.
-        devices: How many devices they use, 10,000 at most; ``deliver()`` reaches all of them.
-        read_receipts: Whether the service learns of reading (§3 rule 3).
-        online: Whether the phone is on; nothing arrives at one that is off (§3 rule 2).
-        blocked: Whether they have blocked the sender: what is sent stays sent (§3 rule 2).
-        chat_open: Whether the chat is on their screen: what comes is read at once (§3).
-        registered: Whether the number is; if not, what is sent fails with 131026 (§7.2).
-        withheld: Whether the platform's limits hold back what is sent to them (§3 rule 2).
-
-    Raises:
-        TypeError: An argument is of the wrong kind.
-        ValueError: The address is empty, the number of devices is out of range, or the chat would
-            be open on a phone that is off.
-    """
-    engine = fake._engine
-    engine.refuse_closed()
-    check_str(address, "a recipient's address")
-    flags = {
-        "read_receipts": read_receipts,
-        "online": online,
-        "blocked": blocked,
-        "chat_open": chat_open,
-        "registered": registered,
-        "withheld": withheld,
-    }
-    changes: dict[str, Any] = {name: flag for name, flag in flags.items() if flag is not None}
-    for name, flag in changes.items():
-        check_bool(flag, name)
-    if devices is not None:
-        changes["devices"] = check_int(devices, "devices", 1, MAX_DEVICES)
-    handle = fake._recipients.get(address) or Recipient(engine, address)
-    if changes:
-        person = engine.account.people.get(address) or PersonRecord(address)
-        if (contradiction := person._replace(**changes).contradiction) is not None:
-            raise ValueError(f"recipient() can't make {address} so: {contradiction}")
-        handle._describe("recipient()", changes, at_once=True)
-    fake._recipients[address] = handle
-    return handle
-
-
 def address_of(to: object, engine: Engine) -> str:
     """Return the address of whom a message goes to.
 
@@ -215,47 +144,3 @@ def address_of(to: object, engine: Engine) -> str:
         raise ValueError(f"{to!r} belongs to another fake")
     to._people.refuse_gone(to.address, engine.account.people)
     return to.address
-
-
-def autopilot(
-    fake: Described,
-    *,
-    to: str | Recipient | None = None,
-    deliver_after: Span | None = None,
-    read_after: Span | None = None,
-    fail_share: float = 0,
-    seed: int | str | None = None,
-) -> Autopilot:
-    """Let people take delivery, read or fail by themselves, each message at a time of its own.
-
-    It concerns messages that are sent from now on. One for an address beats one for all, and of
-    several the latest counts. It leaves messages alone that have a script (``after()``), waits for
-    a phone that is off, and never fails a test.
-
-    Args:
-        to: Whom it is for: an address or a recipient; None: everybody.
-        deliver_after: How long after it was sent a message is delivered: a ``timedelta`` or
-            seconds, a pair of them for a uniform range, or a function of a ``random.Random`` that
-            returns one. None: it delivers nothing.
-        read_after: How long after its delivery a message is read, in the same forms. None: it
-            reads nothing.
-        fail_share: Which share of the messages fails in place of a delivery, from 0 to 1; at once,
-            if nothing is delivered. They fail with 131026 (§7.2).
-        seed: What chance is drawn from, with the number of the message; None: the fake's own seed.
-
-    Returns:
-        What ends it: ``end()``, or the end of a ``with`` block.
-
-    Raises:
-        TypeError: An argument is of the wrong kind.
-        ValueError: A length is negative or a range reversed, the share is not from 0 to 1, or the
-            recipient belongs to another fake.
-    """
-    engine = fake._engine
-    engine.refuse_closed()
-    address = None if to is None else address_of(to, engine)
-    if seed is not None:
-        check_seed(seed)
-    chance = engine.chance if seed is None else str(seed)
-    line = calling_line()
-    return fake._autopilots.add(address, deliver_after, read_after, fail_share, chance, line)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from ..base.misspelt import spelt
 from ..base.views import counted
 from ..domain.instants import instant
 from ..report.sections import Story
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from ..report.happenings import Happening, Kind
 
 
-@spelt
 class TimelineEntry(NamedTuple):
     """One thing that happened.
 
@@ -38,7 +36,6 @@ class TimelineEntry(NamedTuple):
     cause: int | None
 
 
-@spelt
 class Timeline(Sequence[TimelineEntry]):
     """What happened in a fake up to now, in order, causes before effects.
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
-from ..base.misspelt import spelt
 from ..base.views import counted
 from ..engine.engine import Engine
 from ..transport.client.portal import Portal
@@ -15,7 +14,6 @@ from ..webhooks.fault_kinds import EFFECTS
 from .paused import HeldBack
 
 
-@spelt
 class Together(HeldBack):
     """A ``with fake.webhooks.concurrently():`` block.
 

@@ -4,39 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, Unpack, overload
+from functools import partial
+from operator import add
+from os import PathLike
+from typing import Any, Literal, Unpack, overload
 
-from ..base.arguments import check_bool, check_str, check_takes, cited
+from ..base.arguments import (
+    check_bool,
+    check_choice,
+    check_int,
+    check_seed,
+    check_share,
+    check_str,
+    check_takes,
+    cited,
+)
 from ..base.calling_line import calling_line
-from ..base.misspelt import spelt
 from ..base.notes import WEBHOOK_FAULT
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import planned
+from ..domain.instants import SECOND, planned
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watch import watch
 from ..webhooks.attempts import Attempt
+from ..webhooks.chaos import Chaos
+from ..webhooks.deviation import Deviation
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import FaultKind
 from ..webhooks.faults import Fault
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
-from . import deviating
 from .config import ChatFakeConfig
-from .connecting import event_types, headers_of, label_of, refuse_app, target_of
+from .endpoint_arguments import event_types, headers_of, label_of, refuse_app, target_of
+from .event_filters import EventFilter, checked
 from .messages import Message, state_of
 from .paused import Paused
 from .receiver import Receiver
-from .replaying import replay
 from .together import Together
-from .where import Where, checked
 
 
-@spelt
 class Webhooks:
     """The webhooks of a fake: endpoints, attempts, and what goes wrong on the way (§4.2, §6).
 
@@ -208,7 +218,7 @@ class Webhooks:
         *,
         after: int | None = None,
         pause: timedelta | float | None = None,
-        **where: Unpack[Where],
+        **where: Unpack[EventFilter],
     ) -> Fault:
         """Attempt an event twice: same id, same bytes.
 
@@ -220,15 +230,24 @@ class Webhooks:
                 ``settle()`` moves the clock, unless the test does. They are counted likewise.
             **where: Which events; see :class:`Webhooks`.
         """
-        if after is not None or pause is not None:
-            return deviating.again(self, after, pause, where)
-        return self._fault("duplicate", where)
+        if after is None and pause is None:
+            return self._fault("duplicate", where)
+        if after is not None and pause is not None:
+            raise ValueError("after= and pause= say when it comes again: give one of them")
+        if after is not None:
+            return self._deviate("duplicate", where, check_int(after, "after", 0))
+        length = planned(pause, "pause")
+        if not length:
+            raise ValueError("pause must be greater than 0: with after=0 it comes again at once")
+        return self._deviate("duplicate", where, pause=length)
 
     @overload
     def concurrently(self) -> Together: ...
     @overload
-    def concurrently(self, *, by: int, **where: Unpack[Where]) -> Fault: ...
-    def concurrently(self, *, by: int | None = None, **where: Unpack[Where]) -> Together | Fault:
+    def concurrently(self, *, by: int, **where: Unpack[EventFilter]) -> Fault: ...
+    def concurrently(
+        self, *, by: int | None = None, **where: Unpack[EventFilter]
+    ) -> Together | Fault:
         """Attempt events at the same time (assumed).
 
         ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: what is emitted in
@@ -247,14 +266,16 @@ class Webhooks:
             RuntimeError: The block is inside another one, or one of ``paused()``.
         """
         if by is not None:
-            return deviating.concurrently(self, by, where)
+            fault = self._deviate("concurrently", where, check_int(by, "by", 0))
+            self._engine.deviate(self._portal)
+            return fault
         if where:
             text = f"concurrently() takes {', '.join(where)} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
         self._engine.refuse_closed()
         return Together(self._engine, self._portal)
 
-    def delay(self, duration: timedelta | float, **where: Unpack[Where]) -> Fault:
+    def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
         """Attempt an event later, by so much on the fake's clock.
 
         Args:
@@ -267,7 +288,7 @@ class Webhooks:
         return self._fault("delay", where, delay=length)
 
     def tamper(
-        self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[Where]
+        self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
     ) -> Fault:
         """Change an event's body after it was signed.
 
@@ -281,7 +302,7 @@ class Webhooks:
             check_takes(change, "change", "lambda body: body[:-1]", "the body")
         return self._fault("tamper", where, change=change or _with_a_space)
 
-    def sign(self, signer: Signer, **where: Unpack[Where]) -> Fault:
+    def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
         """Sign an event with another signer: another secret, a stale timestamp, no header at all.
 
         Args:
@@ -293,23 +314,172 @@ class Webhooks:
         check_signer(signer)
         return self._fault("sign", where, signer=signer)
 
-    def _fault(self, kind: FaultKind, where: Where, **effect: Any) -> Fault:
+    # Another order of attempts: counted where they are made, and not events where they are emitted
+
+    def reorder(self, *, by: int = 1, **where: Unpack[EventFilter]) -> Fault:
+        """Let an attempt wait until others were made that came after it (assumed).
+
+        It waits no longer than to the next ``settle()``, assertion or move of time.
+
+        Args:
+            by: How many others, whatever they are about; at least 1.
+            **where: Which attempts; see :class:`Webhooks`.
+        """
+        return self._deviate("reorder", where, check_int(by, "by", 1))
+
+    def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
+        """Lose the response to an attempt: the app has acted, and it is made again (assumed).
+
+        The service takes it for failed. It comes again at the next ``settle()``, assertion or move
+        of time, even without ``retry_after``.
+
+        Args:
+            **where: Which attempts; see :class:`Webhooks`.
+        """
+        return self._deviate("lose_response", where)
+
+    def refuse(self, **where: Unpack[EventFilter]) -> Fault:
+        """Refuse an attempt before it reaches the app, and make it again (assumed).
+
+        It comes again at the next ``settle()``, assertion or move of time, even without
+        ``retry_after``.
+
+        Args:
+            **where: Which attempts; see :class:`Webhooks`.
+        """
+        return self._deviate("refuse", where)
+
+    def drop(self, **where: Unpack[EventFilter]) -> Fault:
+        """Drop an event on its way to an endpoint: it is never attempted there.
+
+        Args:
+            **where: Which attempts; see :class:`Webhooks`.
+        """
+        return self._deviate("drop", where, order_only=True)
+
+    def chaos(
+        self,
+        *,
+        seed: int | str,
+        duplicate: float = 0,
+        lose_response: float = 0,
+        delay: timedelta | float | None = None,
+        reorder: float = 0,
+        refuse: float = 0,
+    ) -> Chaos:
+        """Let attempts go wrong by chance, and by the same chance for the same seed (assumed).
+
+        Only first attempts are concerned, and each by one thing at most.
+
+        Args:
+            seed: A number or a text. The same seed and the same attempts go wrong in the same way.
+            duplicate: How likely an attempt is made again, after up to three others; from 0 to 1.
+            lose_response: How likely the app's response is lost, and it is made again: see
+                :meth:`lose_response`.
+            delay: How much later it may be made on the fake's clock, in whole seconds; a
+                ``timedelta`` or seconds. It concerns all that nothing else happens to. None: no
+                later.
+            reorder: How likely it waits for up to three others: see :meth:`reorder`.
+            refuse: How likely it is refused, and made again: see :meth:`refuse`.
+
+        Returns:
+            The fault. It is a context manager, and :attr:`Chaos.happened` lists what went wrong.
+
+        Raises:
+            TypeError: An argument is of the wrong kind.
+            ValueError: A likelihood is not from 0 to 1, the delay is below a second, or nothing can
+                go wrong.
+        """
+        engine = self._engine
+        engine.refuse_closed()
+        check_seed(seed)
+        given = {
+            "refuse": refuse,
+            "lose_response": lose_response,
+            "duplicate": duplicate,
+            "reorder": reorder,
+        }
+        for name, value in given.items():
+            check_share(value, name)
+        longest = 0 if delay is None else planned(delay, "delay")
+        if delay is not None and longest < SECOND:
+            raise ValueError(f"delay must be at least a second, not {cited(delay)}")
+        if not (longest or any(given.values())):
+            raise ValueError(
+                "nothing can go wrong: give one of duplicate=, lose_response=, delay=, reorder=, "
+                "refuse="
+            )
+        fault = Chaos(seed, given, longest, calling_line(2))
+        engine.journal.note(WEBHOOK_FAULT)
+        engine.deviate()
+        engine.outbox.faults.add(fault)
+        return fault
+
+    def _fault(self, kind: FaultKind, where: EventFilter, **effect: Any) -> Fault:
         concerned = checked(where, f"{kind}()", self._engine)
         fault = Fault(kind, line=calling_line(3), **concerned, **effect)
         self._engine.journal.note(WEBHOOK_FAULT)
         return self._outbox.faults.add(fault)
 
-    # Another order of attempts
-
-    reorder: Final = deviating.reorder
-    lose_response: Final = deviating.lose_response
-    refuse: Final = deviating.refuse
-    drop: Final = deviating.drop
-    chaos: Final = deviating.chaos
+    def _deviate(
+        self,
+        kind: FaultKind,
+        where: EventFilter,
+        steps: int = 0,
+        *,
+        pause: int = 0,
+        order_only: bool = False,
+    ) -> Fault:
+        engine = self._engine
+        concerned = checked(where, f"{kind}()", engine)
+        fault = Deviation(kind, steps, pause=pause, line=calling_line(3), **concerned)
+        engine.journal.note(WEBHOOK_FAULT)
+        engine.deviate(order_only=order_only)
+        return engine.outbox.faults.add(fault)
 
     # Events that come again, and events that should not come
 
-    replay = replay
+    def replay(
+        self,
+        path: str | PathLike[str],
+        *,
+        timing: Literal["recorded", "at once"] = "recorded",
+    ) -> PendingPlan:
+        """Attempt recorded events at the endpoints, in the file's order, byte for byte (assumed).
+
+        They are signed afresh, and belong to no message of this fake: they cost nothing. Those that
+        tell of a message have the status that was recorded.
+
+        Args:
+            path: A file of JSON or JSON lines: bodies as they were received, or objects with
+                ``body`` and ``at``, the moment when it was.
+            timing: ``"recorded"``: the first now, and before each other the clock is moved by as
+                much as lay between them, by ``at``, else by the event's ``createTime``. What came
+                before the one above it comes at once. ``"at once"``: time stands.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            TypeError: The path is none.
+            ValueError: ``timing`` is none of the two, or an entry is not JSON, or no event: the
+                file and the line are named, and nothing was attempted.
+            OSError: The file can't be read.
+        """
+        check_choice(timing, "timing", ("recorded", "at once"))
+        engine = self._engine
+        engine.refuse_closed()
+        from .recorded_events import check_path, recorded_events
+
+        check_path(path)
+        latest: int | None = None
+        for event, at in recorded_events(path, self._config.naming):
+            if at is not None and timing == "recorded":
+                if latest is not None and at > latest:
+                    engine.move_time(partial(add, at - latest), "replay()")
+                latest = max(at, latest or at)
+            engine.perform(Verb("emit_event", None, (event,)), "replay()")
+        return PendingPlan(engine.performer)
 
     def redeliver(self, event: Event) -> PendingPlan:
         """Attempt a past event again, byte for byte: same id, fresh signature.

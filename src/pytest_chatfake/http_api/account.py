@@ -14,7 +14,6 @@ from werkzeug.exceptions import HTTPException
 from ..base.arguments import check_bytes, check_int, check_str, cited
 from ..base.calling_line import calling_line
 from ..base.marks import Mark
-from ..base.misspelt import spelt
 from ..base.notes import API_FAULT, REQUEST
 from ..base.redaction import tail
 from ..base.triggers import Triggers
@@ -83,7 +82,6 @@ class Port(Protocol):
         ...
 
 
-@spelt
 class AccountApi:
     """``fake.api``: what was asked of the API, and what goes wrong with it.
 

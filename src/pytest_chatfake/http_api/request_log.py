@@ -6,11 +6,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from ..base.marks import Mark
-from ..base.misspelt import spelt
 from ..domain.instants import instant
 
 
-@spelt
 class ApiRequest(NamedTuple):
     """One request that the fake answered.
 

@@ -21,7 +21,6 @@ from ..base.arguments import check_share, check_takes, cited
 from ..base.calling_line import Line
 from ..base.controls import one_line
 from ..base.errors import IllegalTransition
-from ..base.misspelt import spelt
 from ..domain.facts import Fact, Verb
 from ..domain.failures import failure
 from ..domain.instants import planned
@@ -45,7 +44,6 @@ _READ: Final[tuple[str, tuple[object, ...]]] = ("read", ())
 _FAIL: Final[tuple[str, tuple[object, ...]]] = ("fail", (failure("131026"),))
 
 
-@spelt
 class Autopilot:
     """What ``chat_fake.autopilot()`` returned: it ends it. A context manager does so, too."""
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ..base.controls import one_line
 from ..base.marks import Mark
-from ..base.misspelt import known
 from ..base.redaction import redacted
 from ..base.tracebacks import text_of
 from ..domain.instants import instant
@@ -86,7 +85,6 @@ def is_success(answer: Answer) -> bool:
     return answer.status is not None and 200 <= answer.status <= 299
 
 
-@known
 class Attempt:
     """One attempt to bring an event to an endpoint, and how it ended."""
 

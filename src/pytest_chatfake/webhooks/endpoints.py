@@ -11,14 +11,12 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..base.arguments import check_list
-from ..base.misspelt import spelt
 from ..base.redaction import redacted_place
 from ..domain.instants import planned
 from ..transport.client.targets import Target
 from .events import Event
 
 
-@spelt
 class Endpoint:
     """Where attempts go, as ``connect`` returned it.
 
@@ -83,7 +81,6 @@ class Endpoint:
         self._disconnect(self)
 
 
-@spelt
 @dataclass(slots=True, eq=False, repr=False)
 class WebhookRequest:
     """One attempt as the receiver sees it (§4.2).

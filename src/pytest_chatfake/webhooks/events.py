@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from ..base.calling_line import Line
 from ..base.controls import one_line
 from ..base.growing_index import GrowingIndex
-from ..base.misspelt import known
 from ..domain.ids import Ids
 from ..domain.instants import instant
 
@@ -130,7 +129,6 @@ class EventLog:
         return [Event(self, index) for index in self._by_message.places(number)]
 
 
-@known
 class Event:
     """One event that the service emitted (§2.2, §6), whoever listens."""
 

@@ -15,7 +15,6 @@ from string import Formatter
 from typing import Any, Literal, cast
 
 from ..base.arguments import check_choice, check_takes, cited, utf8
-from ..base.misspelt import spelt
 from ..transport.client.headers import NAME, complete_headers
 from .endpoints import Signer, WebhookRequest
 
@@ -43,7 +42,6 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
     return {str.__str__(name): str.__str__(value) for name, value in items}
 
 
-@spelt
 class HmacSigner:
     """Signs with HMAC, by default SHA-256 over ``{timestamp}.{body}`` in hex (assumed).
 
@@ -127,7 +125,6 @@ _FIELDS = {"timestamp": "%(timestamp)d", "signature": "%(signature)s", "body": "
 _DIGESTS = tuple(sorted(one for one in hashlib.algorithms_guaranteed if "shake" not in one))
 
 
-@spelt
 class StandardWebhooksSigner:
     """Signs as the Standard Webhooks convention says: over ``{id}.{timestamp}.{body}`` (assumed).
 

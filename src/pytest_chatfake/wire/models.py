@@ -10,11 +10,10 @@ import re
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from ..base.misspelt import hint
 from .naming import Naming
 
 
@@ -22,16 +21,6 @@ class _Model(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(
         frozen=True, extra="allow", populate_by_name=True
     )
-
-    if not TYPE_CHECKING:  # to type checkers, a class with __getattr__ has any attribute at all
-
-        def __getattr__(self, name: str) -> object:
-            """Suggest the nearest field for one that is not there."""
-            try:
-                return super().__getattr__(name)
-            except AttributeError as error:
-                near = hint(name, type(self).model_fields)
-                raise AttributeError(f"{error}{near}", name=name, obj=None) from None
 
 
 class Text(_Model):

@@ -8,10 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from ..base.arguments import check_str, cited
-from ..base.misspelt import spelt
 
 
-@spelt
 @dataclass(frozen=True, slots=True)
 class Naming:
     """The names in which the service's channel brand is hidden behind the word ``chat`` (§1).

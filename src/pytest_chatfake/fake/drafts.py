@@ -23,7 +23,7 @@ from .recipients import Recipient, address_of
 _ASSUMED_PRICE: Final = exact(DEFAULT_PRICE, "price")
 
 
-class Drafting:
+class Drafts:
     """Turns what a test asks for into a message and a draft.
 
     Args:

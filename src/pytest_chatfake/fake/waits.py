@@ -1,4 +1,4 @@
-"""Waiting for an app that works in the background: a method of the fake, written as a function.
+"""Waiting for an app that works in the background.
 
 Theory of operation
 -------------------
@@ -19,13 +19,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Generator
-from datetime import timedelta
-from typing import Any, Protocol, Self, TypeGuard
+from typing import Any, Self, TypeGuard
 
 from ..base.arguments import cited, takes
 from ..base.calling_line import Line
 from ..base.terminal import say
-from ..domain.instants import SECOND, planned
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.endable import Endable, Ended
@@ -38,56 +36,15 @@ _FIRST_PAUSE = 0.001
 _LONGEST_PAUSE = 0.05
 
 
-class Waiting(Protocol):
-    """The fake that waits."""
-
-    _engine: Engine
-    _portal: Portal
-
-
-def wait_until(
-    fake: Waiting, predicate: Callable[[], Any], *, timeout: timedelta | float = 5
-) -> Any:
-    """Wait until an app that works in the background has done something.
-
-    Real time passes, and the fake's clock is never moved. The fake settles before each look.
-
-    Args:
-        predicate: Is called again and again, without arguments, until it returns something true.
-            A ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a coroutine
-            function.
-        timeout: For how long; a ``timedelta`` or seconds, in real time.
-
-    Returns:
-        What the predicate returned. In async mode, ``await`` it.
-
-    Raises:
-        AssertionError: It did not come true in time; its last value or error is shown.
-        Exception: What else the predicate raises, or an app that is attempted meanwhile.
-        TypeError: The predicate is no function without arguments.
-        ValueError: The time is not greater than 0.
-    """
-    given: object = predicate
-    if not callable(given) or not takes(given):
-        if _is_coroutine(given):
-            given.close()  # or Python warns that nobody awaited it
+def check_predicate(predicate: object) -> None:
+    """Raise a TypeError for what is no function without arguments."""
+    if not callable(predicate) or not takes(predicate):
+        if _is_coroutine(predicate):
+            predicate.close()  # or Python warns that nobody awaited it
         raise TypeError(
             f"wait_until() takes a function without arguments, as in lambda: app.is_done(), "
             f"not {cited(predicate)}"
         )
-    length = planned(timeout, "timeout")
-    if not length:
-        raise ValueError("timeout must be greater than 0")
-    engine = fake._engine
-    settled = engine.step("wait_until()", engine.agenda.settling)
-    wait = _Wait(predicate, length / SECOND)
-    if engine.mode == "async":
-        return _PendingWait(wait, engine, settled)
-    with wait:
-        while not wait.look(fake._portal.run):
-            wait.pause(fake._portal)
-            engine.settle()
-    return wait.value
 
 
 def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
@@ -95,10 +52,10 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
     return isinstance(value, Coroutine)
 
 
-class _PendingWait:
-    """What :func:`wait_until` returns in async mode."""
+class PendingWait:
+    """What :meth:`.ChatFake.wait_until` returns in async mode."""
 
-    def __init__(self, wait: _Wait, engine: Engine, settled: PendingPlan) -> None:
+    def __init__(self, wait: Wait, engine: Engine, settled: PendingPlan) -> None:
         self._wait = wait
         self._engine = engine
         self._settled = settled
@@ -115,7 +72,7 @@ class _PendingWait:
         return wait.value
 
 
-class _Wait:
+class Wait:
     """A predicate, what was seen of it, and how long to go on looking.
 
     Attributes:

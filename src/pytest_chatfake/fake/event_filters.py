@@ -12,7 +12,7 @@ from ..webhooks.endpoints import Endpoint
 from .messages import Message, state_of
 
 
-class Where(TypedDict, total=False):
+class EventFilter(TypedDict, total=False):
     """Which events a fault concerns: the arguments that all faults of webhooks take.
 
     Attributes:
@@ -32,7 +32,7 @@ class Where(TypedDict, total=False):
     type: str | None
 
 
-def checked(where: Where, call: str, engine: Engine) -> dict[str, Any]:
+def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
     """Return what a fault takes: the same, with defaults.
 
     Args:
@@ -45,7 +45,7 @@ def checked(where: Where, call: str, engine: Engine) -> dict[str, Any]:
         ValueError: One is out of range, belongs to another fake, or contradicts another one.
     """
     engine.refuse_closed()
-    check_names(where, Where.__annotations__, call)
+    check_names(where, EventFilter.__annotations__, call)
     status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
     if status is not None:
         _refuse_misspelt(check_str(status, "status"), engine)

@@ -1,0 +1,59 @@
+"""Events of a recording, as they are attempted again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any, cast
+
+from ..base.arguments import cited
+from ..webhooks.events import OtherEvent
+from ..wire.naming import Naming
+from ..wire.recordings import recorded
+
+
+def check_path(path: object) -> None:
+    """Raise a TypeError or ValueError for what can't be the path of a file."""
+    if not isinstance(path, (str, PathLike)):
+        raise TypeError(f"replay() takes the path of a file, not {cited(path)}")
+    try:
+        os.fsencode(path)
+        named = "\0" not in str(path)
+    except UnicodeEncodeError:
+        named = False
+    if not named:
+        raise ValueError(f"replay() takes the path of a file, and {cited(path)} can't be one")
+
+
+def recorded_events(
+    path: str | PathLike[str], naming: Naming
+) -> list[tuple[OtherEvent, int | None]]:
+    """Return the events of a file, each with the moment when it was received, if that is known.
+
+    Raises:
+        ValueError: An entry is no event; the file and the line are named.
+        OSError: The file can't be read.
+    """
+    events: list[tuple[OtherEvent, int | None]] = []
+    for entry in recorded(path):
+        kind = None if entry.problem else entry.json.get("type")
+        if not (isinstance(kind, str) and kind):
+            problem = entry.problem or "has no type, so no endpoint listens for it"
+            raise ValueError(f"{entry.where} {problem}")
+        id_ = entry.json.get("id")
+        given = id_ if isinstance(id_, str) and id_ else None
+        subject = _status_and_message(entry.json, naming)
+        events.append((OtherEvent(kind, given, "", "", entry.body, *subject), entry.at))
+    return events
+
+
+def _status_and_message(event: Mapping[str, Any], naming: Naming) -> tuple[str, str]:
+    resource: object = event.get(naming.message_key)
+    if event["type"] != naming.event_type or not isinstance(resource, dict):
+        return "", ""
+    fields = cast("dict[str, object]", resource)
+    status, id_ = fields.get("status"), fields.get("id")
+    if not isinstance(status, str):
+        return "", ""
+    return status, id_ if isinstance(id_, str) else ""

@@ -1,0 +1,105 @@
+"""Snapshots of what an app has made of its events: taken, and compared with others."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any
+
+from ..base.arguments import cited
+from ..engine.performer import NOTHING_TO_AWAIT
+from ..webhooks.events import Event
+
+#: Gives what an app has made of its events, in a form that can be compared; it may be async.
+Snapshot = Callable[[], Any]
+
+
+class Baseline:
+    """The snapshots of the first world of an exploration, with which others are compared."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+        self._place = 0
+        self.learning: bool = True
+
+    def begin(self, *, learning: bool) -> None:
+        """Begin a world; the first one is learned from."""
+        self._place = 0
+        self.learning = learning
+
+    def compare(self, value: Any) -> None:
+        """Keep a snapshot, or compare it with the one that was kept.
+
+        Raises:
+            AssertionError: It is another one.
+        """
+        place, self._place = self._place, self._place + 1
+        if self.learning:
+            self._values.append(value)
+        elif place >= len(self._values):
+            raise AssertionError(
+                f"assert_order_independent() was called {place + 1} times in this world, and "
+                f"{len(self._values)} times in the one as written: call it as often in each"
+            )
+        elif value != self._values[place]:
+            raise AssertionError(
+                f"the snapshot depends on the order of events:\n"
+                f"  in the world as written  {self._values[place]!r}\n"
+                f"  in this world            {value!r}"
+            )
+
+
+class PendingCheck:
+    """What a check returns: ``await`` it in async mode; in sync mode it was done."""
+
+    __slots__ = ("_check",)
+
+    def __init__(self, check: Callable[[], Generator[Any, Any, None]] | None = None) -> None:
+        self._check = check
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        if self._check is None:
+            raise TypeError(NOTHING_TO_AWAIT)
+        yield from self._check()
+
+
+def check_snapshot(snapshot: object, call: str) -> None:
+    """Raise a TypeError for what is no function."""
+    if not callable(snapshot):
+        raise TypeError(
+            f"{call} takes a function that returns what the app has made of its events, as in "
+            f"lambda: app.spend(), not {cited(snapshot)}"
+        )
+
+
+async def awaited(snapshot: Snapshot) -> Any:
+    """Return what a snapshot gives, which may be a coroutine function."""
+    value = snapshot()
+    return await value if inspect.isawaitable(value) else value
+
+
+def copied(value: Any) -> Any:
+    """Return a value as it is now: an app may give the very dict that it goes on changing."""
+    if inspect.iscoroutine(value):
+        value.close()  # or Python warns that nobody awaited it
+        raise TypeError(
+            "the snapshot is async def, which async mode awaits: write a plain function"
+        )
+    try:
+        return copy.deepcopy(value)
+    except Exception as error:
+        raise TypeError(
+            f"the snapshot returned what can't be copied, {cited(value)}: return plain values, "
+            f"such as a sum, a dict or a list of tuples"
+        ) from error
+
+
+def expect_unchanged(event: Event, before: Any, after: Any) -> None:
+    """Raise an AssertionError if an event that came again has changed the snapshot."""
+    if before != after:
+        raise AssertionError(
+            f"{event._title} came again, and changed the snapshot:\n"
+            f"  before  {before!r}\n"
+            f"  after   {after!r}"
+        )
