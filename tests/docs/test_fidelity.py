@@ -1,4 +1,4 @@
-"""The page on fidelity: the fake does what each row says, and each knob is there."""
+"""The page on fidelity: the fake does what each row says, and each setting is there."""
 
 # Asserts read `expected == actual`.
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
     name: str
     point: str
     does: str
-    knob: str
+    setting: str
 
     @property
     def short(self) -> str:
@@ -69,7 +69,7 @@ def test_every_row_names_a_section() -> None:
     assert [] == [name for name in ROWS if not section.search(ROWS[name].point)]
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if ROWS[name].knob])
+@pytest.mark.parametrize("name", [name for name in ROWS if ROWS[name].setting])
 def test_the_knob_of_a_row_is_there(name: str) -> None:
     fields = {field.name for field in dataclasses.fields(ChatFakeConfig)}
     arguments = {
@@ -77,22 +77,22 @@ def test_the_knob_of_a_row_is_there(name: str) -> None:
         for verb in (ChatFake.send_text, Message.deliver, Message.fail)
         for argument in inspect.signature(verb).parameters
     }
-    for knob in re.findall(r"`([^`]+)`", ROWS[name].knob):
-        if knob.endswith("()"):
-            assert hasattr(ChatFake, knob[:-2]) or hasattr(Webhooks, knob[:-2]), knob
-        elif knob.endswith("="):
-            assert knob[:-1] in arguments, knob
-        elif "=" in knob:
-            field, _, value = knob.partition("=")
+    for setting in re.findall(r"`([^`]+)`", ROWS[name].setting):
+        if setting.endswith("()"):
+            assert hasattr(ChatFake, setting[:-2]) or hasattr(Webhooks, setting[:-2]), setting
+        elif setting.endswith("="):
+            assert setting[:-1] in arguments, setting
+        elif "=" in setting:
+            field, _, value = setting.partition("=")
             other = ChatFakeConfig(**{field: ast.literal_eval(value)})
             assert getattr(other, field) != getattr(ChatFakeConfig(), field)
         else:
-            assert knob in fields or hasattr(ChatFake, knob), knob
+            assert setting in fields or hasattr(ChatFake, setting), setting
 
 
 def test_every_knob_of_the_configuration_that_is_assumed_has_a_row() -> None:
     text = (DOCS / "reference" / "configuration.md").read_text("utf-8")
     assumed = set(re.findall(r"^\| `(\w+)` \| `[^`]+` \| assumed \|", text, re.MULTILINE))
-    named = {word for row in ROWS.values() for word in re.findall(r"\w+", row.knob)}
+    named = {word for row in ROWS.values() for word in re.findall(r"\w+", row.setting)}
     of_the_fake_itself = {"seed", "mode", "strict"}
     assert of_the_fake_itself == assumed - named
