@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
-    from .exploring.machine import ChatFakeMachine as ChatFakeMachine
-    from .exploring.playing import Script as Script
-    from .exploring.playing import play as play
-    from .exploring.strategies import bad_days as bad_days
-    from .exploring.strategies import messages as messages
-    from .exploring.strategies import recipients as recipients
+    from .exploring.script import Script as Script
+    from .exploring.script import play as play
     from .exploring.strategies import scripts as scripts
     from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
@@ -65,10 +61,6 @@ else:
     # a module with __getattr__ has any name at all.
     # These need Hypothesis, which not everybody has: a star import and dir() leave them out.
     _WITH_HYPOTHESIS = {
-        "ChatFakeMachine": "exploring.machine",
-        "bad_days": "exploring.strategies",
-        "messages": "exploring.strategies",
-        "recipients": "exploring.strategies",
         "scripts": "exploring.strategies",
     }
     _HOMES = {
@@ -104,7 +96,7 @@ else:
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
-        "Script": "exploring.playing",
+        "Script": "exploring.script",
         "StandardWebhooksSigner": "webhooks.signing",
         "Submission": "fake.messages",
         "Timeline": "fake.timeline",
@@ -115,7 +107,7 @@ else:
         "Webhooks": "fake.webhooks",
         "edges": "fake.edges",
         "explore": "exploring.explorer",
-        "play": "exploring.playing",
+        "play": "exploring.script",
     }
     __all__ = [name for name in _HOMES if name not in _WITH_HYPOTHESIS]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .pages import DOCS, fences, prose
 
 #: A heading that is nothing but a public name, in capitals or one of the functions.
-FUNCTIONS = "edges|explore|play|recipients|messages|scripts|bad_days"
+FUNCTIONS = "edges|explore|play|scripts"
 NAME = rf"`([A-Z]\w+|chat_fake\.api|{FUNCTIONS})`"
 
 PAGES = sorted((DOCS / "reference").glob("*.md"))

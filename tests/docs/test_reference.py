@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import time_machine
-from hypothesis.stateful import RuleBasedStateMachine, rule
 from werkzeug.test import Client
 
 import pytest_chatfake
 from pytest_chatfake import (
     ChatFake,
     ChatFakeConfig,
-    ChatFakeMachine,
     Explorer,
     HmacSigner,
     Naming,
@@ -107,23 +105,8 @@ def things() -> Iterator[dict[str, Any]]:
         ]
         names = FUNCTIONS.split("|")
         functions = {name: getattr(pytest_chatfake, name) for name in names}
-        named = {"chat_fake.api": fake.api, **functions, "ChatFakeMachine": Machine(fake)}
+        named = {"chat_fake.api": fake.api, **functions}
         yield {type(thing).__name__: thing for thing in things} | named
-
-
-class PlainMachine(RuleBasedStateMachine):
-    """One of Hypothesis, to see what of a machine is its own."""
-
-    @rule()
-    def rest(self) -> None:
-        """Do nothing."""
-
-
-class Machine(ChatFakeMachine):
-    """One of ours."""
-
-    def connect(self, chat_fake: ChatFake) -> None:
-        """Connect nothing."""
 
 
 def kind_of(thing: Any) -> str:
@@ -138,8 +121,6 @@ def members(thing: Any) -> set[str]:
     if hasattr(type(thing), "model_fields"):
         return set(type(thing).model_fields)
     common = set(dir(tuple)) if isinstance(thing, tuple) else set[str]()
-    if isinstance(thing, RuleBasedStateMachine):
-        common = set(dir(PlainMachine()))
     return {name for name in dir(thing) if not name.startswith("_")} - common
 
 

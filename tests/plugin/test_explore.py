@@ -22,10 +22,9 @@ def test_the_report_of_a_finding_ends_with_what_to_paste(pytester: pytest.Pytest
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*chat_explore: the body as written passes, and fails in world 2:",
-            "E*the `sent` event of m1 came twice, the second time at once",
+            "E*chat_explore: passes as written; fails in world 2: `sent` m1 was attempted twice",
             "E*verb*send_text() m1  at test_the_report_*.py:6",
-            "E*As a test of its own (it was run, and fails alike):",
+            "E*As a test of its own (it was run, and fails the same way):",
             "E*def test_what_the_exploration_found(chat_fake, chat_clock):",
             "E*chat_fake.webhooks.duplicate(after=0, start=1)",
             "E*assert len(got) == 2",

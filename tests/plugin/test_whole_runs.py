@@ -85,13 +85,13 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     )
 
 
-def test_what_explorations_and_machines_tried_counts(pytester: pytest.Pytester) -> None:
+def test_what_explorations_and_scripts_tried_counts(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
         "--chat-fake-coverage",
         body="""
-        from hypothesis import settings
-        from pytest_chatfake import ChatFakeMachine
+        from pytest_chatfake import ChatFake, Script, play
+        from pytest_chatfake.exploring.script import Call
 
         def test_worlds(chat_explore):
             @chat_explore(limit=20)
@@ -99,15 +99,10 @@ def test_what_explorations_and_machines_tried_counts(pytester: pytest.Pytester) 
                 chat_fake.webhooks.receiver()
                 chat_fake.send_text().deliver(devices=2).read()
 
-        class Machine(ChatFakeMachine):
-            def connect(self, chat_fake):
-                chat_fake.webhooks.receiver()
-
-        def test_machine():
-            machine = Machine()
-            machine.send({"body": "Hello", "to": "+1"}, hurry=False)
-            machine.fail(0, hurry=False)
-            machine.teardown()
+        def test_script():
+            with ChatFake() as fake:
+                fake.webhooks.receiver()
+                play(fake, Script((Call("chat_fake.send_text", (), "m1"), Call("m1.fail"))))
         """,
     )
 

@@ -16,7 +16,6 @@ from pytest_chatfake import (
     Explorer,
     HmacSigner,
     Script,
-    bad_days,
     edges,
     explore,
     scripts,
@@ -276,7 +275,7 @@ def test_a_fake_is_made_from_a_configuration_or_its_fields(config: Any) -> None:
 
 
 def test_the_seconds_of_an_exploration_are_cited_if_they_can_be() -> None:
-    with pytest.raises(TypeError, match="not <WithoutRepr without a repr>"):
+    with pytest.raises(TypeError, match="got <WithoutRepr without a repr>"):
         explore(lambda fake: None, seconds=WithoutRepr())  # type: ignore[arg-type]
 
 
@@ -305,7 +304,7 @@ BAD_EXPLORERS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a progress that is none": (
         {"progress": 1},
         TypeError,
-        "progress must be a function of a text, not 1",
+        "progress: expected a function of a text, got 1",
     ),
     "a progress of nothing": (
         {"progress": lambda: None},
@@ -328,7 +327,7 @@ def test_an_explorer_is_refused_for_what_it_is_given(
     [
         ({"depth": HUGE}, "depth must be from 0 to 1000000, not <int without a repr>"),
         ({"limit": HUGE}, "limit must be from 1 to 1000000, not <int without a repr>"),
-        ({"only": ["(" * 100_000]}, "only has '((("),
+        ({"only": ["(" * 100_000]}, "only: '((("),
         ({"deviations": ["x" * 1_000]}, "xxx..."),
     ],
     ids=["depth", "limit", "only", "deviations"],
@@ -344,7 +343,7 @@ def test_an_exploration_is_refused_for_what_it_is_given(
 
 @pytest.mark.parametrize("steps", [None, "send_text()", [], (1,)], ids=repr)
 def test_a_script_is_made_of_verbs(steps: Any) -> None:
-    with pytest.raises(TypeError, match=r"a script is made by scripts\(\) or bad_days\(\)"):
+    with pytest.raises(TypeError, match="steps: expected calls"):
         Script(steps)
 
 
@@ -354,7 +353,6 @@ def test_only_a_script_follows_a_script() -> None:
         Script() + "send_text()"  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("make", [scripts, bad_days])
-def test_a_script_at_random_has_an_end(make: Any) -> None:
+def test_a_script_at_random_has_an_end() -> None:
     with pytest.raises(ValueError, match="most must be from 1 to 1000000, not <int without a repr"):
-        make(most=HUGE)
+        scripts(most=HUGE)

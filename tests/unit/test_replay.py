@@ -332,7 +332,7 @@ def test_an_exploration_deviates_from_a_recording(path: Path) -> None:
     with pytest.raises(AssertionError) as failure:
         explore(world, deviations=["duplicate"])
 
-    assert "the `chat.message.updated` event came twice" in failure.value.__notes__[0]
+    assert "`chat.message.updated` was attempted twice" in failure.value.__notes__[0]
 
 
 def test_it_is_awaited_in_async_mode(

@@ -1,4 +1,4 @@
-"""The Hypothesis kit: people, messages and scripts at random, played, and days that go wrong."""
+"""Scripts at random: what is made up, what is played, and what goes wrong in it."""
 
 # Asserts read `expected == actual`.
 
@@ -12,21 +12,18 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
-from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from pytest_chatfake import (
     ChatFake,
     ChatFakeConfig,
     IllegalTransition,
+    NotAwaited,
     Script,
-    bad_days,
-    messages,
     play,
-    recipients,
     scripts,
 )
-from pytest_chatfake.exploring.playing import Stage, Step
+from pytest_chatfake.exploring.script import Call
 
 from .fakes import frozen_fake
 
@@ -37,16 +34,11 @@ QUICK = settings(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-FIND = settings(
-    max_examples=300,
-    deadline=None,
-    database=None,
-    derandomize=True,
-    phases=[Phase.generate],
-    suppress_health_check=[*HealthCheck],
-)
+FIND = settings(QUICK, max_examples=300, phases=[Phase.generate])
 
-SEND = Step("chat_fake.send_text", (("body", "Hello"), ("to", "+4915550001")), "m1")
+SEND = Call("chat_fake.send_text", (("body", "Hello"), ("to", "+4915550001")), "m1")
+TWICE = Call("chat_fake.webhooks.duplicate", (("after", 0), ("start", 1)))
+LATE = Call("chat_fake.webhooks.reorder", (("by", 1), ("start", 9)))
 
 
 class LastStatus:
@@ -75,88 +67,57 @@ def agrees_after(script: Script) -> bool:
 
 
 @QUICK
-@given(recipients())
-def test_people_are_arguments_of_recipient(recipient: dict[str, Any]) -> None:
-    with ChatFake() as fake:
-        person = fake.recipient(**recipient)
-
-        assert recipient == {name: getattr(person, name) for name in recipient}
-
-
-@QUICK
-@given(messages(addresses=["+1"]))
-def test_messages_are_arguments_of_send_text(message: dict[str, Any]) -> None:
-    with ChatFake() as fake:
-        fake.send_text(**message)
-
-        assert ["+1"] == [one.to for one in fake.messages]
-
-
-@QUICK
-@given(scripts(most=8))
-def test_every_verb_of_a_script_is_possible(script: Script) -> None:
-    with frozen_fake() as fake:
-        play(fake, script)
-
-    assert len(script) <= 16  # a rejection is two
-
-
-@QUICK
-@given(bad_days(), scripts())
-def test_an_app_that_keeps_what_it_has_seen_survives_a_bad_day(day: Script, script: Script) -> None:
+@given(scripts(most=8, deviations=3))
+def test_every_call_is_possible_and_nothing_is_lost_for_good(script: Script) -> None:
     with frozen_fake() as fake:
         seen: set[str] = set()
         fake.webhooks.connect(handler=lambda request: seen.add(request.id))
-        play(fake, day + script)
+        play(fake, script)
 
         assert {event.id for event in fake.events} == seen
+    assert len(script) <= 19  # a rejection is two
 
 
-def test_scripts_and_days_have_every_verb_and_every_deviation() -> None:
-    text: list[str] = []
+def test_scripts_have_every_call_and_every_deviation() -> None:
+    made: list[Script] = []
 
     @settings(QUICK, max_examples=150)
-    @given(bad_days(), scripts())
-    def collect(day: Script, script: Script) -> None:
-        text.append(f"{day}\n{script}")
+    @given(scripts(deviations=3))
+    def collect(script: Script) -> None:
+        made.append(script)
 
     collect()
 
-    for verb in ["send_text", "deliver", "read", "m1.fail", "reject", "recipient", "advance"]:
-        assert f"{verb}(" in "\n".join(text)
-    for verb in ["duplicate", "reorder", "lose_response", "refuse"]:
-        assert f"webhooks.{verb}(" in "\n".join(text)
+    calls = {step.function.replace("m1.", "") for script in made for step in script.steps}
+    names = "send_text submit_text settle recipient clock.advance"
+    wrong = "duplicate reorder lose_response refuse"
+    assert {
+        *(f"chat_fake.{name}" for name in names.split()),
+        *(f"chat_fake.webhooks.{name}" for name in wrong.split()),
+        *("deliver", "read", "fail", "reject"),
+    } <= calls
 
 
-def test_a_bad_day_is_found_that_breaks_an_app() -> None:
-    day, script = find(
-        st.tuples(bad_days(), scripts()),
-        lambda found: not agrees_after(found[0] + found[1]),
-        settings=FIND,
-    )
+def test_a_deviation_is_found_that_breaks_an_app() -> None:
+    script = find(scripts(deviations=2), lambda script: not agrees_after(script), settings=FIND)
 
-    assert len(day) >= 1
-    assert not agrees_after(day + script)
-    assert agrees_after(script)
+    tidy = Script(tuple(step for step in script.steps if ".webhooks." not in step.function))
+    assert len(tidy) < len(script)
+    assert agrees_after(tidy)
+    with pytest.raises(NoSuchExample):  # there are none unless asked for
+        find(scripts(), lambda script: not agrees_after(script), settings=QUICK)
 
 
 def test_hypothesis_prints_a_script_as_the_lines_of_a_test() -> None:
     @settings(QUICK, phases=[Phase.generate, Phase.shrink])
-    @given(day=bad_days(), script=scripts(most=2))
-    def fails(day: Script, script: Script) -> None:
+    @given(script=scripts(most=2), nothing=scripts(most=1))
+    def fails(script: Script, nothing: Script) -> None:
         assert ".send_text(" not in str(script)
 
     with pytest.raises(AssertionError) as failure:
         fails()
-    printed = "\n".join(failure.value.__notes__)
-    assert "    day=<Script of nothing>" in printed
     line = "        m1 = chat_fake.send_text(body='Hello', to='+4915550001')"
-    assert f"    script=<Script\n{line}\n    >" in printed
-
-
-def test_no_script_breaks_it_on_a_good_day() -> None:
-    with pytest.raises(NoSuchExample):
-        find(scripts(), lambda script: not agrees_after(script), settings=QUICK)
+    assert f"    script=<Script\n{line}\n    >" in "\n".join(failure.value.__notes__)
 
 
 def test_a_script_is_made_for_a_configuration() -> None:
@@ -167,7 +128,7 @@ def test_a_script_is_made_for_a_configuration() -> None:
         webhook_url="http://192.0.2.1/",
     )
 
-    @settings(QUICK, max_examples=30)
+    @QUICK
     @given(scripts(config=config))
     def nothing_is_delivered(script: Script) -> None:
         assert ".deliver(" not in str(script)
@@ -180,109 +141,109 @@ def test_a_script_is_made_for_a_configuration() -> None:
 
 
 def test_a_script_reads_as_a_test_does() -> None:
-    script = Script((SEND,)) + Script(
-        (Step("m1.deliver", (("devices", 2),)), Step("chat_fake.settle"))
-    )
+    script = Script((SEND,)) + Script((Call("m1.deliver", (("devices", 2),)),))
 
     assert (
-        "m1 = chat_fake.send_text(body='Hello', to='+4915550001')\n"
-        "m1.deliver(devices=2)\n"
-        "chat_fake.settle()"
+        "m1 = chat_fake.send_text(body='Hello', to='+4915550001')\nm1.deliver(devices=2)"
     ) == str(script)
-    assert "<Script\n    m1.read()\n>" == repr(Script((Step("m1.read"),)))
+    assert "<Script\n    m1.read()\n>" == repr(Script((Call("m1.read"),)))
     assert "<Script of nothing>" == repr(Script())
-    assert 3 == len(script)
-
-
-def test_playing_does_what_it_says_and_cites_the_line_of_the_test() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        play(fake, Script((SEND, Step("m1.deliver", (("devices", 2),)))))
-
-        (message,) = fake.messages
-        assert ["sent", "delivered", "delivered"] == receiver.statuses(message)
-        assert "test_scripts_at_random.py" in str(fake.events[0].line)
+    assert 2 == len(script)
 
 
 def test_deviations_end_with_the_play_and_are_not_missed() -> None:
-    day = Script(
-        (
-            Step("chat_fake.webhooks.duplicate", (("after", 0), ("start", 1))),
-            Step("chat_fake.webhooks.reorder", (("by", 1), ("start", 2))),
-        )
-    )
     with frozen_fake() as fake:
         receiver = fake.webhooks.receiver()
-        play(fake, day + Script((SEND,)))
-        fake.send_text()
-        fake.settle()
+        play(fake, Script((TWICE, LATE, SEND, Call("m1.deliver", (("devices", 2),)))))
+        (message,) = fake.messages
+        assert ["sent", "sent", "delivered", "delivered"] == receiver.statuses(message)
+        assert "test_scripts_at_random.py" in str(fake.events[0].line)
 
-        assert 3 == len(receiver.events)
+        fake.webhooks.connect(handler=lambda _: None)
+        fake.send_text()
+        assert 5 == len(receiver.events)
     # and no warning that one of them never fired: it would fail this test
 
 
-def test_a_play_is_awaited_in_async_mode() -> None:
-    day = Script((Step("chat_fake.webhooks.reorder", (("by", 1), ("start", 9))),))
+def test_deviations_end_with_a_play_that_fails_too() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        with pytest.raises(IllegalTransition):
+            play(fake, Script((LATE, SEND, Call("m1.fail"), TWICE, Call("m1.read"))))
+        fake.send_text()
+        assert 3 == len(receiver.events)
 
-    async def scenario() -> list[str]:
+
+def test_in_async_mode_each_call_has_its_turn() -> None:
+    script = Script(
+        (
+            Call("chat_fake.send_text", (("to", "+1"),), "m1"),
+            Call("m1.deliver"),
+            Call("chat_fake.recipient", (("address", "+1"), ("online", False))),
+            TWICE,
+            Call("chat_fake.send_text", (("to", "+1"),), "m2"),
+            Call("chat_fake.recipient", (("address", "+1"), ("online", True))),
+            LATE,
+        )
+    )
+
+    def outcome(fake: ChatFake) -> tuple[list[str], list[str | None]]:
+        statuses = [message.status for message in fake.messages]
+        return statuses, [attempt.event.status for attempt in fake.webhooks.attempts]
+
+    async def main() -> Any:
         with frozen_fake(mode="async") as fake:
-            receiver = fake.webhooks.receiver()
-            await play(fake, day + Script((SEND, Step("m1.read"))))
-            return [str(event.status) for event in receiver.events]
+            fake.webhooks.receiver()
+            await play(fake, script)
+            return outcome(fake)
 
-    assert ["sent", "read"] == asyncio.run(scenario())
-
-
-def test_a_verb_that_is_not_possible_is_refused() -> None:
-    script = Script((SEND, Step("m1.fail"), Step("m1.read")))
-    with frozen_fake() as fake, pytest.raises(IllegalTransition):
+    expected = ["delivered"] * 2, ["sent", "delivered", "sent", "sent", "delivered"]
+    assert expected == asyncio.run(main())
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
         play(fake, script)
+        assert expected == outcome(fake)
+
+
+def test_a_play_that_is_never_awaited_fails_the_test() -> None:
+    with pytest.raises(NotAwaited), ChatFake(mode="async") as fake:
+        play(fake, Script((SEND,)))
 
 
 # -- bad input, and without Hypothesis -------------------------------------------------------------
 
 
-def test_an_apps_own_value_error_is_no_impossible_verb() -> None:
-    def app(request: Any) -> None:
-        raise ValueError("of the app")
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"most": 0}, ValueError, "most"),
+        ({"deviations": -1}, ValueError, "deviations"),
+        ({"addresses": "+4915550001"}, TypeError, "addresses"),
+        ({"addresses": []}, ValueError, "addresses"),
+        ({"addresses": [""]}, ValueError, "an address"),
+        ({"addresses": ["+1", 1]}, TypeError, "an address"),
+    ],
+)
+def test_bad_options_are_refused(options: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        scripts(**options)
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app)
-        stage = Stage(fake)
-        with pytest.raises(ValueError, match="of the app"):
-            stage.send({"body": "Hello"})
 
-        assert ["m1 = chat_fake.send_text(body='Hello')"] == stage.lines()
-
-
-def test_bad_arguments_are_refused() -> None:
-    with frozen_fake() as fake, pytest.raises(TypeError, match=r"play\(\) takes a script, as"):
-        play(fake, ["m1.read()"])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="most must be from 1 to 1000000, not 0"):
-        scripts(most=0)
-    with pytest.raises(ValueError, match="most must be from 1 to 1000000, not 0"):
-        bad_days(most=0)
-    with pytest.raises(ValueError, match="attempts must be from 1 to 1000000, not 0"):
-        bad_days(attempts=0)
-    with pytest.raises(TypeError, match="addresses must be a list of texts such as"):
-        messages(addresses="+4915550001")
-    with pytest.raises(ValueError, match="addresses must not be empty: nobody would get a message"):
-        recipients(addresses=[])
-    for strategy in (recipients, messages, scripts):
-        with pytest.raises(ValueError, match="an address must not be empty"):
-            strategy(addresses=[""])
-        with pytest.raises(TypeError, match="an address must be text, not int 1"):
-            strategy(addresses=["+1", 1])
-    with pytest.raises(TypeError, match=r"play\(\) takes a fake and a script, .* is None"):
+def test_play_takes_a_fake_and_a_script() -> None:
+    with pytest.raises(TypeError, match=r"play\(chat_fake, script\): expected a fake, got None"):
         play(None, Script())  # type: ignore[arg-type]
+    with ChatFake() as fake, pytest.raises(TypeError, match=r"expected a script, got \['m1"):
+        play(fake, ["m1.read()"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="steps: expected calls"):
+        Script(["m1.read()"])  # type: ignore[arg-type]
 
 
 def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    monkeypatch.delitem(sys.modules, "pytest_chatfake.exploring.kit")
+    monkeypatch.delitem(sys.modules, "pytest_chatfake.exploring.strategies")
 
     with pytest.raises(ImportError, match=r"pip install 'pytest-chatfake\[hypothesis\]'"):
-        importlib.import_module("pytest_chatfake.exploring.kit")
+        importlib.import_module("pytest_chatfake.exploring.strategies")
 
 
 def test_a_star_import_and_a_look_at_all_names_need_no_hypothesis() -> None:
@@ -290,32 +251,10 @@ def test_a_star_import_and_a_look_at_all_names_need_no_hypothesis() -> None:
         "import inspect, sys; sys.modules['hypothesis'] = None\n"
         "import pytest_chatfake; inspect.getmembers(pytest_chatfake)\n"
         "from pytest_chatfake import *\n"
-        "print(play.__name__, 'ChatFakeMachine' in dir())"
+        "print(play.__name__, 'scripts' in dir())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
 
     assert "play False\n" == done.stdout
-
-
-def test_in_async_mode_people_change_when_it_is_their_turn() -> None:
-    script = Script(
-        (
-            Step("chat_fake.send_text", (("to", "+1"),), "m1"),
-            Step("m1.deliver"),
-            Step("chat_fake.recipient", (("address", "+1"), ("online", False))),
-            Step("chat_fake.send_text", (("to", "+1"),), "m2"),
-            Step("chat_fake.recipient", (("address", "+1"), ("online", True))),
-        )
-    )
-
-    async def main() -> list[str]:
-        with ChatFake(mode="async") as fake:
-            await play(fake, script)
-            return [message.status for message in fake.messages]
-
-    assert ["delivered", "delivered"] == asyncio.run(main())
-    with ChatFake() as fake:
-        play(fake, script)
-        assert ["delivered", "delivered"] == [message.status for message in fake.messages]

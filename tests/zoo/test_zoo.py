@@ -65,8 +65,8 @@ def test_the_body_as_written_does_not_show_the_bug(animal: Animal) -> None:
 def test_the_bug_is_found_with_defaults(animal: Animal) -> None:
     notes = notes_of(found_in(animal.body(buggy(animal))))
 
-    assert "the body as written passes, and fails in world" in notes
-    assert "it was run, and fails alike" in notes
+    assert "passes as written; fails in world" in notes
+    assert "it was run, and fails the same way" in notes
 
 
 @EVERY
@@ -95,7 +95,7 @@ def test_the_world_is_run_alone_with_the_list_that_is_printed(animal: Animal) ->
 
     error = found_in(body, only=eval(listed))
 
-    assert "the body fails in this world" in notes_of(error)
+    assert "chat_explore: fails in this world" in notes_of(error)
     assert 1 == explore(animal.body(correct(animal)), only=eval(listed)).worlds
 
 
@@ -111,7 +111,7 @@ def test_what_is_off_finds_what_the_defaults_do_not(animal: Animal, kind: str, v
     assert explore(animal.body(buggy(animal))).complete
     notes = notes_of(found_in(animal.body(buggy(animal)), deviations=[kind]))
 
-    assert "it was run, and fails alike" in notes
+    assert "it was run, and fails the same way" in notes
     assert f"    chat_fake.{verb}\n" in notes
     assert f"chat_explore(only=['{verb}'])" in notes
     assert "threads" not in notes
@@ -149,8 +149,8 @@ def test_an_async_body_finds_it_in_the_loop_of_the_test() -> None:
         return "\n".join(caught.value.__notes__)
 
     notes = asyncio.run(main())
-    assert "the `sent` event of m1 was attempted twice at the same time" in notes
-    assert "it was run, and fails alike" in notes
+    assert "`sent` m1 was attempted twice at the same time" in notes
+    assert "it was run, and fails the same way" in notes
     assert "async def test_what_the_exploration_found(chat_fake, chat_clock):" in notes
 
 

@@ -44,7 +44,7 @@ async def test_one_answer_is_given_and_remembered_whatever_comes(
 async def test_an_answer_that_is_given_twice_is_found(
     chat_explore: Explorer, world_of: Callable[[type[Assistant]], Any]
 ) -> None:
-    with pytest.raises(LookupError, match=r"`chat\.inbound_message\.received` event came twice"):
+    with pytest.raises(LookupError, match=r"`chat\.inbound_message\.received` was attempted twice"):
         await chat_explore(world_of(AnswersTwice), depth=1)
 
 
@@ -61,7 +61,5 @@ async def test_a_webhook_that_overtakes_the_send_call_is_found_to_be_lost(
     if assistant is Assistant:
         await chat_explore(world)
         return
-    with pytest.raises(
-        AssertionError, match="the webhooks that call 1 causes came before its answer"
-    ):
+    with pytest.raises(AssertionError, match="the webhooks of call 1 came before its response"):
         await chat_explore(world)

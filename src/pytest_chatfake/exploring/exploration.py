@@ -5,33 +5,36 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
+from itertools import zip_longest
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import watching
+from ..base.coroutines import run_at_once
 from ..base.errors import NotAwaited, NotRepeatable
 from ..base.views import counted
-from .moves import Move
+from .description import describe
+from .deviations import DEFAULT, Deviation
+from .printed_test import PrintedTest, print_test
 from .search import Search
-from .telling import Pasted, pasted, sentence
-from .world import Surroundings, World, refuse_idle, run, run_async
+from .world import Body, Environment, World
 
 #: For how many real seconds nothing is said of the progress, and how often after that.
 _QUIET: Final = 2.0
 _EVERY: Final = 0.2
 
-_THREADS: Final = (
-    "Attempts were made at the same time in threads. What threads do is not the same every time: "
-    "this world may pass when it is run again."
+_REMEDY: Final = (
+    "Create the app inside the body. What the body does must not depend on chance, real time, or "
+    "on what an earlier run has left behind."
 )
 
 #: Takes the text of a progress line; an empty one at the end.
 Progress = Callable[[str], None]
 
 
-class Plan(NamedTuple):
-    """What an exploration tries.
+class Scope(NamedTuple):
+    """What an exploration tries: its options, checked.
 
     Attributes:
         kinds: What may deviate.
@@ -41,11 +44,11 @@ class Plan(NamedTuple):
         only: The one world to try; None: all.
     """
 
-    kinds: tuple[str, ...]
-    limit: int
-    depth: int
-    seconds: float | None
-    only: tuple[Move, ...] | None
+    kinds: tuple[str, ...] = DEFAULT
+    limit: int = 500
+    depth: int = 2
+    seconds: float | None = None
+    only: tuple[Deviation, ...] | None = None
 
 
 class Exploration:
@@ -55,23 +58,21 @@ class Exploration:
     """
 
     def __init__(
-        self, body: Callable[..., Any], plan: Plan, surroundings: Surroundings, progress: Progress
+        self, body: Body, scope: Scope, environment: Environment, progress: Progress
     ) -> None:
-        self._worlds_tried = 0
-        self._complete = False
         self._body = body
-        self._is_loose = False  # and no fixture looks after it
-        self._is_async = inspect.iscoroutinefunction(body)
-        self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
-        self._plan = plan
-        self._surroundings = surroundings
+        self._scope = scope
+        self._environment = environment
         self._progress = progress
-        self._search = Search(plan.kinds, plan.depth, plan.limit)
-        self._began = 0.0
-        self._dropped = 0
+        self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
+        self._search = Search(scope.kinds, scope.depth, scope.limit)
+        self._is_async = inspect.iscoroutinefunction(body)
+        self._is_pending = self._is_async
+        self._warns_if_pending = False  # where no fixture looks after it
+        self._worlds = 0
+        self._complete = False
         self._text = "not run yet"
-        self._awaited = False
-        self._test: Pasted | None = None  # the one that is to be printed, while it is run
+        self._skips_races = False
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._text}>"
@@ -86,8 +87,8 @@ class Exploration:
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.
         """
-        self._refuse_unawaited()
-        return self._worlds_tried
+        self._require_awaited()
+        return self._worlds
 
     @property
     def complete(self) -> bool:
@@ -96,21 +97,21 @@ class Exploration:
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.
         """
-        self._refuse_unawaited()
+        self._require_awaited()
         return self._complete
 
-    def _refuse_unawaited(self) -> None:
-        if self._is_async and not self._awaited:
+    def _require_awaited(self) -> None:
+        if self._is_pending:
             name = name_of(self._body)
             raise NotAwaited(
-                f"the exploration of {name}() was never awaited: write "
-                f"`await chat_explore({name})` in an `async def` test, or `await {name}` below "
-                f"`@chat_explore`. No world is run before that"
+                f"the exploration of {name}() was never awaited: write `await "
+                f"chat_explore({name})` in an `async def` test, or `await {name}` below "
+                f"`@chat_explore`"
             )
 
     def __del__(self) -> None:
         """Say what Python says of a coroutine that nobody awaited, where no fixture says it."""
-        if self._is_loose and self._is_async and not self._awaited:
+        if self._warns_if_pending and self._is_pending:
             text = f"the exploration of {name_of(self._body)}() was never awaited"
             warnings.warn(text, RuntimeWarning, stacklevel=1, source=self)
 
@@ -121,179 +122,143 @@ class Exploration:
                 f"there is nothing to await: {name}() is a plain function, and was explored when "
                 f"chat_explore was called. Leave `await` out, or write `async def {name}`"
             )
-        yield from self._run_async().__await__()
+        self._is_pending = False
+        yield from self._explore().__await__()
         return self
 
     def _run(self) -> Exploration:
-        """Try the worlds of a plain body."""
-        with self._surroundings.frozen(), watching(self._code):
-            for world in self._worlds():
-                run(self._body if self._test is None else self._test.function, world)
+        """Explore a plain body."""
+        run_at_once(self._explore())
         return self
 
-    async def _run_async(self) -> None:
-        self._awaited = True
-        with self._surroundings.frozen(), watching(self._code):
-            for world in self._worlds():
-                await run_async(self._body if self._test is None else self._test.function, world)
+    async def _explore(self) -> None:
+        with self._environment.frozen(), watching(self._code):
+            if self._scope.only is not None:
+                await self._try_only(self._scope.only)
+                return
+            try:
+                await self._try_all()
+            finally:
+                self._progress("")  # wipes the line
 
-    def _worlds(self) -> Generator[World]:
-        """Give the worlds to run, and judge each when it has run."""
-        plan, search = self._plan, self._search
-        self._began = time.monotonic()
-        if plan.only is not None:
-            yield from self._only(plan.only)
-            return
-        said = self._began + _QUIET
-        for moves in search.worlds_to_try():
+    async def _try_all(self) -> None:
+        scope, search = self._scope, self._search
+        began = time.monotonic()
+        next_line = began + _QUIET
+        for deviations in search.worlds_to_try():
             now = time.monotonic()
-            if plan.seconds is not None and moves and now - self._began >= plan.seconds:
-                search.cut = f"seconds={plan.seconds:g}"
+            if scope.seconds is not None and deviations and now - began >= scope.seconds:
+                search.cut = f"seconds={scope.seconds:g}"
                 break
-            if now >= said:
-                said = now + _EVERY
+            if now >= next_line:
+                next_line = now + _EVERY
                 worlds = counted(search.worlds, "world")
-                self._progress(f"chat_explore: {worlds}, {now - self._began:.0f} s")
-            world = World(self._surroundings, moves)
-            yield world
-            if moves and world.timed_out_race():
-                self._dropped += 1
+                self._progress(f"chat_explore: {worlds}, {now - began:.0f} s")
+            world = World(self._environment, deviations)
+            await world.run(self._body)
+            if world.server_is_single_threaded:
+                self._skips_races = True
                 search.races = False
-                world.close()
                 continue
             if world.error is not None:
                 self._text = f"failed in world {search.worlds + 1}"
-                if moves:
-                    yield from self._found(world)
-                world.close()
-                self._progress("")
+                if deviations:
+                    head = f"passes as written; fails in world {search.worlds + 1}"
+                    await self._explain(world, head)
                 raise world.error
-            if not moves and plan.depth:
-                refuse_idle(world)
-            search.tried(world.log())
-            outline = None if moves else world.outline()
-            world.close()
-            if outline is not None:
-                yield from self._repeated(outline)
-        self._progress("")
-        self._worlds_tried = search.worlds
+            search.add(world.log())
+            if not deviations:
+                if scope.depth:
+                    world.require_attempts()
+                await self._require_repeatable(world)
+        self._worlds = search.worlds
         self._complete = not search.cut
         self._text = self._summary()
 
-    def _only(self, moves: tuple[Move, ...]) -> Generator[World]:
-        written = World(self._surroundings)
-        yield written
-        if written.error is None:
-            refuse_idle(written)
-        written.close()
+    async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
+        written = World(self._environment)
+        await written.run(self._body)
         if written.error is not None:
             raise written.error
-        world = World(self._surroundings, moves)
-        yield world
+        written.require_attempts()
+        world = World(self._environment, deviations)
+        await world.run(self._body)
+        listed = list(map(str, deviations))
         if world.error is not None:
-            self._text = f"failed in the world {[move.verb for move in moves]}"
-            yield from self._found(world)
+            self._text = f"failed in the world {listed}"
+            await self._explain(world, "fails in this world")
             raise world.error
-        world.refuse_misfits()
-        world.close()
-        self._worlds_tried = 1
-        self._text = f"1 world, only {[move.verb for move in moves]}"
+        world.require_all_fired()
+        self._worlds = 1
+        self._text = f"1 world, only {listed}"
 
-    def _repeated(self, first: list[tuple[object, ...]]) -> Generator[World]:
+    async def _require_repeatable(self, first: World) -> None:
         """Run the body as written once more, with other ids, and refuse what differs.
 
         Raises:
             NotRepeatable: Something does.
         """
-        seed = self._surroundings.config.seed
-        world = World(self._surroundings, seed=f"{seed} again")
-        yield world
-        world.close()
-        remedy = (
-            "Every world needs an app of its own: create it inside the body. What the body does "
-            "must not depend on chance, real time, or on what an earlier run has left behind."
-        )
-        if world.error is not None:
+        second = World(self._environment, seed=f"{self._environment.config.seed} again")
+        await second.run(self._body)
+        if second.error is not None:
             raise NotRepeatable(
-                f"the body passed, and failed when it ran again with other ids: "
-                f"{type(world.error).__name__}: {world.error}\n{remedy}"
-            ) from world.error
-        second = world.outline()
-        if first != second:
-            place = 0
-            while place < min(len(first), len(second)) and first[place] == second[place]:
-                place += 1
-            raise NotRepeatable(
-                f"the body did something else when it ran again with other ids. "
-                f"At number {place + 1} it had {_told(first, place)}, and then "
-                f"{_told(second, place)}.\n{remedy}"
-            )
+                f"the body is not repeatable: it passed once and then failed with other ids, with "
+                f"{type(second.error).__name__}: {second.error}\n{_REMEDY}"
+            ) from second.error
+        pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
+        for number, (before, after) in enumerate(pairs, 1):
+            if before != after:
+                raise NotRepeatable(
+                    f"the body is not repeatable: at number {number}, it came to {before}; and "
+                    f"with other ids, to {after}.\n{_REMEDY}"
+                )
 
-    def _found(self, world: World) -> Generator[World]:
-        """Add to an error what was found, with a test that was run."""
-        error = world.error
+    async def _explain(self, world: World, head: str) -> None:
+        """Add to the error of a world what deviated, what happened, and a test that was run."""
+        error, log = world.error, world.log()
         assert error is not None
-        log = world.log()
-        head = "chat_explore: the body fails in this world"
-        if self._plan.only is None:
-            self._worlds_tried = self._search.worlds + 1
-            head = (
-                f"chat_explore: the body as written passes, and fails in world {self._worlds_tried}"
-            )
-        notes = [f"{head}:", *(f"  {sentence(move, log)}" for move in world.moves)]
-        if world.is_hasty:
-            notes.append("  There was no settle() before this assertion.")
-        error.add_note("\n".join(notes))
+        sentences = [describe(one, log) for one in world.deviations]
+        separator = "\n  " if len(sentences) > 1 else " "
+        note = separator.join([f"chat_explore: {head}:", *sentences])
+        if world.failed_before_barrier:
+            note += "\nHint: call settle() before asserting."
+        error.add_note(note)
         error.add_note(f"What happened in it:\n{world.fake.timeline}")
-        test = pasted(self._body, world.moves, settles=world.over)
-        world.close()
-        if isinstance(test, Pasted):
-            control = World(self._surroundings, alone=True)
-            control._order.log = control._log
-            self._test = test
-            yield control
-            self._test = None
-            alike = type(control.error) is type(error) and control.log().key == log.key
-            control.close()
+        test = print_test(self._body, world.deviations, settles=world.body_ended)
+        if isinstance(test, PrintedTest):
+            alone = World(self._environment, is_alone=True)
+            await alone.run(test.function)
             if world.has_threads:
-                error.add_note(_THREADS)
-            if alike:
+                error.add_note("Attempts ran in threads: this world may pass when it is run again.")
+            if type(alone.error) is type(error) and alone.log().key == log.key:
                 error.add_note(
-                    f"As a test of its own (it was run, and fails alike):\n\n{test.text}\n"
+                    f"As a test of its own (it was run, and fails the same way):\n\n{test.source}\n"
                 )
             else:
-                test = "on its own, with these lines, the body does not fail alike"
+                test = "on its own, with these lines, the body does not fail the same way"
         if isinstance(test, str):
             error.add_note(f"There is no test to paste: {test}.")
-        only = ", ".join(repr(move.verb) for move in world.moves)
+        only = ", ".join(repr(str(one)) for one in world.deviations)
         error.add_note(f"This world alone: chat_explore(only=[{only}])")
 
     def _summary(self) -> str:
-        search, depth = self._search, self._plan.depth
-        tried, worlds = self._worlds_tried, counted(self._worlds_tried, "world")
+        search, depth = self._search, self._scope.depth
+        worlds = counted(search.worlds, "world")
         if search.cut:
-            text = f"{tried:,} of at least {search.at_least():,} worlds, cut by {search.cut}"
+            least = search.lower_bound()
+            text = f"{search.worlds:,} of at least {least:,} worlds, cut by {search.cut}"
         elif not depth:
             text = f"{worlds}: the body as written"
         else:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
-        if self._dropped:
+        if self._skips_races:
             text += (
-                "; no call was answered last: a webhook timed out before the answer, so the server "
-                "seems to answer one call at a time"
+                "; webhooks_first was not tried: a webhook timed out before the response of its "
+                "call, so the server seems to handle one call at a time"
             )
         return text
 
 
-def name_of(body: Callable[..., Any]) -> str:
+def name_of(body: Body) -> str:
     """Return what a text calls a body."""
     return getattr(body, "__name__", type(body).__name__)
-
-
-def _told(outline: Sequence[tuple[object, ...]], place: int) -> str:
-    if place >= len(outline):
-        return "nothing more"
-    if outline[place] == ("barrier",):
-        return "a barrier"
-    number, what, endpoint, outcome = outline[place]
-    return f"an attempt at {what} of m{number} at endpoint {endpoint}, which ended with {outcome}"

@@ -5,26 +5,31 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any, Final, overload
+from typing import Final, TypedDict, Unpack, overload
 
-from ..base.arguments import check_int, check_takes, cited
+from ..base.arguments import check_int, check_names, check_takes, cited
 from ..base.errors import ChatFakeError
 from ..domain.ids import derived_key
 from ..domain.instants import aware
 from ..fake.config import ChatFakeConfig, given_or_default
-from ..fake.fake import ChatFake
-from .exploration import Exploration, Plan, Progress
-from .moves import DEFAULT, check_kinds, parsed
-from .world import Surroundings
-
-#: A body: a function of one fake.
-Body = Callable[[ChatFake], Any]
+from .deviations import check_kinds, parse_deviations
+from .exploration import Exploration, Progress, Scope, name_of
+from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
-
 #: Of worlds, and of deviations in one: nobody has the time for more.
 _MOST: Final = 1_000_000
+
+
+class ExploreOptions(TypedDict, total=False):
+    """What an exploration tries; :meth:`Explorer.__call__` says more."""
+
+    deviations: Iterable[str]
+    limit: int
+    depth: int
+    seconds: float | None
+    only: Iterable[str] | None
 
 
 class Explorer:
@@ -38,7 +43,6 @@ class Explorer:
         progress: Takes the text of a progress line.
 
     Raises:
-        TypeError: An argument is of the wrong kind.
         ValueError: ``start`` has no time zone.
     """
 
@@ -54,7 +58,7 @@ class Explorer:
         key = config.api_key or derived_key(f"{seed} explored")
         self._config = config.replace(seed=seed, api_key=key)
         if not callable(progress):
-            raise TypeError(f"progress must be a function of a text, not {cited(progress)}")
+            raise TypeError(f"progress: expected a function of a text, got {cited(progress)}")
         check_takes(progress, "progress", "lambda text: print(text)", "the text")
         self._start = aware(start, "start")
         self._progress = progress
@@ -64,82 +68,45 @@ class Explorer:
         return f"<Explorer: {', '.join(map(str, self.explorations)) or 'not used yet'}>"
 
     @overload
-    def __call__(
-        self,
-        body: Body,
-        /,
-        *,
-        deviations: Iterable[str] = ...,
-        limit: int = ...,
-        depth: int = ...,
-        seconds: float | None = ...,
-        only: Iterable[str] | None = ...,
-    ) -> Exploration: ...
+    def __call__(self, body: Body, /, **options: Unpack[ExploreOptions]) -> Exploration: ...
     @overload
     def __call__(
-        self,
-        body: None = ...,
-        /,
-        *,
-        deviations: Iterable[str] = ...,
-        limit: int = ...,
-        depth: int = ...,
-        seconds: float | None = ...,
-        only: Iterable[str] | None = ...,
+        self, body: None = ..., /, **options: Unpack[ExploreOptions]
     ) -> Callable[[Body], Exploration]: ...
-
     def __call__(
-        self,
-        body: Body | None = None,
-        /,
-        *,
-        deviations: Iterable[str] = DEFAULT,
-        limit: int = 500,
-        depth: int = 2,
-        seconds: float | None = None,
-        only: Iterable[str] | None = None,
+        self, body: Body | None = None, /, **options: Unpack[ExploreOptions]
     ) -> Exploration | Callable[[Body], Exploration]:
         """Run a body in every world; or return a decorator that does.
 
         Args:
             body: A function of one fake; with ``async def``, ``await`` the exploration.
-            deviations: What may deviate: ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
-                ``"refuse"``, ``"webhooks_first"``; and, off unless asked for, ``"drop"``,
-                ``"duplicate_later"`` and ``"concurrently"``.
-            limit: How many worlds are tried at most.
-            depth: How many deviations a world has at most; 0: the body as written.
-            seconds: After how many real seconds no more worlds are begun; None: never.
-            only: The one world to try, as a failure printed it.
-
-        Returns:
-            What was done; in an async test, to be awaited.
+            **options: ``deviations``: What may deviate: ``"duplicate"``, ``"reorder"``,
+                ``"lose_response"``, ``"refuse"``, ``"webhooks_first"``; and, off unless asked for,
+                ``"drop"``, ``"duplicate_later"`` and ``"concurrently"``.
+                ``limit=500``: How many worlds are tried at most.
+                ``depth=2``: How many deviations a world has at most; 0: the body as written.
+                ``seconds=None``: After how many real seconds no more worlds are begun.
+                ``only=None``: The one world to try, as a failure printed it.
 
         Raises:
-            TypeError: An argument is of the wrong kind, or the body is no function of one fake.
+            TypeError: The body is no function of one fake.
             ValueError: An argument is out of range, or there is no such deviation.
             NotRepeatable: The body does not do the same twice.
             Exception: What the body raised, with notes that say in which world.
         """
-        plan = Plan(
-            check_kinds(deviations),
-            check_int(limit, "limit", 1, _MOST),
-            check_int(depth, "depth", 0, _MOST),
-            _checked_seconds(seconds),
-            None if only is None else parsed(only),
-        )
+        scope = _checked(options, "chat_explore()")
         if body is None:
-            return lambda body: self._explore(body, plan)
-        return self._explore(body, plan)
+            return lambda body: self._explore(body, scope)
+        return self._explore(body, scope)
 
-    def _explore(self, body: Body, plan: Plan) -> Exploration:
+    def _explore(self, body: Body, scope: Scope) -> Exploration:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
-        exploration = Exploration(body, plan, Surroundings(config, self._start), self._progress)
+        environment = Environment(config, self._start)
+        exploration = Exploration(body, scope, environment, self._progress)
         self.explorations.append(exploration)
-        if is_async:
-            return exploration
-        return exploration._run()
+        return exploration if is_async else exploration._run()
 
     def _check(self) -> None:
         """Refuse that a test ends which has explored nothing."""
@@ -149,26 +116,60 @@ class Explorer:
                 "`def world(chat_fake): ...`"
             )
         for one in self.explorations:
-            one._refuse_unawaited()
+            one._require_awaited()
+
+
+def explore(
+    body: Body,
+    /,
+    *,
+    config: ChatFakeConfig | None = None,
+    **options: Unpack[ExploreOptions],
+) -> Exploration:
+    """Run a body as written, and in worlds that deviate from it; for use without pytest.
+
+    Args:
+        body: A function of one fake; with ``async def``, ``await`` what is returned.
+        config: The configuration of every fake; None: the defaults.
+        **options: ``deviations``, ``limit``, ``depth``, ``seconds`` and ``only``, as
+            :class:`Explorer` takes them.
+    """
+    exploration = Explorer(config)._explore(body, _checked(options, "explore()"))
+    exploration._warns_if_pending = True
+    return exploration
+
+
+def _checked(options: ExploreOptions, call: str) -> Scope:
+    """Return the scope of an exploration; refuse what is no option, or has a wrong value."""
+    check_names(options, ExploreOptions.__annotations__, call)
+    default = Scope()
+    only = options.get("only")
+    return Scope(
+        check_kinds(options.get("deviations", default.kinds)),
+        check_int(options.get("limit", default.limit), "limit", 1, _MOST),
+        check_int(options.get("depth", default.depth), "depth", 0, _MOST),
+        _checked_seconds(options.get("seconds")),
+        None if only is None else parse_deviations(only),
+    )
 
 
 def _checked_seconds(seconds: object) -> float | None:
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise TypeError(f"seconds must be a number of real seconds, not {cited(seconds)}")
+        raise TypeError(f"seconds: expected a number of real seconds, got {cited(seconds)}")
     if not seconds > 0:
-        raise ValueError(f"seconds must be greater than 0, not {cited(seconds)}")
+        raise ValueError(f"seconds: expected more than 0, got {cited(seconds)}")
     return seconds
 
 
 def _check_body(body: object) -> None:
     if not callable(body) or inspect.isclass(body):
         raise TypeError(
-            f"an exploration takes a body: a function of one fake, as in "
-            f"`def world(chat_fake): ...`, and not {cited(body)}"
+            f"body: expected a function of one fake, as in `def world(chat_fake): ...`, "
+            f"got {cited(body)}"
         )
-    name = getattr(body, "__name__", type(body).__name__)
+    name = name_of(body)
     if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
         raise TypeError(f"the body {name}() has a yield: it must be a plain function of one fake")
     try:
@@ -178,35 +179,3 @@ def _check_body(body: object) -> None:
             f"the body takes one argument, the fake, and {name}{inspect.signature(body)} does not: "
             f"write def {name}(chat_fake), and take the rest from around it"
         ) from None
-
-
-def explore(
-    body: Body,
-    /,
-    *,
-    config: ChatFakeConfig | None = None,
-    deviations: Iterable[str] = DEFAULT,
-    limit: int = 500,
-    depth: int = 2,
-    seconds: float | None = None,
-    only: Iterable[str] | None = None,
-) -> Exploration:
-    """Run a body as written, and in worlds that deviate from it; for use without pytest.
-
-    Args:
-        body: A function of one fake; with ``async def``, ``await`` what is returned.
-        config: The configuration of every fake; None: the defaults.
-        deviations: As for :class:`Explorer`, and so are the others.
-        limit: How many worlds are tried at most.
-        depth: How many deviations a world has at most.
-        seconds: After how many real seconds no more worlds are begun.
-        only: The one world to try.
-
-    Returns:
-        What was done.
-    """
-    exploration = Explorer(config)(
-        body, deviations=deviations, limit=limit, depth=depth, seconds=seconds, only=only
-    )
-    exploration._is_loose = True
-    return exploration

@@ -1,73 +1,76 @@
-"""The search: which worlds there are, in which order they are tried, and which of them are one.
+"""The search: which worlds there are, in which order they are tried, and which of them are equal.
 
 Theory of operation
 -------------------
-A world is a set of moves. It grows from the log of the world that it deviates from by one move, so
-the search needs no model of the app: what was attempted there is what can be moved.
+A world is a set of deviations. It grows by one deviation from the log of a world that was run, so
+the search needs no model of the app: what was attempted there is what can deviate next.
 
-Worlds are tried by how many moves they have, and among those by distance: the moves of one message
-first, short ways first. So the first world that fails is the shortest.
+Worlds with fewer deviations are tried first, and among those with as many, in this order: all
+deviations about one message before those about several; then those that move attempts less far.
+So the first world that fails is a simple one.
 
-Two worlds are one if the same attempts reach the app in the same order: an app that does the same
-on the same can't tell them apart, so the outcomes are the same, too. For most worlds that order is
-known before they are run (:func:`foreseen`): the body's attempts, moved as the order of attempts
-would move them. If such a world was seen already, it is not run. Calls that are answered last,
-pauses, attempts at the same time, and what an app causes by itself, are not foreseen: such worlds
-are run, and compared afterwards.
+Two worlds are equal if the same attempts reach the app in the same order: an app that does the same
+on the same can't tell them apart. For most worlds that order is known before they are run
+(:func:`predicted_key`), and if it was seen already, the world is not run. Calls whose webhooks come
+first, pauses, attempts at the same time, and whatever the app causes by itself, can't be
+predicted: such worlds are run, and compared afterwards.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
-from .moves import Move
+from ..webhooks.fault_kinds import effect_of
+from .deviations import KINDS, Deviation
 
 #: How many worlds that were not run are counted, to say how many there are at least.
 _COUNTED: Final = 2_000
 
 
-class Step(NamedTuple):
-    """An attempt of a world.
+class LoggedAttempt(NamedTuple):
+    """An attempt, as the log of a world has it.
 
     Attributes:
-        chance: The number of its choice: which event and endpoint, in the order of first attempts.
-        item: What was attempted where, the same number in every world; below 0: refused.
-        message: The number of the message that it is about; 0: of none.
+        number: Which first attempt it was, as ``start=`` counts them; a repeat has the same.
+        item: Which event at which endpoint, the same in every world; negative: it never reached
+            the app.
+        message: The number of the message that it is about; 0: none.
         what: The event's status, or its type.
-        at: The name of the endpoint, if there are several.
+        endpoint: The name of the endpoint, if there are several.
         overlaps: Whether it can be made at the same time as another one.
-        round: The number of the round in which that was so; 0: it was not.
+        round: The number of the round in which that happened; 0: it did not.
     """
 
-    chance: int
+    number: int
     item: int
     message: int
     what: str
-    at: str = ""
+    endpoint: str = ""
     overlaps: bool = False
     round: int = 0
 
 
 #: The attempts of a world, in order; None: a barrier.
-Steps: TypeAlias = Sequence[Step | None]
+Attempts: TypeAlias = Sequence[LoggedAttempt | None]
 Key: TypeAlias = tuple[object, ...]
 
 
-class Log(NamedTuple):
+class WorldLog(NamedTuple):
     """What happened in a world, as far as the search needs it.
 
     Attributes:
-        steps: The attempts and the barriers.
-        calls: Which calls caused webhooks that came after their answers.
-        raced: Which calls were answered last.
-        paused: Which choices came again after a pause, and after how long.
-        moments: When each of the steps was made; of a barrier, all moments at which there was one.
+        attempts: The attempts and the barriers.
+        calls: Which calls caused webhooks that came after their responses.
+        raced: Of which calls they came before.
+        paused: Which attempts were made again after a pause, and how long that was.
+        moments: When each attempt was made; of a barrier, each moment at which there was one.
         session: How long a session lasts, in nanoseconds.
     """
 
-    steps: Steps
+    attempts: Attempts
     calls: tuple[int, ...] = ()
     raced: tuple[int, ...] = ()
     paused: tuple[tuple[int, int], ...] = ()
@@ -76,142 +79,155 @@ class Log(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What makes it one world with another one: what reached the app, and in which order."""
-        items = (0 if step is None else step.item for step in self.steps)
+        """What equal worlds have in common: what reached the app, and in which order."""
+        reached: list[int] = []
         rounds: dict[int, list[int]] = {}
-        for step in self.steps:
-            if step is not None and step.round:
-                rounds.setdefault(step.round, []).append(step.item)
-        together = map(tuple, rounds.values())
-        return (*(one for one in items if one >= 0), "|", *self.raced, *self.paused, *together)
+        for one in self.attempts:
+            if one is None:
+                reached.append(0)
+                continue
+            if one.item >= 0:
+                reached.append(one.item)
+            if one.round:
+                rounds.setdefault(one.round, []).append(one.item)
+        return (*reached, "|", *self.raced, *self.paused, *map(tuple, rounds.values()))
 
     def pauses(self, place: int) -> list[int]:
-        """Return how long after a step a repeat of it may come, in nanoseconds.
+        """Return how long after an attempt its repeat may come, in nanoseconds.
 
         Whenever the body has moved time since, and when a session that began then is over.
         """
         (start,) = self.moments[place]
-        later = {one - start for moments in self.moments[place:] for one in moments}
-        return sorted(one for one in {*later, self.session} if one > 0)
+        later = {moment - start for moment in chain.from_iterable(self.moments[place:])}
+        return sorted(pause for pause in {*later, self.session} if pause > 0)
 
 
-class Candidate(NamedTuple):
+class _Candidate(NamedTuple):
     """A world that can be tried; sorted as they are tried.
 
     Attributes:
-        apart: Whether its moves concern several messages.
-        distance: Past how many attempts its moves go together.
-        order: Its last move: the place of its kind, and which attempt.
-        moves: The moves.
+        is_spread: Whether its deviations concern several messages.
+        distance: Past how many attempts they move one, together.
+        order: The place of the last one's kind, and which attempts deviate.
+        deviations: The deviations.
     """
 
-    apart: bool
+    is_spread: bool
     distance: int
     order: tuple[int, ...]
-    moves: tuple[Move, ...]
+    deviations: tuple[Deviation, ...]
 
 
-def choices(log: Log, kinds: Sequence[str], taken: Sequence[Move]) -> Iterator[tuple[int, Move]]:
-    """Give the moves that a world has room for, with their distances, the shortest first.
+#: Past how many attempts each kind can move one, if so many follow it in all, and so many before
+#: the next barrier. What the service takes for failed is made again at that barrier.
+_DISTANCES: Final[Mapping[str, Callable[[int, int], range]]] = {
+    "duplicate": lambda after, _: range(after + 1),
+    "reorder": lambda _, near: range(1, near + 1),
+    "lose_response": lambda _, near: range(near, near + 1),
+    "refuse": lambda _, near: range(near, near + 1),
+    "drop": lambda _after, _near: range(1),
+    "duplicate_later": lambda after, _: range(after, after + 1),
+    "concurrently": lambda _, near: range(near + 1),
+}
+
+
+def possible_deviations(
+    log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation]
+) -> Iterator[tuple[int, Deviation]]:
+    """Give the deviations that a world has room for, with their distances, the shortest first.
 
     Args:
         log: What happened in it.
         kinds: What may be tried.
-        taken: What deviates already: it has its choice.
+        taken: What deviates already: one attempt has one deviation.
     """
-    mine = {move.start for move in taken if move.of_attempts}
+    attempts = log.attempts
+    mine = {one.start for one in taken if one.is_of_an_attempt}
     places: dict[int, int] = {}
-    for place, step in enumerate(log.steps):
-        if step is not None and step.chance not in mine:
-            places.setdefault(step.chance, place)
-    after = [0] * (len(log.steps) + 1)  # how many attempts follow, in all
+    for place, one in enumerate(attempts):
+        if one is not None and one.number not in mine:
+            places.setdefault(one.number, place)
+    after = [0] * (len(attempts) + 1)  # how many attempts follow, in all
     near = after.copy()  # and before the next barrier
-    for place in range(len(log.steps) - 1, -1, -1):
-        made = log.steps[place] is not None
-        after[place] = after[place + 1] + made
-        near[place] = near[place + 1] + 1 if made else 0
-    room = {chance: (after[place] - 1, near[place] - 1) for chance, place in sorted(places.items())}
-    farthest = max((room[chance][0] for chance in room), default=0)
-    alone = {step.chance for step in log.steps if step is not None and not step.overlaps}
-    pauses = {one: log.pauses(places[one]) for one in room} if "duplicate_later" in kinds else {}
-    raced = {move.start for move in taken if move.kind == "webhooks_first"}
-    for steps in range(farthest + 1):
+    for place in reversed(range(len(attempts))):
+        is_attempt = attempts[place] is not None
+        after[place] = after[place + 1] + is_attempt
+        near[place] = near[place + 1] + 1 if is_attempt else 0
+    room = {number: (after[at] - 1, near[at] - 1) for number, at in sorted(places.items())}
+    alone = {one.number for one in attempts if one is not None and not one.overlaps}
+    raced = {one.start for one in taken if one.kind == "webhooks_first"}
+    for distance in range(max((most for most, _ in room.values()), default=0) + 1):
         for kind in kinds:
             if kind == "webhooks_first":
-                starts = [call for call in log.calls if call not in raced and not steps]
+                starts = [call for call in log.calls if call not in raced and not distance]
             else:
-                starts = [one for one in room if _FITS[kind](steps, *room[one])]
-            if kind == "concurrently":
-                starts = [one for one in starts if one not in alone]
+                fits = _DISTANCES[kind]
+                starts = [number for number in room if distance in fits(*room[number])]
             for start in starts:
-                for own in (
-                    pauses[start] if kind == "duplicate_later" else (steps if kind in _FAR else 0,)
-                ):
-                    yield steps, Move(kind, start, own)
+                if kind == "duplicate_later":
+                    for pause in log.pauses(places[start]):
+                        yield distance, Deviation(kind, start, pause)
+                elif kind != "concurrently" or start not in alone:
+                    yield distance, Deviation(kind, start, distance if KINDS[kind].argument else 0)
 
 
-#: Whether an attempt has room for a move past so many others, if so many follow it in all, and so
-#: many before the next barrier. What is made again comes at the next barrier.
-_FITS: Final[Mapping[str, Callable[[int, int, int], bool]]] = {
-    "reorder": lambda steps, _, near: 0 < steps <= near,
-    "duplicate": lambda steps, after, _: steps <= after,
-    "lose_response": lambda steps, _, near: steps == near,
-    "refuse": lambda steps, _, near: steps == near,
-    "drop": lambda steps, _after, _near: steps == 0,
-    "duplicate_later": lambda steps, after, _: steps == after,
-    "concurrently": lambda steps, _, near: steps <= near,
-}
+def predicted_key(base: Attempts, deviations: Sequence[Deviation]) -> Key:
+    """Return the key that a world will have, from the log of the body as written.
 
-#: The kinds whose verbs say past how many.
-_FAR: Final = frozenset({"reorder", "duplicate", "concurrently"})
-
-
-def foreseen(base: Steps, moves: Sequence[Move]) -> Key:
-    """Return the key of a world, from the log of the body as written.
-
-    It does what :class:`.AttemptOrder` does.
+    It decides as :class:`.AttemptOrder` does, which orders the real attempts. The tests compare the
+    worlds that are run with all that there are, so they fail where the two differ.
     """
-    by_chance = {move.start: move for move in moves}
-    out: list[int] = []
+    by_number = {one.start: one for one in deviations}
+    out: list[int] = []  # 0: a barrier
     made = 0
-    waiting: list[tuple[int, int, bool]] = []
-    pending: list[int] = []
+    waiting: list[tuple[int, int, bool]] = []  # until so many are made; what; a first attempt?
+    failed: list[int] = []
 
     def make(item: int) -> None:
+        """Make an attempt, and then what has waited for it."""
         nonlocal made
-        while True:
-            out.append(item)
-            made += 1
-            ready = next((one for one in waiting if one[0] <= made), None)
-            if ready is None:
-                return
+        out.append(item)
+        made += 1
+        ready = next((one for one in waiting if one[0] <= made), None)
+        if ready is not None:
             waiting.remove(ready)
-            item = ready[1]
+            make(ready[1])
 
-    last = len(base) - 1
-    for place, step in enumerate(base):
-        if step is not None:
-            move = by_chance.get(step.chance)
-            kind = "" if move is None else move.kind
-            steps = 0 if move is None else move.steps
+    end = len(base) - 1
+    for place, one in enumerate(base):
+        if one is not None:
+            deviation = by_number.get(one.number)
+            kind, extent = ("", 0) if deviation is None else (deviation.kind, deviation.extent)
             if kind == "reorder":
-                waiting.append((made + steps, step.item, True))
+                waiting.append((made + extent, one.item, True))
                 continue
             if kind == "duplicate":
-                waiting.append((made + 1 + steps, step.item, False))
+                waiting.append((made + 1 + extent, one.item, False))
             elif kind in {"lose_response", "refuse"}:
-                pending.append(step.item)
-            make(-step.item if kind in {"refuse", "drop"} else step.item)
+                failed.append(one.item)
+            make(one.item if effect_of(kind).reaches_app else -one.item)
             continue
-        late = [one for one in waiting if one[2] or place == last]
-        waiting[:] = [one for one in waiting if one not in late]
-        for _, item, _ in late:
-            make(item)
-        again, pending = pending, []
+        # A barrier: first attempts wait no longer, repeats until the last one. Then what has failed
+        # is made again.
+        late = [one for one in waiting if one[2] or place == end]
+        waiting = [one for one in waiting if one not in late]
+        failed, again = [], [*(item for _, item, _ in late), *failed]
         for item in again:
             make(item)
         out.append(0)
     return (*(item for item in out if item >= 0), "|")
+
+
+class _Parent(NamedTuple):
+    """A world that was run, from which others grow by one deviation."""
+
+    deviations: tuple[Deviation, ...]
+    log: WorldLog
+
+    @property
+    def distance(self) -> int:
+        """Past how many attempts its deviations move one, together."""
+        return sum(one.extent for one in self.deviations if one.kind != "duplicate_later")
 
 
 class Search:
@@ -219,8 +235,13 @@ class Search:
 
     Args:
         kinds: What may deviate.
-        depth: How many moves a world has at most.
+        depth: How many deviations a world has at most.
         limit: How many worlds are tried at most.
+
+    Attributes:
+        worlds: How many different worlds were tried.
+        cut: What ended the search before all were tried; empty: nothing did.
+        races: Whether webhooks may come before the response of their call.
     """
 
     def __init__(self, kinds: Sequence[str], depth: int, limit: int) -> None:
@@ -228,102 +249,88 @@ class Search:
         self._depth = depth
         self._limit = limit
         self._seen: set[Key] = set()
-        self._base: Steps | None = None
-        self._log: Log | None = None
-        self._rest: Iterator[tuple[Move, ...]] = iter(())
+        self._base: Attempts | None = None
+        self._log: WorldLog | None = None
+        self._rest: Iterator[tuple[Deviation, ...]] = iter(())
         self.worlds: int = 0
         self.cut: str = ""
-        self.races = True
+        self.races: bool = True
 
-    def worlds_to_try(self) -> Iterator[tuple[Move, ...]]:
-        """Give the moves of one world after another; :meth:`tried` follows each.
+    def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
+        """Give the deviations of one world after another; :meth:`add` follows each that passed.
 
         The first has none: it is the body as written.
         """
         yield ()
         assert self._log is not None
-        base = self._log
-        plain = [step for step in base.steps if step is not None]
-        # What is attempted again in the body as written is not foreseen in others.
-        if len({step.chance for step in plain}) == len(plain) and 0 not in {
-            step.chance for step in plain
-        }:
-            self._base = base.steps
-        parents: list[tuple[tuple[Move, ...], int, Log]] = [((), 0, base)]
+        written = _Parent((), self._log)
+        numbers = [one.number for one in self._log.attempts if one is not None]
+        # What the body as written repeats by itself can't be predicted in other worlds.
+        if len({*numbers}) == len(numbers) and 0 not in numbers:
+            self._base = self._log.attempts
+        parents = [written]
         for level in range(1, self._depth + 1):
-            grown: list[tuple[tuple[Move, ...], int, Log]] = []
-            self._rest = self._candidates(parents)
-            for moves in self._rest:
+            grown: list[_Parent] = []
+            self._rest = self._grow(parents)
+            for deviations in self._rest:
                 if self.worlds >= self._limit:
-                    self._rest = _with(moves, self._rest)
+                    self._rest = chain([deviations], self._rest)
                     self.cut = f"limit={self._limit}"
                     return
                 self._log = None
-                yield moves
-                log = self._log
-                if log is not None and level < self._depth:
-                    grown.append((moves, sum(map(_distance, moves)), log))
+                yield deviations
+                if self._log is not None and level < self._depth:
+                    grown.append(_Parent(deviations, self._log))
             if not grown:  # whatever the depth is
                 return
             parents = grown
 
-    def tried(self, log: Log) -> bool:
-        """Take a world's log; return whether it is another world than those before."""
-        new = log.key not in self._seen
-        if new:
+    def add(self, log: WorldLog) -> None:
+        """Take the log of a world that was run, which may be equal to one before."""
+        if log.key not in self._seen:
             self._seen.add(log.key)
             self._log = log
             self.worlds += 1
-        return new
 
-    def at_least(self) -> int:
+    def lower_bound(self) -> int:
         """Return how many worlds there are at least, if the search was cut."""
         known = set(self._seen)
-        for moves in self._rest:
-            key = self._foreseen(moves)
-            known.add(moves if key is None else key)
+        for deviations in self._rest:
+            known.add(self._predicted_key(deviations) or deviations)
             if len(known) - len(self._seen) >= _COUNTED:
                 break
         return self.worlds + len(known) - len(self._seen)
 
-    def _foreseen(self, moves: tuple[Move, ...]) -> Key | None:
-        if self._base is None or not all(move.is_foreseen for move in moves):
+    def _predicted_key(self, deviations: tuple[Deviation, ...]) -> Key | None:
+        if self._base is None or not all(KINDS[one.kind].is_predictable for one in deviations):
             return None
-        return foreseen(self._base, moves)
+        return predicted_key(self._base, deviations)
 
-    def _candidates(
-        self, parents: Sequence[tuple[tuple[Move, ...], int, Log]]
-    ) -> Iterator[tuple[Move, ...]]:
-        found: set[frozenset[Move]] = set()
+    def _grow(self, parents: Sequence[_Parent]) -> Iterator[tuple[Deviation, ...]]:
+        """Give the worlds that have one deviation more, in the order in which they are tried."""
+        found: set[frozenset[Deviation]] = set()
         streams = (
-            self._children(*parent, apart=apart) for parent in parents for apart in (False, True)
+            self._children(parent, is_spread=spread)
+            for parent in parents
+            for spread in (False, True)
         )
         for candidate in heapq.merge(*streams):
-            moves = frozenset(candidate.moves)
-            if moves in found or not (self.races or all(move.of_attempts for move in moves)):
+            deviations = candidate.deviations
+            alike = frozenset(deviations)
+            if alike in found or not (self.races or all(d.is_of_an_attempt for d in deviations)):
                 continue
-            found.add(moves)
-            key = self._foreseen(candidate.moves)
-            if key is None or key not in self._seen:
-                yield candidate.moves
+            found.add(alike)
+            if self._predicted_key(deviations) not in self._seen:
+                yield deviations
 
-    def _children(
-        self, taken: tuple[Move, ...], distance: int, log: Log, *, apart: bool
-    ) -> Iterator[Candidate]:
-        messages = {step.chance: step.message for step in log.steps if step is not None}
-        mine = {messages.get(move.start) for move in taken if move.of_attempts}
-        for steps, move in choices(log, self._kinds, taken):
-            same = not taken or (move.of_attempts and mine == {messages.get(move.start)})
-            if same != apart:
-                order = (self._kinds.index(move.kind), *sorted(one.start for one in (*taken, move)))
-                moves = (*taken, move)
-                yield Candidate(apart, distance + steps, order, moves)
-
-
-def _with(first: tuple[Move, ...], rest: Iterator[tuple[Move, ...]]) -> Iterator[tuple[Move, ...]]:
-    yield first
-    yield from rest
-
-
-def _distance(move: Move) -> int:
-    return 0 if move.kind == "duplicate_later" else move.steps
+    def _children(self, parent: _Parent, *, is_spread: bool) -> Iterator[_Candidate]:
+        """Give those that grow from one world, sorted, so that all can be merged."""
+        taken, log = parent
+        messages = {one.number: one.message for one in log.attempts if one is not None}
+        mine = {messages.get(one.start) for one in taken if one.is_of_an_attempt}
+        for distance, new in possible_deviations(log, self._kinds, taken):
+            same = not taken or (new.is_of_an_attempt and mine == {messages.get(new.start)})
+            if same != is_spread:
+                deviations = (*taken, new)
+                order = (self._kinds.index(new.kind), *sorted(one.start for one in deviations))
+                yield _Candidate(is_spread, parent.distance + distance, order, deviations)

@@ -1,14 +1,26 @@
-"""Strategies of Hypothesis: people, messages, whole scripts, and days when webhooks go wrong."""
+"""Scripts at random, as a strategy of Hypothesis."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from ..base.arguments import check_int, check_list, check_str
-from ..fake.config import ChatFakeConfig
-from .kit import st
-from .playing import Script, Step, rehearsal
+from ..base.errors import IllegalTransition
+from ..engine.process_time import Journey
+from ..fake.config import ChatFakeConfig, given_or_default
+from ..fake.fake import ChatFake
+from ..report import watching
+from .script import Call, Script
+
+try:
+    from hypothesis import strategies as st
+except ImportError as _missing:
+    raise ImportError(
+        "scripts() needs Hypothesis: pip install 'pytest-chatfake[hypothesis]'"
+    ) from _missing
 
 #: Few, so that messages meet in conversations.
 _ADDRESSES: Final = ("+4915550001", "+4915550002", "+4915550003")
@@ -23,145 +35,174 @@ _LENGTHS: Final = (1, 60, 3_600, 86_400, 30 * 86_400)
 
 _FLAGS: Final = ("read_receipts", "online", "blocked", "chat_open", "registered", "withheld")
 
-#: Of verbs, deviations or attempts; Hypothesis itself stops long before.
+#: When scripts are tried out.
+_START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+#: Of calls or deviations; Hypothesis itself stops long before.
 _MOST: Final = 1_000_000
 
-#: What is done on a stage: the name of one of its methods, and the arguments.
-Act: TypeAlias = tuple[Any, ...]
+_NOTHING: Final[Mapping[str, object]] = {}
 
-
-def recipients(*, addresses: Sequence[str] = _ADDRESSES) -> st.SearchStrategy[dict[str, Any]]:
-    """Make up people: the arguments of ``chat_fake.recipient(**recipient)``.
-
-    Args:
-        addresses: Theirs.
-
-    Raises:
-        TypeError: ``addresses`` is no list of texts.
-        ValueError: It is empty, or one of them is.
-    """
-    flags = st.sampled_from(_FLAGS).flatmap(lambda name: st.tuples(st.just(name), st.booleans()))
-    some = st.lists(flags, max_size=2, unique_by=lambda flag: flag[0])
-    devices = st.none() | st.integers(1, 3)
-    return st.builds(_person, _addresses(addresses), devices, some).filter(_is_possible)
-
-
-def _person(address: str, devices: int | None, flags: list[tuple[str, bool]]) -> dict[str, Any]:
-    return {"address": address, **({} if devices is None else {"devices": devices}), **dict(flags)}
-
-
-def _is_possible(person: dict[str, Any]) -> bool:
-    """Whether the chat is open only on a phone that is on, of somebody who is registered."""
-    impeded = False in (person.get("online"), person.get("registered"))
-    return not (person.get("chat_open") and impeded)
-
-
-def messages(*, addresses: Sequence[str] = _ADDRESSES) -> st.SearchStrategy[dict[str, Any]]:
-    """Make up messages: the arguments of ``chat_fake.send_text(**message)``.
-
-    Args:
-        addresses: To whom.
-
-    Raises:
-        TypeError: ``addresses`` is no list of texts.
-        ValueError: It is empty, or one of them is.
-    """
-    required = {"body": st.sampled_from(_BODIES), "to": _addresses(addresses)}
-    return st.fixed_dictionaries(required, optional={"price": st.sampled_from(_PRICES)})
+#: What is tried out: the name of a method of :class:`_Recorder`, and its arguments.
+_Act: TypeAlias = tuple[Any, ...]
 
 
 def scripts(
     *,
     most: int = 12,
+    deviations: int = 0,
     addresses: Sequence[str] = _ADDRESSES,
     config: ChatFakeConfig | None = None,
 ) -> st.SearchStrategy[Script]:
     """Make up what happens: messages, deliveries, reading, failures, people, time.
 
-    Every verb is possible where it stands.
+    Every call is possible where it stands.
 
     Args:
-        most: How many verbs at most.
+        most: How many things happen at most.
+        deviations: How many things go wrong at most: a webhook comes twice or late, is refused, or
+            its response is lost. Nothing is lost for good (assumed).
         addresses: The addresses of those to whom messages go.
         config: The configuration of the fake that is to play it; None: the defaults.
 
     Raises:
-        TypeError: An argument is of the wrong kind.
-        ValueError: ``most`` is below 1, there are no addresses, or one of them is empty.
+        ValueError: ``most`` is below 1, ``deviations`` below 0, there are no addresses, or one of
+            them is empty.
     """
     acts = st.lists(_acts(addresses), min_size=1, max_size=check_int(most, "most", 1, _MOST))
+    wrong = st.lists(
+        st.tuples(st.integers(0, most - 1), _deviations()),
+        max_size=check_int(deviations, "deviations", 0, _MOST),
+    )
 
     @st.composite
     def script(draw: st.DrawFn) -> Script:
-        chosen = draw(acts)
-        with rehearsal(config) as stage:
-            for verb, *arguments in chosen:
-                getattr(stage, verb)(*arguments)
-        return Script(tuple(stage.steps))
+        chosen: list[_Act] = draw(acts)
+        for place, deviation in draw(wrong):
+            chosen.insert(place, ("note", deviation))
+        with _recorder(config) as recorder:
+            for method, *arguments in chosen:
+                getattr(recorder, method)(*arguments)
+        return Script(tuple(recorder.calls))
 
     return script()
 
 
-def bad_days(*, most: int = 3, attempts: int = 12) -> st.SearchStrategy[Script]:
-    """Make up what goes wrong with attempts: late, twice, an answer lost, refused (assumed).
-
-    It is a script, to be played before another one: ``play(chat_fake, day + script)``. Nothing is
-    lost for good.
-
-    Args:
-        most: How many things go wrong at most.
-        attempts: Among how many first attempts.
-
-    Raises:
-        TypeError: An argument is no whole number.
-        ValueError: It is below 1.
-    """
-    check_int(attempts, "attempts", 1, _MOST)
-    days = st.lists(deviations(attempts), max_size=check_int(most, "most", 1, _MOST), unique=True)
-
-    @st.composite  # what comes of map() would be printed as a call
-    def day(draw: st.DrawFn) -> Script:
-        return Script(tuple(draw(days)))
-
-    return day()
-
-
-def deviations(attempts: int) -> st.SearchStrategy[Step]:
-    """Make up one thing that goes wrong with one of so many attempts."""
-    verbs = st.sampled_from(["duplicate", "reorder", "lose_response", "refuse"])
-    return st.tuples(verbs, st.integers(1, 3), st.integers(1, attempts)).map(_deviation)
-
-
-def _deviation(drawn: tuple[str, int, int]) -> Step:
-    verb, steps, start = drawn
-    own = {"duplicate": (("after", steps - 1),), "reorder": (("by", steps),)}.get(verb, ())
-    return Step(f"chat_fake.webhooks.{verb}", (*own, ("start", start)))
-
-
-def _addresses(addresses: Sequence[str]) -> st.SearchStrategy[str]:
+def _acts(addresses: Sequence[str]) -> st.SearchStrategy[_Act]:
     given = check_list(addresses, "addresses", "texts such as ['+4915550001']")
     known = [check_str(one, "an address") for one in given]
     if not known:
         raise ValueError("addresses must not be empty: nobody would get a message")
-    return st.sampled_from(known)
-
-
-def lengths() -> st.SearchStrategy[int]:
-    """Make up a length of time, in seconds."""
-    return st.sampled_from(_LENGTHS)
-
-
-def _acts(addresses: Sequence[str]) -> st.SearchStrategy[Act]:
-    draft, which = messages(addresses=addresses), st.integers(0, 9)
-    # The more often it happens in life, the more often it is here.
-    deliver = st.tuples(st.just("deliver"), which, st.integers(1, 3))
-    return st.one_of(
-        st.tuples(st.just("send"), draft),
-        *(deliver, deliver),
-        st.tuples(st.just("read"), which),
-        st.tuples(st.just("fail"), which),
-        st.tuples(st.just("wait"), lengths()),
-        st.tuples(st.just("describe"), recipients(addresses=addresses)),
-        st.tuples(st.just("reject"), draft),
-        st.tuples(st.just("settle")),
+    to, which = st.sampled_from(known), st.integers(0, 9)
+    message = st.fixed_dictionaries(
+        {"body": st.sampled_from(_BODIES), "to": to}, optional={"price": st.sampled_from(_PRICES)}
     )
+    devices = st.fixed_dictionaries({"devices": st.integers(1, 3)})
+    length = st.fixed_dictionaries({"seconds": st.sampled_from(_LENGTHS)})
+    flags = {flag: st.booleans() for flag in _FLAGS}
+    person = st.fixed_dictionaries(
+        {"address": to}, optional={"devices": st.integers(1, 3), **flags}
+    )
+    # The more often it happens in life, the more often it is here.
+    deliver = st.tuples(st.just("change"), which, st.just("deliver"), devices)
+    return st.one_of(
+        st.tuples(st.just("send"), message),
+        *(deliver, deliver),
+        st.tuples(st.just("change"), which, st.sampled_from(["read", "fail"])),
+        st.tuples(st.just("call"), st.just("clock.advance"), length),
+        st.tuples(st.just("call"), st.just("recipient"), person),
+        st.tuples(st.just("reject"), message),
+        st.tuples(st.just("call"), st.just("settle")),
+    )
+
+
+def _deviations() -> st.SearchStrategy[Call]:
+    """Make up one thing that goes wrong with one of the next attempts."""
+    start = st.integers(1, 3)
+    verbs = [
+        _deviation("duplicate", after=st.integers(0, 2), start=start),
+        _deviation("reorder", by=st.integers(1, 3), start=start),
+        _deviation("lose_response", start=start),
+        _deviation("refuse", start=start),
+    ]
+    return st.one_of(verbs)
+
+
+def _deviation(verb: str, **arguments: st.SearchStrategy[int]) -> st.SearchStrategy[Call]:
+    drawn = st.fixed_dictionaries(arguments)
+    return drawn.map(lambda given: Call(f"chat_fake.webhooks.{verb}", tuple(given.items())))
+
+
+@contextmanager
+def _recorder(config: ChatFakeConfig | None) -> Generator[_Recorder]:
+    """Give a recorder for a fake where nobody listens, at a moment of its own.
+
+    Raises:
+        ClockError: freezegun is active.
+    """
+    fields: dict[str, Any] = {"webhook_url": None, "api_key": None, "mode": "sync"}
+    journey = Journey()
+    journey.begin_on_top(_START)
+    try:
+        fake = ChatFake(given_or_default(config).replace(seed="hypothesis", **fields))
+        watching.dismiss(fake._story)  # nobody asks what happened here
+        try:
+            yield _Recorder(fake)
+        finally:
+            fake._shut()
+    finally:
+        journey.end()
+
+
+class _Recorder:
+    """Tries calls out, and writes down those that are possible.
+
+    Args:
+        fake: The fake in which they are tried.
+    """
+
+    def __init__(self, fake: ChatFake) -> None:
+        self.calls: list[Call] = []
+        self._fake = fake
+        self._names: dict[str, Any] = {"chat_fake": fake}
+
+    def send(self, message: Mapping[str, object]) -> None:
+        """Send a message."""
+        self.try_out(Call("chat_fake.send_text", tuple(message.items()), self._next_name()))
+
+    def reject(self, message: Mapping[str, object]) -> None:
+        """Submit a message, and let it be rejected."""
+        name = self._next_name()
+        self.try_out(Call("chat_fake.submit_text", tuple(message.items()), name))
+        self.try_out(Call(f"{name}.reject", (), name))
+
+    def change(self, which: int, verb: str, arguments: Mapping[str, object] = _NOTHING) -> None:
+        """Let something happen to one of the messages, if there is one and it can."""
+        names = [
+            name
+            for name, message in self._names.items()
+            if name != "chat_fake"
+            and message.status in {"sent", "delivered"}
+            and not message.dropped
+        ]
+        if names:
+            self.try_out(Call(f"{names[which % len(names)]}.{verb}", tuple(arguments.items())))
+
+    def call(self, path: str, arguments: Mapping[str, object] = _NOTHING) -> None:
+        """Call something of the fake."""
+        self.try_out(Call(f"chat_fake.{path}", tuple(arguments.items())))
+
+    def note(self, deviation: Call) -> None:
+        """Write a deviation down: where nobody listens, nothing comes of it."""
+        self.calls.append(deviation)
+
+    def try_out(self, call: Call) -> None:
+        """Make a call, and write it down if it was possible."""
+        try:
+            call.make(self._names)
+        except (IllegalTransition, ValueError):
+            return
+        self.calls.append(call)
+
+    def _next_name(self) -> str:
+        return f"m{len(self._fake.messages) + 1}"

@@ -1,0 +1,77 @@
+"""What deviated in a world, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..report.happenings import length
+from .deviations import Deviation
+from .search import LoggedAttempt, WorldLog
+
+#: How many events a sentence names; of more, it names fewer, and counts the rest.
+_NAMED = 3
+
+
+def describe(deviation: Deviation, log: WorldLog) -> str:
+    """Say what a deviation did in a world."""
+    kind, start = deviation.kind, deviation.start
+    if not deviation.is_of_an_attempt:
+        return f"the webhooks of call {start} came before its response"
+    attempts = [one for one in log.attempts if one is not None]
+    places = [place for place, one in enumerate(attempts) if one.number == start]
+    if not places:
+        return f"attempt {start} was never made"
+    first = places[0]
+    mine = attempts[first]
+    event = _title(mine) + (f" at {mine.endpoint}" if mine.endpoint else "")
+    between = attempts[first + 1 : places[1]] if len(places) > 1 else []
+    after = f" after {_titles(between)}" if between else ""
+    if kind == "reorder":
+        overtaking = [one for one in attempts[:first] if one.number > start]
+        if not overtaking:
+            return f"{event} was attempted late"
+        return f"{_titles(overtaking)} {_were(overtaking)} attempted before {event}"
+    if kind == "concurrently":
+        return _describe_round(
+            [one for one in attempts if one.round and one.round == mine.round], mine
+        )
+    if kind == "duplicate_later":
+        return f"{event} was attempted again, {length(deviation.extent)} later"
+    if kind == "drop":
+        return f"{event} was dropped"
+    if kind == "duplicate":
+        return f"{event} was attempted twice{', the second time' * bool(after)}{after}"
+    lost = f"the response to {event} was lost"
+    if kind == "refuse":
+        lost = f"{event} was refused before it reached the app"
+    return f"{lost}, so it was attempted again{after}"
+
+
+def _describe_round(attempts: Sequence[LoggedAttempt], mine: LoggedAttempt) -> str:
+    """Say what was attempted at the same time as an attempt, itself included."""
+    if not attempts:
+        return f"{_title(mine)} was attempted late"
+    endpoints = [name for name in dict.fromkeys(one.endpoint for one in attempts) if name]
+    at = f" at {_and(endpoints)}" if endpoints else ""
+    twice = " twice" if len({*map(_title, attempts)}) == 1 and len(endpoints) < 2 else ""
+    return f"{_titles(attempts)} {_were(attempts)} attempted{twice} at the same time{at}"
+
+
+def _title(attempt: LoggedAttempt) -> str:
+    return f"`{attempt.what}`" + (f" m{attempt.message}" if attempt.message else "")
+
+
+def _titles(attempts: Sequence[LoggedAttempt]) -> str:
+    """Name events, each once."""
+    titles = list(dict.fromkeys(map(_title, attempts)))
+    if len(titles) > _NAMED:
+        titles = [*titles[: _NAMED - 1], f"{len(titles) - _NAMED + 1} more"]
+    return _and(titles)
+
+
+def _were(attempts: Sequence[LoggedAttempt]) -> str:
+    return "was" if len({*map(_title, attempts)}) == 1 else "were"
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
