@@ -11,7 +11,6 @@ import pytest
 from pytest_httpserver import HTTPServerError
 from werkzeug import Request, Response
 from werkzeug.exceptions import ImATeapot
-from werkzeug.test import Client
 
 from pytest_chatfake.transport.server.replies import Reply
 
@@ -56,21 +55,6 @@ def test_an_unmatched_request_is_answered_by_the_api_and_no_failed_assertion(
 
     assert (404, "NOT_FOUND") == (answer.status, json.loads(answer.body)["error"]["code"])
     assert [] == listener.log
-    listener.check()
-
-
-def test_a_oneshot_handler_answers_once(listener: Listener, client: RawClient) -> None:
-    listener.expect_oneshot_request("/handled").respond_with_data("once")
-
-    assert [200, 404] == [client.ask(GET).status, client.ask(GET).status]
-    listener.check()
-
-
-def test_ordered_handlers_keep_their_order(listener: Listener, client: RawClient) -> None:
-    listener.expect_ordered_request("/handled").respond_with_data("first")
-    listener.expect_ordered_request("/handled").respond_with_data("second")
-
-    assert [b"first", BALANCE, b"second"] == [client.ask(it).body for it in (GET, QUERY, GET)]
     listener.check()
 
 
@@ -171,16 +155,3 @@ def test_the_api_is_told_what_was_answered(
         client.ask(GET.replace(b"handled", path))
 
     assert [("/handled", 201), ("/routed", 202), ("/nowhere", 404)] == api.statuses
-
-
-def test_the_same_api_answers_without_a_socket(listener: Listener, api: FakeApi) -> None:
-    listener.stop()
-    listener.expect_request("/handled").respond_with_data("x", status=201)
-    api.answers["/routed"] = Reply(429, b"slow", (("Retry-After", "3"),), content_type="text/x")
-    client = Client(Request.application(listener.application))
-
-    routed = client.get("/routed")
-    assert (429, b"slow", "3") == (routed.status_code, routed.data, routed.headers["Retry-After"])
-    assert "text/x" == routed.content_type
-    assert [201, 404] == [client.post("/handled").status_code, client.get("/x").status_code]
-    assert [BALANCE] == [client.get("/v2/balance").data]

@@ -25,7 +25,7 @@ from http.client import (
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
-from ..fields import FIELD_LINE, plain_fields
+from ..header_parsing import FIELD_LINE, plain_fields
 from .answers import Answer
 
 if TYPE_CHECKING:

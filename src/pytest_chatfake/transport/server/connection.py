@@ -1,10 +1,13 @@
 """One client's connection, kept alive from request to request (HTTP/1.1).
 
-Two ways lead to an answer. Nearly every request of a suite is the balance query, so a plain one
-that has arrived in one piece is recognised by one expression and answered at once. Everything
-else takes the general way: it is read strictly, becomes a werkzeug ``Request``, and goes through
-user routes and pytest-httpserver handlers. Both ways read from the same buffered reader, and the
-short one takes nothing from it before it is sure, so they can follow each other in any order.
+Nearly every request of a suite is the balance query, so a plain one that has arrived in one piece
+is recognised by one expression and answered at once. Everything else is read strictly, becomes a
+werkzeug ``Request``, and goes through user routes and pytest-httpserver handlers. Both ways read
+from the same buffered reader, and the short one takes nothing from it before it is sure, so they
+can follow each other in any order.
+
+We don't support keep-alive with HTTP/1.0, and don't use werkzeug's ``run_wsgi``: it closes the
+connection after each response, and waits 10 ms for what the client may still send.
 
 No timeout and no wall clock: process time may stand still while we serve. A client may be as
 slow as it likes; it holds one thread, and `Connection.close` ends it.
@@ -23,14 +26,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from werkzeug import Request, Response
 from werkzeug.serving import WSGIRequestHandler
 
-from ..fields import FIELD_LINE, plain_fields
-from .replies import Reply, head, is_bodiless, server_error, status_line
+from ..header_parsing import FIELD_LINE, plain_fields
+from .replies import Reply, error_reply, head, is_bodiless, server_error, status_line
 from .requests import (
     ClientGone,
     Refusal,
     body_length,
-    connection_options,
-    expects_continue,
     read_body,
     read_headers,
     read_request_line,
@@ -135,35 +136,32 @@ class Connection(WSGIRequestHandler):
             environ = self._read_request()
         except Refusal as refusal:
             self.close_connection = True  # where the next request starts can't be known
-            self._send_reply(refusal.reply)
+            self._send_reply(error_reply(400, "BAD_REQUEST", str(refusal)))
             return
-        answer = self.site.answer(Request(environ, populate_request=False))
-        if isinstance(answer, Reply):
-            self._send_reply(answer)
+        response = self.site.answer(Request(environ, populate_request=False))
+        if isinstance(response, Reply):
+            self._send_reply(response)
         else:
-            self._send_response(answer, environ)
+            self._send_response(response, environ)
 
     def _read_request(self) -> dict[str, Any]:
         """Read one request to the end of its body, and return its WSGI environ."""
         self.command, self.path, self.request_version = read_request_line(self._reader)
-        self.headers = read_headers(self._reader)
-        length = body_length(self.headers)
-        waits = expects_continue(self.headers)
-        if waits and length != 0 and self.request_version != "HTTP/1.0":
+        self.headers = headers = read_headers(self._reader)
+        length = body_length(headers)
+        waits = headers.get("Expect", "").lower() == "100-continue"
+        if waits and length != 0 and self.request_version == "HTTP/1.1":
             self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
         body = read_body(self._reader, length)
         try:
             environ = self.make_environ()
-            if self.path.startswith("//"):  # werkzeug takes one slash for none
-                environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         except ValueError as error:
-            raise Refusal(f"not a request target: {error}") from None
+            raise Refusal(f"expected a request target, got {self.path[:80]!r}: {error}") from None
+        if self.path.startswith("//"):  # werkzeug takes one slash for none
+            environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         environ["wsgi.input"] = BytesIO(body)  # all of it, however it came
-        options = connection_options(self.headers)
-        if self.request_version == "HTTP/1.0":
-            self.close_connection = "keep-alive" not in options
-        else:
-            self.close_connection = "close" in options
+        options = ",".join(headers.get_all("Connection", ())).lower()
+        self.close_connection = self.request_version == "HTTP/1.0" or "close" in options
         return environ
 
     def _send_reply(self, reply: Reply) -> None:
@@ -210,37 +208,26 @@ class Connection(WSGIRequestHandler):
         chunked = length is None and not bodiless and self.request_version != "HTTP/1.0"
         if chunked:
             headers["Transfer-Encoding"] = "chunked"
-        elif length is None and not bodiless:
-            self.close_connection = True
         if "close" in headers.get("Connection", "").lower():
             self.close_connection = True
         headers.pop("Connection", None)
         headers.extend(self._persistence())
         data = head(response.status, headers)
-        if bodiless:
-            yield data
-            return
-        missing = length
-        for part in response.get_app_iter(environ):
-            if chunked:
-                data += b"%x\r\n%b\r\n" % (len(part), part) if part else b""
-            elif missing is None:
+        sent = 0
+        for part in response.get_app_iter(environ):  # none where there is no body
+            sent += len(part)
+            if not chunked:
                 data += part
-            else:
-                data += part[:missing]
-                missing -= min(missing, len(part))
+            elif part:  # an empty chunk would be the last one
+                data += b"%x\r\n%b\r\n" % (len(part), part)
             yield data
             data = b""
-        if missing:
-            self.close_connection = True  # only so can the client know that nothing follows
+        if length not in (None, sent) and not bodiless:
+            self.close_connection = True  # the client can't know where the next response starts
         yield data + (b"0\r\n\r\n" if chunked else b"")
 
     def _persistence(self) -> list[tuple[str, str]]:
-        if self.close_connection:
-            return [("Connection", "close")]
-        if self.request_version == "HTTP/1.0":
-            return [("Connection", "keep-alive")]
-        return []  # HTTP/1.1 keeps a connection unless told otherwise
+        return [("Connection", "close")] if self.close_connection else []
 
     def _send(self, data: bytes) -> None:
         try:

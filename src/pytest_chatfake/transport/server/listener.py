@@ -20,7 +20,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer
 
 from .connection import Connection
-from .replies import Reply, server_error, to_response
+from .replies import Reply, server_error
 
 # How long `Listener.stop` waits for threads whose connections it closed, in real seconds.
 JOIN_SECONDS = 2.0
@@ -87,9 +87,8 @@ class Listener(HTTPServer):
                 self.host, self.port, app, handler=Connection, fd=listening.fileno()
             )
         self.port = server.port
-        server.socket.setblocking(
-            False
-        )  # for a client that another thread accepts, or that is gone
+        # For a client that another thread accepts, or that is gone.
+        server.socket.setblocking(False)
         self._waker, self._woken = socketpair()
         self._waiting.clear()
         self._start_thread(server)
@@ -218,11 +217,6 @@ class Listener(HTTPServer):
             return self.api.not_found(request)
         self.log.append((request, response))
         return response
-
-    def application(self, request: Request) -> Response:
-        """Answer without a socket; the log is `answer`'s, and not every request's."""
-        answer = self.answer(request)
-        return to_response(answer) if isinstance(answer, Reply) else answer
 
     def respond_nohandler(self, request: Request, extra_message: str = "") -> Response:
         """Fail an ordered handler that was next; else leave the request to the API."""

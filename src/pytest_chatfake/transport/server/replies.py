@@ -6,8 +6,6 @@ import json
 from http.client import responses as REASONS  # noqa: N812 - a constant under a lower-case name
 from typing import TYPE_CHECKING, NamedTuple
 
-from werkzeug import Response
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -45,13 +43,6 @@ def server_error(error: BaseException) -> Reply:
     """Return the 500 for an error that left a handler; the error itself comes back in the test."""
     message = f"a handler raised {type(error).__name__}"
     return error_reply(500, "INTERNAL_SERVER_ERROR", message)
-
-
-def to_response(reply: Reply) -> Response:
-    """Return the reply's status, headers and body, for callers who have no connection to break."""
-    response = Response(reply.body, reply.status, content_type=reply.content_type)
-    response.headers.extend(reply.headers)
-    return response
 
 
 def status_line(status: int) -> str:

@@ -1,0 +1,708 @@
+"""One connection, byte by byte: requests, what is refused, responses, and what ends it."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+import time_machine
+from werkzeug import Response
+
+from pytest_chatfake.transport.server import connection as connection_module
+from pytest_chatfake.transport.server import requests as reading
+from pytest_chatfake.transport.server.replies import Reply
+
+from .listener_support import BALANCE, QUERY, SECONDS, FakeApi, RawClient, eventually
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pytest_chatfake.transport.server.listener import Listener
+
+POST = b"POST /echo HTTP/1.1\r\nHost: test\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+GET = b"GET /answer HTTP/1.1\r\n\r\n"
+GET_1_0 = b"GET /answer HTTP/1.0\r\n\r\n"
+HEAD = b"HEAD /answer HTTP/1.1\r\n\r\n"
+
+
+@pytest.fixture
+def api() -> FakeApi:
+    api = FakeApi()
+    api.answers["/echo"] = lambda request: Reply(200, request.get_data())
+    api.answers["/ignore"] = Reply(200, b"ignored")
+    return api
+
+
+# Requests
+
+BODIES = {
+    "none": (POST + b"\r\n", b""),
+    "length": (POST + b"Content-Length: 5\r\n\r\nhello", b"hello"),
+    "its length twice": (POST + b"Content-Length: 5\r\n" * 2 + b"\r\nhello", b"hello"),
+    "no chunk": (CHUNKED + b"0\r\n\r\n", b""),
+    "chunks": (CHUNKED + b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n", b"hello"),
+    "chunks with upper-case sizes": (CHUNKED + b"0A\r\n0123456789\r\n00\r\n\r\n", b"0123456789"),
+    "extensions": (CHUNKED + b'5;a="b"\r\nhello\r\n0;c\r\n\r\n', b"hello"),
+    "trailers": (CHUNKED + b"5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n", b"hello"),
+    "line ends": (CHUNKED + b"4\r\n\r\n\r\n\r\n0\r\n\r\n", b"\r\n\r\n"),
+    "any bytes": (POST + b"Content-Length: 3\r\n\r\n\x00\xff\n", b"\x00\xff\n"),
+    "coding in any case": (
+        POST + b"Transfer-Encoding: \t CHUNKED \t\r\n\r\n1\r\nx\r\n0\r\n\r\n",
+        b"x",
+    ),
+}
+
+
+@pytest.mark.parametrize(("request_", "body"), BODIES.values(), ids=BODIES)
+def test_a_body_is_read_to_its_end_and_no_further(
+    client: RawClient, request_: bytes, body: bytes
+) -> None:
+    client.send(request_ + QUERY + request_ + QUERY)
+    assert [body, BALANCE] * 2 == [client.receive().body for _ in range(4)]
+
+    for byte in request_:
+        client.send(bytes([byte]))
+    assert body == client.receive().body
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        b"Content-Length: 200000\r\n\r\n" + b"x" * 200_000,
+        b"Transfer-Encoding: chunked\r\n\r\n"
+        + (b"10000\r\n" + b"x" * 65_536 + b"\r\n") * 3
+        + b"0\r\n\r\n",
+    ],
+    ids=["length", "chunks"],
+)
+def test_a_body_that_nobody_reads_does_not_disturb_the_next_request(
+    client: RawClient, rest: bytes
+) -> None:
+    client.send(b"POST /ignore HTTP/1.1\r\n" + rest + QUERY)
+
+    assert [b"ignored", BALANCE] == [client.receive().body, client.receive().body]
+
+
+def test_what_was_sent_reaches_the_api_unchanged(client: RawClient, api: FakeApi) -> None:
+    client.ask(
+        b"PATCH /echo/caf%C3%A9?q=%26 HTTP/1.1\r\nHost: shop.test\r\n"
+        b"x-mixed-CASE:  a b \r\nX-Twice: 1\r\nX-Twice: 2\r\nX-API-Key: cl\xe9\r\n\r\n"
+    )
+
+    (request,) = api.dispatched
+    assert ("PATCH", "/echo/café", "&") == (request.method, request.path, request.args["q"])
+    assert "shop.test" == request.host
+    assert "a b" == request.headers["X-Mixed-Case"]
+    assert "1,2" == request.headers["X-Twice"]
+    assert "clé" == request.headers["X-API-Key"]
+    assert "/echo/caf%C3%A9?q=%26" == request.environ["RAW_URI"]
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_client_that_expects_100_continue_gets_it_before_its_body(
+    client: RawClient, chunked: bool
+) -> None:
+    head = b"Transfer-Encoding: chunked\r\n" if chunked else b"Content-Length: 5\r\n"
+    interim = client.ask(POST + b"Expect: 100-Continue\r\n" + head + b"\r\n")
+    final = client.ask(b"5\r\nhello\r\n0\r\n\r\n" if chunked else b"hello")
+
+    assert (100, 200, b"hello") == (interim.status, final.status, final.body)
+    assert BALANCE == client.ask(QUERY).body
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (POST + b"Expect: 100-continue\r\n\r\n", 200),
+        (POST.replace(b"1.1", b"1.0") + b"Expect: 100-continue\r\nContent-Length: 1\r\n\r\nx", 200),
+        (POST + b"Expect: 100-continue\r\nContent-Length: many\r\n\r\n", 400),
+    ],
+    ids=["no body", "HTTP/1.0", "refused"],
+)
+def test_there_may_be_nothing_to_continue(client: RawClient, request_: bytes, status: int) -> None:
+    assert status == client.ask(request_).status
+
+
+@pytest.mark.parametrize("path", [b"/v2/balance", b"/echo"])
+@pytest.mark.parametrize(
+    ("version", "field", "stays"),
+    [
+        (b"1.1", b"", True),
+        (b"1.1", b"Connection: keep-alive\r\n", True),
+        (b"1.1", b"Connection: TE, CLOSE\r\n", False),
+        (b"1.1", b"Connection: TE\r\nConnection: close\r\n", False),
+        (b"1.0", b"Connection: keep-alive\r\n", False),
+    ],
+)
+def test_the_connection_stays_open_as_agreed(
+    client: RawClient, version: bytes, field: bytes, stays: bool, path: bytes
+) -> None:
+    response = client.ask(b"GET %b HTTP/%b\r\n%b\r\n" % (path, version, field))
+
+    assert 200 == response.status
+    assert stays is ("connection" not in response.headers)
+    assert BALANCE == client.ask(QUERY).body if stays else client.hung_up()
+
+
+# What is refused
+
+LENGTH = POST + b"Content-Length: %b\r\n\r\nhello"
+CODED = POST + b"Transfer-Encoding: %b\r\n\r\n0\r\n\r\n"
+REFUSED = {
+    "garbage": b"hello\r\n",
+    "HTTP/0.9": b"GET /v2/balance\r\n",
+    "binary": b"\x01\x02\xff\r\n",
+    "TLS": b"\x16\x03\x01\x02",
+    "two spaces": b"GET  /v2/balance HTTP/1.1\r\n",
+    "a space in the target": b"GET /v2/balance x HTTP/1.1\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "a bad target": b"GET http://[bad/ HTTP/1.1\r\n\r\n",
+    "a long request line": b"GET /" + b"x" * 70_000,
+    "a header without a colon": POST + b"garbage\r\n\r\n",
+    "a header without a name": POST + b": x\r\n\r\n",
+    "a space before the colon": POST + b"Content-Length : 5\r\n\r\n",
+    "a folded header": POST + b"X-A: 1\r\n Content-Length: 5\r\n\r\n",
+    "a bare carriage return": POST + b"X-A: 1\rX-B: 2\r\n\r\n",
+    "a zero byte": POST + b"X-A: \0\r\n\r\n",
+    "a long header": POST + b"X-A: " + b"x" * 70_000,
+    "many headers": POST + b"X-A: 1\r\n" * 101 + b"\r\n",
+    "two lengths": LENGTH.replace(b"C", b"Content-Length: 6\r\nC") % b"5",
+    "a list of lengths": LENGTH % b"5, 5",
+    "a negative length": LENGTH % b"-5",
+    "a signed length": LENGTH % b"+5",
+    "a length with an underscore": LENGTH % b"5_0",
+    "a length in other digits": LENGTH % b"\xb2",
+    "an empty length": LENGTH % b"",
+    "a length of 5000 digits": LENGTH % (b"9" * 5000),
+    "a length and chunks": CHUNKED[:-2] + b"Content-Length: 5\r\n\r\nhello",
+    "two hosts": POST + b"host: test\r\n\r\n",
+    "another transfer coding": CODED % b"gzip, chunked",
+    "two transfer codings": CODED % b"chunked\r\nTransfer-Encoding: chunked",
+    "no transfer coding": CODED % b"",
+    "a transfer coding behind a space that is none": CODED % b"\xa0chunked",
+    "a transfer coding with a control character": CODED % b"\x0bchunked",
+    "a body beyond the limit": POST + b"Content-Length: 99999999999\r\n\r\n",
+    "a chunk beyond the limit": CHUNKED + b"FFFFFFFFFF\r\n",
+    "a chunk without a size": CHUNKED + b"hello\r\n",
+    "a chunk with a negative size": CHUNKED + b"-5\r\nhello\r\n",
+    "a chunk longer than it says": CHUNKED + b"3\r\nhello\r\n",
+    "an endless chunk size": CHUNKED + b"0" * 70_000,
+    "a malformed trailer": CHUNKED + b"0\r\nX-Sum 1\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("before", [b"", QUERY, POST + b"\r\n"], ids=["first", "query", "post"])
+@pytest.mark.parametrize("request_", REFUSED.values(), ids=REFUSED)
+def test_what_is_no_request_is_refused_with_an_error_body_and_the_connection_closed(
+    client: RawClient, api: FakeApi, request_: bytes, before: bytes
+) -> None:
+    if before:
+        assert 200 == client.ask(before).status
+    seen = len(api.dispatched)
+
+    response = client.ask(request_)
+
+    error = json.loads(response.body)["error"]
+    assert {"status": 400, "code": "BAD_REQUEST", "message": error["message"]} == error
+    assert "" != error["message"]
+    assert ("close", 400) == (response.headers["connection"], response.status)
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.hung_up()
+    assert seen == len(api.dispatched)
+
+
+def test_a_request_smuggled_behind_a_refused_one_is_not_answered(
+    client: RawClient, api: FakeApi
+) -> None:
+    client.send(POST + b"Content-Length: 4\r\nContent-Length: 0\r\n\r\n" + QUERY)
+
+    assert 400 == client.receive().status
+    assert client.hung_up()
+    assert [] == api.queries
+
+
+def test_the_limits_themselves_are_within_them(
+    client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = b"Transfer-Encoding: chunked\r\n" + b"X-A: 1\r\n" * 99
+    monkeypatch.setattr(reading, "MAX_BODY", 10)
+    head = b"POST /echo HTTP/1.1\r\n" + fields + b"\r\n"
+
+    assert 200 == client.ask(head + b"5\r\nhello\r\n" * 2 + b"0\r\n\r\n").status
+    assert 400 == client.ask(head + b"5\r\nhello\r\n" * 2 + b"1\r\nx\r\n0\r\n\r\n").status
+
+
+def test_a_client_still_sending_gets_the_refusal_and_no_reset(
+    client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "MAX_BODY", 1000)
+    client.send(POST + b"Content-Length: 1000000\r\n\r\n" + b"x" * 500_000)
+    client.send(b"x" * 500_000)
+
+    assert 400 == client.receive().status
+    assert client.hung_up()
+
+
+@pytest.mark.parametrize("sends", [True, False], ids=["goes on sending", "never hangs up"])
+def test_a_refused_client_is_not_listened_to_for_ever(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch, sends: bool
+) -> None:
+    monkeypatch.setattr(connection_module, "LINGER_READS", 3)
+    monkeypatch.setattr(connection_module, "LINGER_SECONDS", SECONDS if sends else 0.01)
+    client.send(b"garbage\r\n")
+    assert 400 == client.receive().status
+
+    if sends:
+        with pytest.raises(ConnectionError):
+            for _ in range(1000):
+                client.send(b"more" * 1000)
+                time.sleep(0.001)
+    assert eventually(lambda: 0 == len(listener.connections))
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        QUERY[:20],
+        QUERY[:-1],
+        POST,
+        POST + b"Content-Length: 5\r\n\r\nhell",
+        CHUNKED + b"5",
+        CHUNKED + b"5\r\nhel",
+        CHUNKED + b"5\r\nhello",
+        CHUNKED + b"5\r\nhello\r\n0\r\n",
+    ],
+)
+@pytest.mark.parametrize("reset", [False, True], ids=["finished", "reset"])
+def test_a_request_that_never_was_complete_reaches_nobody(
+    listener: Listener, api: FakeApi, half: bytes, reset: bool
+) -> None:
+    with RawClient(listener) as client:
+        client.send(half)
+        assert eventually(lambda: 1 == len(listener.connections))
+        if reset:
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        else:
+            client.socket.shutdown(socket.SHUT_WR)
+            assert client.hung_up()
+
+    assert eventually(lambda: 0 == len(listener.connections))
+    assert ([], []) == (api.queries, api.dispatched)
+    listener.check()
+
+
+def test_tls_is_refused_instead_of_waited_for(listener: Listener) -> None:
+    context = ssl.create_default_context()
+    with (
+        socket.create_connection((listener.host, listener.port), timeout=SECONDS) as client,
+        pytest.raises(ssl.SSLError),
+    ):
+        context.wrap_socket(client, server_hostname="localhost")
+
+
+def test_nothing_is_logged_or_printed(
+    client: RawClient, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level(0):
+        client.send(QUERY + POST + b"\r\n" + b"garbage\r\n")
+        assert [200, 200, 400] == [client.receive().status for _ in range(3)]
+        assert client.hung_up()
+
+    assert [] == caplog.records
+    assert ("", "") == capfd.readouterr()
+
+
+# The balance query: the short way, and the general one
+
+
+@pytest.mark.parametrize(
+    ("query", "short"),
+    [
+        (QUERY, True),
+        (QUERY.replace(b"balance", b"balance?a=1&b=%20"), True),
+        (QUERY[:-2] + b"Content-Length: 0\r\n\r\n", False),
+        (QUERY.replace(b" /v2", b" http://127.0.0.1/v2"), False),
+        (QUERY.replace(b"\r\n", b"\n"), False),
+        (b"\r\n" + QUERY, False),
+    ],
+)
+def test_both_ways_give_the_same_answer(
+    client: RawClient, api: FakeApi, query: bytes, short: bool
+) -> None:
+    response = client.ask(query)
+
+    assert (
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 31\r\n\r\n"
+        == response.head
+    )
+    assert BALANCE == response.body
+    assert ["k"] == [key for key, _ in api.queries]
+    assert short is not bool(api.dispatched)
+    client.send(query.replace(b"GET", b"HEAD") + QUERY)
+    assert [response.head, BALANCE] == [client.receive(bodiless=True).head, client.receive().body]
+
+
+@pytest.mark.parametrize("path", [b"/v2/balances", b"/v2/balance/", b"/v2/Balance", b"/v2/balanc"])
+def test_a_path_that_only_looks_like_it_is_not_the_balance(
+    client: RawClient, api: FakeApi, path: bytes
+) -> None:
+    assert 404 == client.ask(QUERY.replace(b"/v2/balance", path)).status
+    assert [] == api.queries
+
+
+KEYS = {
+    "lower case": (b"x-api-key: k", "k"),
+    "no space": (b"X-API-Key:k", "k"),
+    "space around": (b"X-API-Key: \t k \t", "k"),
+    "inner space": (b"X-API-Key: a b", "a b"),
+    "empty": (b"X-API-Key:", ""),
+    "missing": (b"X-API-Keys: k", None),
+    "not ASCII": (b"X-API-Key: cl\xe9-\x80\xff\xa0", "clé-\x80\xff\xa0"),
+    "control characters": (b"X-API-Key: a\x0b\x1c\x85b", "a\x0b\x1c\x85b"),
+    "twice": (b"X-API-Key: a\r\nx-api-key: b", "a,b"),
+}
+
+
+@pytest.mark.parametrize("body", [b"", b"Content-Length: 0\r\n"], ids=["short way", "general way"])
+@pytest.mark.parametrize(("field", "key"), KEYS.values(), ids=KEYS)
+def test_the_key_is_read_alike_on_both_ways(
+    client: RawClient, api: FakeApi, field: bytes, key: str | None, body: bytes
+) -> None:
+    client.ask(QUERY.replace(b"X-API-Key: k", field)[:-2] + body + b"\r\n")
+
+    assert [(key, "/v2/balance")] == api.queries
+
+
+def test_the_two_ways_follow_each_other_wherever_the_bytes_are_cut(listener: Listener) -> None:
+    other = POST + b"Content-Length: 5\r\n\r\nhello"
+    stream = QUERY + other + QUERY + QUERY + other
+    with RawClient(listener) as client:
+        for cut in range(len(stream)):
+            client.send(stream[:cut])
+            client.send(stream[cut:])
+            bodies = [client.receive().body for _ in range(5)]
+            assert [BALANCE, b"hello", BALANCE, BALANCE, b"hello"] == bodies, cut
+
+
+def test_pipelined_queries_are_all_answered_in_order_and_to_the_end(
+    client: RawClient, api: FakeApi
+) -> None:
+    client.send(b"".join(QUERY.replace(b"k\r", b"%d\r" % n) for n in range(50)))
+    client.socket.shutdown(socket.SHUT_WR)
+
+    assert [BALANCE] * 50 == [client.receive().body for _ in range(50)]
+    assert [str(n) for n in range(50)] == [key for key, _ in api.queries]
+    assert client.hung_up()
+
+
+def test_requests_keeps_one_connection_and_goes_the_short_way(
+    listener: Listener, api: FakeApi
+) -> None:
+    with requests.Session() as session:
+        for _ in range(3):
+            url = listener.url_for("/v2/balance")
+            assert BALANCE == session.get(url, timeout=SECONDS).content
+        assert 1 == len(listener.connections)
+    assert (3, []) == (len(api.queries), api.dispatched)
+
+
+# Replies
+
+
+@pytest.fixture(params=["balance", "answer"])
+def ask(request: pytest.FixtureRequest) -> bytes:
+    """Ask the short way, or the general one, for a reply that ``lay`` laid down."""
+    return QUERY if request.param == "balance" else GET
+
+
+def lay(api: FakeApi, reply: Reply) -> None:
+    api.reply = api.answers["/answer"] = reply
+
+
+def test_a_reply_is_written_as_it_is(client: RawClient, api: FakeApi, ask: bytes) -> None:
+    lay(api, Reply(429, b"slow\n", (("Retry-After", "30"),), content_type="text/plain"))
+    response = client.ask(ask)
+
+    assert (
+        b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n"
+        b"Retry-After: 30\r\n\r\n"
+    ) == response.head
+    assert b"slow\n" == response.body
+    lay(api, Reply(599, b""))
+    assert client.ask(ask).head.startswith(b"HTTP/1.1 599 \r\n")
+
+
+@pytest.mark.parametrize("status", [204, 304])
+def test_a_status_without_a_body_gets_none(
+    client: RawClient, api: FakeApi, ask: bytes, status: int
+) -> None:
+    for laid in (Reply(status, b"ignored", (("X-A", "1"),)), Response("ignored", status)):
+        lay(api, laid if isinstance(laid, Reply) else api.reply)
+        api.answers["/answer"] = laid
+        client.send(ask)
+        assert status == client.receive(bodiless=True).status
+        assert 404 == client.ask(b"GET /nowhere HTTP/1.1\r\n\r\n").status  # it starts right here
+
+
+def test_a_delay_passes_in_real_time_while_process_time_stands_still(
+    client: RawClient, api: FakeApi, ask: bytes
+) -> None:
+    lay(api, Reply(200, b"late", delay=0.1))
+    begin = time.monotonic()
+    with time_machine.travel(0, tick=False):
+        response = client.ask(ask)
+
+    assert b"late" == response.body
+    assert 0.1 <= time.monotonic() - begin < SECONDS
+
+
+def test_a_delay_holds_up_nobody_else_and_no_stop(listener: Listener, api: FakeApi) -> None:
+    with RawClient(listener) as slow, RawClient(listener) as quick:
+        api.answers["/answer"] = Reply(200, b"late", delay=10 * SECONDS)
+        slow.send(GET)
+        assert eventually(lambda: bool(api.dispatched))
+        assert BALANCE == quick.ask(QUERY).body
+        begin = time.monotonic()
+        listener.stop()
+
+        assert SECONDS > time.monotonic() - begin
+        assert slow.hung_up()
+
+
+def test_a_disconnect_closes_without_an_answer(
+    listener: Listener, client: RawClient, api: FakeApi, ask: bytes
+) -> None:
+    lay(api, Reply(200, b"never", disconnect=True, delay=0.01))
+    client.send(ask)
+    assert client.hung_up()
+
+    known = http.client.HTTPConnection(listener.host, listener.port, timeout=SECONDS)
+    known.request("GET", "/v2/balance")
+    with pytest.raises(http.client.RemoteDisconnected):
+        known.getresponse()
+    known.close()
+
+
+def test_a_truncated_answer_promises_more_than_it_gives(
+    client: RawClient, api: FakeApi, ask: bytes
+) -> None:
+    lay(api, Reply(200, b'{"amou', declared_length=31))
+    response = client.ask(ask)
+
+    assert ("31", "close") == (response.headers["content-length"], response.headers["connection"])
+    assert b'{"amou' == response.body
+    assert client.hung_up()
+
+
+def test_an_api_that_raises_is_a_500_and_the_error_comes_back(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch, api: FakeApi, ask: bytes
+) -> None:
+    def broken(*_: object) -> Reply:
+        raise ZeroDivisionError("in the API")
+
+    monkeypatch.setattr(api, "balance", broken)
+    monkeypatch.setattr(api, "dispatch", broken)
+    error = json.loads(client.ask(ask).body)["error"]
+
+    assert (500, "INTERNAL_SERVER_ERROR") == (error["status"], error["code"])
+    assert "a handler raised ZeroDivisionError" == error["message"]
+    with pytest.raises(ZeroDivisionError, match="in the API"):
+        listener.check()
+    listener.check()  # once
+
+
+# Responses of werkzeug's
+
+
+def test_a_response_has_its_length_and_its_headers(client: RawClient, api: FakeApi) -> None:
+    api.answers["/answer"] = Response(
+        ["hel", "lo"], "299 Very Fine", {"X-A": "é", "Set-Cookie": "a=1"}, content_type="text/x"
+    )
+    api.answers["/answer"].headers.add("Set-Cookie", "b=2")
+    response = client.ask(GET)
+
+    assert (
+        b"HTTP/1.1 299 Very Fine\r\nX-A: \xe9\r\nSet-Cookie: a=1\r\nContent-Type: text/x\r\n"
+        b"Set-Cookie: b=2\r\nContent-Length: 5\r\n\r\n"
+    ) == response.head
+    assert b"hello" == response.body
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_a_streamed_response_arrives_in_chunks_as_they_come(
+    client: RawClient, api: FakeApi
+) -> None:
+    goes_on = threading.Event()
+
+    def stream() -> Iterator[bytes]:
+        yield b"first"
+        yield b""
+        assert goes_on.wait(SECONDS)
+        yield b"second" * 1000
+
+    api.answers["/answer"] = Response(stream())
+    client.send(GET)
+    head = [client.reader.readline() for _ in range(4)]
+    assert b"Transfer-Encoding: chunked\r\n" in head
+    assert b"5\r\nfirst\r\n" == client.reader.read(10)  # before the second one is made
+    goes_on.set()
+
+    assert b"1770\r\n" + b"second" * 1000 + b"\r\n0\r\n\r\n" == client.reader.read(6015 - 2)
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_small_parts_do_not_wait_for_each_other(
+    listener: Listener, client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = lambda _: Response(iter([b"one", b"two", b"three"]))
+    assert b"onetwothree" == client.ask(GET).body
+    (connection,) = listener.connections
+    assert connection.request.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.parametrize("parts", [["hel", "lo"], ["hel"], ["hel", "lo wor", "ld"]])
+def test_a_response_that_is_not_as_long_as_it_says_ends_the_connection(
+    client: RawClient, api: FakeApi, parts: list[str]
+) -> None:
+    api.answers["/answer"] = Response(iter(parts), headers={"Content-Length": "5"})
+    response = client.ask(GET)
+
+    assert "transfer-encoding" not in response.headers
+    assert "".join(parts).encode()[:5] == response.body
+    if 5 == len("".join(parts)):
+        assert BALANCE == client.ask(QUERY).body
+    else:
+        assert "".join(parts).encode()[5:] == client.rest()
+
+
+def test_an_http_1_0_client_reads_a_stream_to_the_end_of_the_connection(
+    client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response(iter([b"hel", b"lo"]))
+    response = client.ask(GET_1_0)
+
+    assert ("close", None) == tuple(map(response.headers.get, ("connection", "transfer-encoding")))
+    assert b"hello" == response.body
+
+
+@pytest.mark.parametrize("body", ["hello", iter([b"hello"])], ids=["length", "stream"])
+def test_head_gets_no_body(client: RawClient, api: FakeApi, body: str | Iterator[bytes]) -> None:
+    api.answers["/answer"] = Response(body)
+    client.send(HEAD)
+
+    assert 200 == client.receive(bodiless=True).status
+    assert BALANCE == client.ask(QUERY).body
+
+
+def test_a_response_may_ask_for_the_connection_to_be_closed(
+    client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response("bye", headers={"Connection": "close"})
+    response = client.ask(GET)
+
+    assert 1 == response.head.count(b"Connection: close\r\n")
+    assert b"bye" == response.body
+    assert client.hung_up()
+
+
+class Parts:
+    """A body that says whether it was closed."""
+
+    def __init__(self, *parts: bytes | BaseException) -> None:
+        self.parts = iter(parts)
+        self.closed = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for part in self.parts:
+            if isinstance(part, BaseException):
+                raise part
+            yield part
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("request_", [GET, HEAD, GET_1_0], ids=["GET", "HEAD", "HTTP/1.0"])
+def test_a_stream_is_closed_when_it_is_through(
+    client: RawClient, api: FakeApi, request_: bytes
+) -> None:
+    parts = Parts(b"hello")
+    api.answers["/answer"] = Response(parts)
+    client.send(request_)
+    client.receive(bodiless=request_ is HEAD)
+
+    assert eventually(lambda: parts.closed > 0)
+
+
+def test_a_stream_is_closed_when_its_client_leaves(listener: Listener, api: FakeApi) -> None:
+    parts = Parts(*[b"x" * 100_000] * 1000)
+    api.answers["/answer"] = Response(parts)
+    with RawClient(listener) as client:
+        client.send(GET)
+        client.reader.read(1000)
+
+    assert eventually(lambda: parts.closed > 0)
+    assert eventually(lambda: 0 == len(listener.connections))
+    listener.check()  # that a client leaves is no error
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("mid-stream"), OSError("mid-stream")])
+def test_a_stream_that_fails_at_once_is_a_500(
+    listener: Listener, client: RawClient, api: FakeApi, error: Exception
+) -> None:
+    parts = Parts(error)
+    api.answers["/answer"] = Response(parts)
+    response = client.ask(GET)
+
+    assert (500, "close") == (response.status, response.headers["connection"])
+    assert client.hung_up()
+    assert 1 == parts.closed
+    with pytest.raises(type(error), match="mid-stream"):
+        listener.check()
+
+
+def test_a_stream_that_fails_midway_is_cut_off_and_can_not_pass_for_complete(
+    listener: Listener, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response(Parts(b"half", ZeroDivisionError("mid-stream")))
+
+    with pytest.raises(requests.exceptions.ChunkedEncodingError):
+        requests.get(listener.url_for("/answer"), timeout=SECONDS)
+    with pytest.raises(ZeroDivisionError, match="mid-stream"):
+        listener.check()
+
+
+def test_a_header_that_http_can_not_carry_is_a_500(
+    listener: Listener, client: RawClient, api: FakeApi
+) -> None:
+    api.answers["/answer"] = Response("hello", headers={"X-A": "ключ"})
+
+    assert 500 == client.ask(GET).status
+    with pytest.raises(UnicodeEncodeError):
+        listener.check()
+
+
+def test_an_error_after_the_response_comes_back_as_well(
+    listener: Listener, client: RawClient, api: FakeApi
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("on close")
+
+    response = Response("hello")
+    response.call_on_close(broken)
+    api.answers["/answer"] = response
+
+    assert b"hello" == client.ask(GET).body
+    assert client.hung_up()
+    with pytest.raises(ZeroDivisionError, match="on close"):
+        listener.check()
