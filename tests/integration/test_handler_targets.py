@@ -88,7 +88,7 @@ def test_an_error_of_a_function_surfaces(attempt, closing, portal):
 
 @THREE
 def test_a_result_that_means_nothing_is_refused(attempt, closing, portal):
-    with pytest.raises(TypeError, match="a handler function returns None"):
+    with pytest.raises(TypeError, match="handler: expected None"):
         attempt(closing(HandlerTarget(lambda request: True, portal=portal)))
 
 

@@ -1,4 +1,4 @@
-"""Two clients that call the API without a socket: werkzeug's, and httpx over a WSGI transport."""
+"""Calls the API without a socket."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import httpx
-import pytest
 from werkzeug.test import Client
 
 if TYPE_CHECKING:
@@ -40,19 +38,6 @@ def call_with_werkzeug(
     return Answer(answer.status_code, _lower(answer.headers.items()), answer.data)
 
 
-def call_with_httpx(
-    fake: ChatFake,
-    method: str = "GET",
-    path: str = "/v2/balance",
-    key: Any = ...,
-    body: bytes | None = None,
-) -> Answer:
-    transport = httpx.WSGITransport(app=fake.wsgi_app)
-    with httpx.Client(transport=transport, base_url="http://testserver") as client:
-        answer = client.request(method, path, headers=_headers(fake, key), content=body)
-    return Answer(answer.status_code, _lower(answer.headers.items()), answer.content)
-
-
 def _headers(fake: ChatFake, key: Any) -> dict[str, str]:
     """The header with the key: the fake's own unless another one is given, none if it is None."""
     key = fake.api_key if key is ... else key
@@ -61,8 +46,3 @@ def _headers(fake: ChatFake, key: Any) -> dict[str, str]:
 
 def _lower(headers: Any) -> dict[str, str]:
     return {name.lower(): value for name, value in headers}
-
-
-BOTH_CLIENTS = pytest.mark.parametrize(
-    "call_api", [call_with_werkzeug, call_with_httpx], ids=["werkzeug", "httpx"]
-)

@@ -27,7 +27,7 @@ def fake() -> Iterator[ChatFake]:
 
 @pytest.fixture
 def call_api() -> CallApi:
-    """Call the API without a socket; ``BOTH_CLIENTS`` does it with a second client as well."""
+    """Call the API without a socket."""
     return call_with_werkzeug
 
 

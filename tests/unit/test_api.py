@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import httpx
 import pytest
 import time_machine
 
 from pytest_chatfake import ChatFake
 
-from .api_clients import BOTH_CLIENTS, INVALID_KEY_BODY, CallApi
+from .api_clients import INVALID_KEY_BODY, CallApi
 from .fakes import frozen_fake
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -20,18 +21,13 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 # -- the balance -----------------------------------------------------------------------------------
 
 
-@BOTH_CLIENTS
 @pytest.mark.parametrize(
     "amount",
     [
         "190.07658",
-        "0.30",
         "0",
-        "100",
-        "0.00000001",
         "1234567890123456789012345678",
         "0.1234567890123456789012345678",
-        "12345678901234.56789012345678",
         "1E+3",
         "1E-7",
     ],
@@ -65,6 +61,15 @@ def test_the_balance_follows_what_happens(call_api: CallApi) -> None:
         assert ["1", "0.70", "0.80", "0.85"] == [str(amount) for amount in seen]
 
 
+def test_httpx_asks_it_without_a_socket() -> None:
+    with frozen_fake() as fake:
+        transport = httpx.WSGITransport(app=fake.wsgi_app)
+        with httpx.Client(transport=transport, base_url="http://testserver") as client:
+            answer = client.get("/v2/balance", headers={"X-API-Key": fake.api_key})
+
+    assert {"amount": 100, "currency": "USD"} == answer.json()
+
+
 def test_the_balance_knows_of_a_drop_that_is_due(call_api: CallApi) -> None:
     with time_machine.travel(NOON, tick=False) as traveller, ChatFake() as fake:
         fake.send_text()
@@ -73,7 +78,6 @@ def test_the_balance_knows_of_a_drop_that_is_due(call_api: CallApi) -> None:
         assert Decimal("100.00") == Decimal(call_api(fake).json()["amount"])
 
 
-@BOTH_CLIENTS
 @pytest.mark.parametrize("query", ["?", "?currency=EUR", "?a=1&a=2#x", "?%00"])
 def test_a_query_string_changes_nothing(call_api: CallApi, query: str) -> None:
     with frozen_fake() as fake:
@@ -82,7 +86,6 @@ def test_a_query_string_changes_nothing(call_api: CallApi, query: str) -> None:
         ).json()
 
 
-@BOTH_CLIENTS
 def test_head_has_the_headers_of_get_and_no_body(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         get, head = call_api(fake), call_api(fake, "HEAD")
@@ -104,7 +107,6 @@ BAD_KEYS = {
 }
 
 
-@BOTH_CLIENTS
 @pytest.mark.parametrize("key", BAD_KEYS.values(), ids=BAD_KEYS)
 def test_any_other_key_is_401(call_api: CallApi, key: Any) -> None:
     with frozen_fake() as fake:
@@ -139,11 +141,6 @@ def test_the_key_of_a_fake_that_is_closed_is_401(call_api: CallApi) -> None:
         assert INVALID_KEY_BODY == call_api(other, key=key).json()
 
 
-def test_a_key_of_ones_own_is_used(call_api: CallApi) -> None:
-    with frozen_fake(api_key="my-own-key") as fake:
-        assert 200 == call_api(fake, key="my-own-key").status
-
-
 def test_a_rotated_key_is_the_only_one_that_is_taken(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         old = fake.api_key
@@ -157,7 +154,6 @@ def test_a_rotated_key_is_the_only_one_that_is_taken(call_api: CallApi) -> None:
 # -- other paths and methods -----------------------------------------------------------------------
 
 
-@BOTH_CLIENTS
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [
@@ -195,7 +191,6 @@ def test_without_a_key_nobody_is_told_what_there_is(
 # -- the log ---------------------------------------------------------------------------------------
 
 
-@BOTH_CLIENTS
 def test_the_log_holds_method_path_key_status_and_time(call_api: CallApi) -> None:
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.route("/x")(lambda _: ({}, 201))

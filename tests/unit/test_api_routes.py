@@ -13,13 +13,12 @@ from werkzeug.exceptions import abort
 
 from pytest_chatfake import ChatFake
 
-from .api_clients import BOTH_CLIENTS, CallApi
+from .api_clients import CallApi
 from .fakes import fake_with_receiver, frozen_fake, received_statuses
 
 # -- routes ----------------------------------------------------------------------------------------
 
 
-@BOTH_CLIENTS
 def test_a_route_is_behind_the_key_check_and_gets_the_request(call_api: CallApi) -> None:
     with frozen_fake() as fake:
 
@@ -41,7 +40,6 @@ def test_a_route_is_behind_the_key_check_and_gets_the_request(call_api: CallApi)
         assert "POST" == call_api(fake, "GET", "/v2/messages").headers["allow"]
 
 
-@BOTH_CLIENTS
 def test_a_route_has_variables_and_methods(call_api: CallApi) -> None:
     with frozen_fake() as fake:
 
@@ -58,7 +56,6 @@ def test_a_route_has_variables_and_methods(call_api: CallApi) -> None:
         assert 405 == call_api(fake, "POST", path).status
 
 
-@BOTH_CLIENTS
 def test_a_route_may_return_a_response_of_its_own(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         fake.route("/plain", ["GET"])(
@@ -79,7 +76,6 @@ def test_a_route_belongs_to_its_fake_alone(call_api: CallApi) -> None:
         ]
 
 
-@BOTH_CLIENTS
 def test_a_route_can_be_another_method_of_the_balance_path(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})
@@ -99,7 +95,7 @@ def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
         answer = call_api(fake, "GET", "/x")
 
         assert (500, "INTERNAL_SERVER_ERROR") == (answer.status, answer.json()["error"]["code"])
-        with pytest.raises(TypeError, match="the route /x must return a werkzeug Response, a dict"):
+        with pytest.raises(TypeError, match="route /x: expected a werkzeug Response"):
             fake.settle()
 
 
@@ -140,20 +136,6 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(call_api: CallApi, use
     # and the end of the block had nothing more to say
 
 
-def test_a_failure_that_a_route_states_comes_back_at_the_next_settle(call_api: CallApi) -> None:
-    with frozen_fake() as fake:
-
-        @fake.route("/v2/messages")
-        def send(_: object) -> dict[str, str]:
-            pytest.fail("the app sent nonsense")
-
-        answer = call_api(fake, "POST", "/v2/messages")
-
-        assert 500 == answer.status
-        with pytest.raises(pytest.fail.Exception, match="the app sent nonsense"):
-            fake.settle()
-
-
 def test_what_a_route_sends_is_attempted_by_the_tests_next_step(call_api: CallApi) -> None:
     with fake_with_receiver() as (fake, receiver):
 
@@ -165,23 +147,6 @@ def test_what_a_route_sends_is_attempted_by_the_tests_next_step(call_api: CallAp
         assert [] == received_statuses(receiver)
         fake.assert_statuses(fake.messages[0], "sent", "delivered")
         assert ["sent", "delivered"] == received_statuses(receiver)
-
-
-def test_a_route_of_one_fake_does_not_hold_back_the_webhooks_of_another(call_api: CallApi) -> None:
-    with fake_with_receiver() as (fake, receiver), fake_with_receiver() as (other, others):
-        attempted: list[list[str]] = []
-
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, Any]:
-            message = fake.send_text()
-            other.send_text()
-            attempted.extend([received_statuses(receiver), received_statuses(others)])
-            return {"id": message.id}
-
-        call_api(fake, "POST", "/send")
-        fake.settle()
-
-    assert [[], ["sent"]] == attempted
 
 
 def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None:

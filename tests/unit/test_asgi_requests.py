@@ -100,13 +100,6 @@ def test_each_request_has_its_own_copy_of_the_state():
     assert {"shared": ["request"]} == state
 
 
-def test_without_a_lifespan_there_is_no_state():
-    app = App()
-    post(app)
-
-    assert "state" not in app.scopes[0]
-
-
 # What happens after the body
 
 
@@ -185,44 +178,6 @@ def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
 
 
 # Cancellation
-
-
-def test_a_cancellation_ends_the_app_and_leaves_no_task():
-    ended = []
-
-    async def app(scope, receive, send):
-        await receive()
-        try:
-            await receive()
-        finally:
-            ended.append(True)
-
-    async def main():
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.01):
-                await target_of(app).attempt_async(NOTHING)
-
-    in_asyncio(main)
-    assert [True] == ended
-
-
-def test_a_cancellation_ends_the_app_in_trio():
-    ended = []
-
-    async def app(scope, receive, send):
-        await receive()
-        try:
-            await receive()
-        finally:
-            ended.append(True)
-
-    async def main():
-        with trio.move_on_after(0.01) as scope:
-            await target_of(app).attempt_async(NOTHING)
-        return scope.cancelled_caught
-
-    assert in_trio(main)
-    assert [True] == ended
 
 
 # Frameworks

@@ -128,7 +128,7 @@ OBSCURE: list[tuple[Callable[[ChatFake], object], type[Exception], str]] = [
         "body has half of a letter",
     ),
     (lambda fake: fake.api.fail(body=SURROGATE), ValueError, "body has half of a letter"),
-    (answer_with(SURROGATE), ValueError, "the body that a handler function returned has half"),
+    (answer_with(SURROGATE), ValueError, "the body that a handler returned has half"),
 ]
 
 

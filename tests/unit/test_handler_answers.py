@@ -47,12 +47,9 @@ def test_responses_of_the_frameworks_are_answers():
     "result",
     [
         True,
-        False,
         "ok",
-        b"ok",
         20.0,
         {"ok": True},
-        object(),
         (200,),
         (200, b"a", b"b"),
         ("ok", 200),
@@ -64,11 +61,11 @@ def test_responses_of_the_frameworks_are_answers():
     ],
 )
 def test_anything_else_is_refused_with_what_to_return(result):
-    with pytest.raises(TypeError, match=r"returns None \(for 200\), a status such as 500"):
+    with pytest.raises(TypeError, match=r"handler: expected None \(for 200\), a status"):
         answer_of(result)
 
 
 @pytest.mark.parametrize("status", [0, 99, 600, -200, 2000])
 def test_a_number_that_is_no_status_is_refused(status):
-    with pytest.raises(ValueError, match=f"returned {status}, which is not an HTTP status"):
+    with pytest.raises(ValueError, match=f"handler: expected an HTTP status, got {status}"):
         answer_of(status)

@@ -149,7 +149,7 @@ def test_a_lifespan_can_run_again_but_not_twice_at_once(run, both):
 
     async def main():
         async with both.lifespan(app):
-            with pytest.raises(RuntimeError, match="the app's lifespan runs already"):
+            with pytest.raises(RuntimeError, match="the app's lifespan is running already"):
                 async with both.lifespan(app):
                     pass
         async with both.lifespan(app):
@@ -203,7 +203,7 @@ def test_a_startup_that_the_app_calls_failed_surfaces_with_its_reason(run, both,
         async with both.lifespan(app):
             app.log.append("block")
 
-    with pytest.raises(RuntimeError, match="the ASGI app's startup failed: no database"):
+    with pytest.raises(RuntimeError, match="ASGI app: its startup failed: no database"):
         run(main)
     assert ["startup", *["ended"] * more] == app.log
 
@@ -255,7 +255,7 @@ def test_a_shutdown_that_the_app_calls_failed_surfaces(run, both):
         ):
             pass
 
-    with pytest.raises(RuntimeError, match="the ASGI app's shutdown failed: still busy"):
+    with pytest.raises(RuntimeError, match="ASGI app: its shutdown failed: still busy"):
         run(main)
 
 
@@ -282,7 +282,7 @@ def test_an_app_that_takes_a_lifespan_for_a_request_is_told(run, both):
             pass
 
     with pytest.raises(
-        RuntimeError, match=r"sent 'http.response.start' where 'lifespan.startup...' belongs"
+        RuntimeError, match=r"expected 'lifespan.startup...', got 'http.response.start'"
     ):
         run(main)
 

@@ -232,7 +232,7 @@ def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"path": "v2"}, ValueError, "begin with /"),
+        ({"path": "v2"}, ValueError, "path: expected a slash first"),
         ({"echo": "externalId"}, TypeError, "echo must be a list"),
         ({"echo": ["status"]}, ValueError, "echo can't replace 'status'"),
         ({"echo": [1]}, TypeError, "a name in echo must be text"),

@@ -1,75 +1,102 @@
-"""A target is checked when it is made, and a refusal says what to write."""
+"""URLs, paths, headers and callers: taken apart, or refused with the argument's name."""
 
 from __future__ import annotations
 
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.transport.client.asgi import AsgiTarget
-from pytest_chatfake.transport.client.portal import Portal
-from pytest_chatfake.transport.client.targets import UrlTarget
-from pytest_chatfake.transport.client.wsgi import WsgiTarget
+from pytest_chatfake.transport.client.headers import complete_headers
+from pytest_chatfake.transport.client.url import checked_client, checked_path, parse_url
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
+    ("url", "server", "authority", "target"),
     [
-        ("", "has to begin with a slash"),
-        ("hooks/chat", "has to begin with a slash"),
-        ("http://testserver/hooks", "has to begin with a slash"),
-        ("/hooks#top", "leave out '#...'"),
-        ("/hooks chat", "is written as in a URL: '/hooks%20chat'"),
-        ("/café?x=ü", "is written as in a URL: '/caf%C3%A9\\?x=%C3%BC'"),
-        ("/hooks\n", "is written as in a URL: '/hooks%0A'"),
+        ("http://127.0.0.1:8000/a", ("127.0.0.1", 8000, False), "127.0.0.1:8000", "/a"),
+        ("http://example.com:80", ("example.com", 80, False), "example.com", "/"),
+        ("http://example.com:443", ("example.com", 443, False), "example.com:443", "/"),
+        ("https://example.com", ("example.com", 443, True), "example.com", "/"),
+        ("HTTP://Example.COM/A", ("example.com", 80, False), "example.com", "/A"),
+        ("http://[::1]:8000/", ("::1", 8000, False), "[::1]:8000", "/"),
+        ("http://h?a=/b%20c", ("h", 80, False), "h", "/?a=/b%20c"),
+        ("http://h/a%2Fb;x=1?", ("h", 80, False), "h", "/a%2Fb;x=1"),
     ],
 )
-def test_a_path_that_is_none_is_refused_with_what_to_write(path, message):
-    with pytest.raises(ValueError, match=message):
-        WsgiTarget(lambda environ, start_response: [], path=path)
-    with pytest.raises(ValueError, match=message):
-        AsgiTarget(print, path=path, portal=Portal())
+def test_a_url_says_where_to_connect_and_what_to_ask_for(url, server, authority, target):
+    assert (server, authority, target) == parse_url(url)
 
 
-@pytest.mark.parametrize("path", ["/caf\udce9", "/?a=\ud800"])
-def test_a_lone_surrogate_in_a_path_is_refused_in_a_sentence(path):
-    with pytest.raises(ValueError, match="has a lone surrogate, which can't be sent") as caught:
-        WsgiTarget(lambda environ, start_response: [], path=path)
+@pytest.mark.parametrize("name", ["Host", "host", "HOST"])
+def test_a_host_among_the_headers_replaces_ours_in_any_case(name):
+    fields = [("Content-Type", "application/json"), ("X-Note", "café")]
 
-    assert ValueError is type(caught.value)
-    assert repr(path) in str(caught.value)
+    assert (("Host", "ours"), *fields) == complete_headers(fields, "ours")
+    assert ((name, "theirs"), *fields) == complete_headers([*fields, (name, "theirs")], "ours")
 
 
-def test_what_is_no_text_is_no_path():
-    with pytest.raises(TypeError, match="path= is a str such as '/hooks/chat'"):
-        WsgiTarget(lambda environ, start_response: [], path=b"/hooks")
+URLS = [
+    *["", "127.0.0.1:8000", "localhost:8000/hooks", "/hooks/chat", "ftp://h/", "http:///hooks"],
+    *["http://h/a b", " http://h/", "http://h/\x7f", "http://h/café?x=ü", "http://h:port/"],
+    *["http://h:65536/", "http://h:0/", "http://[::1/", "http://ada:secret@h/", "http://ada@h/"],
+    *["http://h/a#b", "http://h/a#", "http://a..b/", f"http://{'a' * 64}/"],
+    *["http://h/caf\udce9", "http://h\ud800/", "\udfff"],
+]
+PATHS = ["", "hooks/chat", "http://h/", "/a#top", "/a b", "/café?x=ü", "/a\n", "/caf\udce9"]
+HEADERS = [
+    *[("Content-Length", "12"), ("transfer-encoding", "x"), ("", "1"), ("X Y", "1"), ("X:", "1")],
+    *[("X\n", "1"), ("Ümlaut", "1"), ("X", "a\nb"), ("X", "a\r\nX-Injected: 1"), ("X", "a\0b")],
+    ("X", "☕"),
+]
+CLIENTS = [("gateway.example", 443), ("", 443), ("203.0.113.9", 0), ("203.0.113.9", 65536)]
 
 
 @pytest.mark.parametrize(
-    ("client", "error", "message"),
+    ("check", "argument", "values", "error"),
     [
+        (parse_url, "url", URLS, ValueError),
+        (parse_url, "url", [b"http://h/", None, 8000], TypeError),
+        (checked_path, "path", PATHS, ValueError),
+        (checked_path, "path", [b"/hooks"], TypeError),
+        (lambda field: complete_headers([field], "h"), "headers", HEADERS, ValueError),
         (
-            "203.0.113.9",
+            lambda field: complete_headers([field], "h"),
+            "headers",
+            [("X", 1), (b"X", "1"), ("X", b"1")],
             TypeError,
-            r'client= is an address and a port, as in \("203.0.113.9", 443\)',
         ),
-        (("203.0.113.9",), TypeError, "is an address and a port"),
-        (("", 443), ValueError, "the address in client= must"),
-        ((3405803785, 443), TypeError, "the address in client= must be"),
+        (checked_client, "client", CLIENTS, ValueError),
         (
-            ("gateway.example", 443),
-            ValueError,
-            "is an IP address such as .*, not 'gateway.example'",
+            checked_client,
+            "client",
+            ["203.0.113.9", ("203.0.113.9",), (3405803785, 443), ("203.0.113.9", "443")],
+            TypeError,
         ),
-        (("203.0.113.9", "443"), TypeError, "the port in client= must be a whole number"),
-        (("203.0.113.9", 0), ValueError, "the port in client= must be from 1 to 65535"),
-        (("203.0.113.9", 65536), ValueError, "the port in client= must be from 1 to 65535"),
     ],
 )
-def test_a_client_that_is_none_is_refused_with_what_to_write(client, error, message):
-    with pytest.raises(error, match=message):
-        WsgiTarget(lambda environ, start_response: [], path="/", client=client)
-    with pytest.raises(error, match=message):
-        AsgiTarget(print, path="/", client=client, portal=Portal())
+def test_what_can_not_be_posted_to_is_refused_by_the_argument_s_name(
+    check, argument, values, error
+):
+    for value in values:
+        with pytest.raises(error, match=rf"^(the \w+ in )?{argument}\b") as caught:
+            check(value)
+        assert error is type(caught.value), value  # UnicodeEncodeError is a ValueError, too
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("http://h/a b", "url: 'http://h/a b' has a space or a control character. Quote it, as"),
+        ("http://h/é", "url: 'http://h/é' has letters outside ASCII. Write 'http://h/%C3%A9'."),
+        ("http://u@h/", r"Use headers=\{'Authorization': ...\} instead."),
+        (
+            "ftp://h/",
+            "url: expected one such as 'http://127.0.0.1:8000/hooks/chat', got 'ftp://h/'",
+        ),
+    ],
+)
+def test_a_refusal_says_what_to_write(url, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        parse_url(url)
 
 
 @pytest.mark.parametrize("target", ["http://127.0.0.1:1/", print])
@@ -106,6 +133,10 @@ def test_an_app_that_trusts_its_own_machine_refuses_a_client_from_outside():
         ]
 
 
-def test_a_url_is_checked_when_the_target_is_made():
-    with pytest.raises(ValueError, match="leave out"):
-        UrlTarget("http://127.0.0.1/#top", timeout=5)
+@pytest.mark.parametrize("given", [{"wsgi": print, "path": "x"}, {"asgi": print, "path": "x"}])
+def test_they_are_checked_when_an_endpoint_is_connected(given):
+    with ChatFake() as fake:
+        with pytest.raises(ValueError, match="path: expected a slash first"):
+            fake.webhooks.connect(**given)
+        with pytest.raises(ValueError, match="has a fragment"):
+            fake.webhooks.connect("http://127.0.0.1/#top")

@@ -40,16 +40,12 @@ def test_a_status_may_come_without_a_reason(said, status):
 
 
 @pytest.mark.parametrize(
-    "status", ["", "OK", "20", "2000 OK", "20x", "-20", "\uff1200 OK", "200\tOK"]
+    "status",
+    ["", "OK", "20", "2000 OK", "20x", "-20", "\uff1200 OK", "200\tOK", 200, b"200 OK", None],
 )
 def test_a_status_without_a_number_is_refused(status):
-    with pytest.raises(ValueError, match="the WSGI app's status is such as '200 OK'"):
-        post(App(status))
-
-
-@pytest.mark.parametrize("status", [200, b"200 OK", None])
-def test_a_status_that_is_no_text_is_refused(status):
-    with pytest.raises(TypeError, match="the WSGI app's status is a str such as '200 OK'"):
+    error = ValueError if isinstance(status, str) else TypeError
+    with pytest.raises(error, match="WSGI app: expected a status such as '200 OK', got "):
         post(App(status))
 
 
@@ -62,20 +58,11 @@ def test_a_generator_may_start_the_response_when_it_is_first_asked():
     assert Answer(202, b"later, but not too late") == post(app)
 
 
-def test_a_generator_may_start_the_response_and_send_nothing():
-    def app(environ, start_response):
-        start_response("204 No Content", [])
-        return
-        yield b""
-
-    assert Answer(204, b"") == post(app)
-
-
 def test_empty_parts_may_come_before_the_response_starts_no_more_than_any_other():
     def app(environ, start_response):
         yield b""
 
-    with pytest.raises(RuntimeError, match="sent its body before it called start_response"):
+    with pytest.raises(RuntimeError, match="it sent its body before it called start_response"):
         post(app)
 
 
@@ -92,21 +79,9 @@ def test_written_parts_come_before_returned_ones():
 @pytest.mark.parametrize("part", ["text", bytearray(b"x"), 7, None])
 def test_a_part_that_is_not_bytes_is_refused(part):
     parts = Parts(part)
-    with pytest.raises(TypeError, match=r"the WSGI app's body has a \w+ where bytes belong"):
-        post(App(parts=[part]))
-
-    def app(environ, start_response):
-        start_response("200 OK", [])
-        return parts
-
-    with pytest.raises(TypeError):
-        post(app)
+    with pytest.raises(TypeError, match="WSGI app: expected bytes in its body, got "):
+        post(App(parts=parts))
     assert 1 == parts.closed
-
-
-def test_an_app_that_never_starts_its_response_is_refused():
-    with pytest.raises(RuntimeError, match="returned without calling start_response"):
-        post(lambda environ, start_response: [])
 
 
 def test_a_second_start_without_exc_info_is_refused():
@@ -206,22 +181,6 @@ def test_a_body_without_an_answer_is_closed_too():
     with pytest.raises(RuntimeError, match="without calling start_response"):
         post(lambda environ, start_response: parts)
     assert 1 == parts.closed
-
-
-def test_a_generator_is_closed_before_the_attempt_is_over():
-    closed = []
-
-    def app(environ, start_response):
-        start_response("200 OK", [])
-        try:
-            yield b"a"
-            yield "not bytes"
-        finally:
-            closed.append(True)
-
-    with pytest.raises(TypeError):
-        post(app)
-    assert [True] == closed
 
 
 def test_an_error_while_closing_surfaces():

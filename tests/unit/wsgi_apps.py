@@ -18,7 +18,7 @@ class App:
     """Answers, and remembers what it was called with."""
 
     def __init__(self, status="200 OK", parts=(b"fine",)):
-        self.status, self.parts = status, list(parts)
+        self.status, self.parts = status, parts
         self.environs = []
         self.bodies = []
 

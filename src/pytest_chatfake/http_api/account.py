@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from werkzeug.exceptions import HTTPException
 
 from ..base.arguments import check_bytes, check_int, check_str, cited
-from ..base.calling_line import calling_line
+from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
 from ..base.notes import API_FAULT, REQUEST
 from ..base.redaction import tail
-from ..base.triggers import Triggers
+from ..base.triggers import Trigger, Triggers
 from ..base.views import counted
-from ..domain.instants import SECOND
+from ..domain.instants import SECOND, instant
 from ..domain.instants import duration as nanoseconds_of
 from ..transport.server.replies import Reply, error_reply, server_error
 from ..wire.bodies import balance_body
-from .faults import ApiFault, ApiFaultKind, Damage, rate_limited
-from .request_log import ApiRequest
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
@@ -31,6 +29,73 @@ if TYPE_CHECKING:
 
 #: The longest real wait that a declared delay may ask for, in seconds.
 _MAX_DELAY = 60
+
+ApiFaultKind: TypeAlias = Literal[
+    "fail", "delay", "disconnect", "truncate", "rate_limit", "webhooks_first"
+]
+
+#: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None
+#: if the fault is over.
+Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
+
+
+class ApiRequest(NamedTuple):
+    """One request that the fake answered.
+
+    Attributes:
+        method: For example ``GET``.
+        path: The path, without the query string.
+        key: The key it came with, by its last four characters; empty without one.
+        accepted: Whether it was this fake's key.
+        status: The status of the answer; None if there was none, or not yet.
+        moment: When it was answered, in nanoseconds since the epoch.
+        marks: What faults did to the answer, and the lines that set them up.
+    """
+
+    method: str
+    path: str
+    key: str
+    accepted: bool
+    status: int | None
+    moment: int
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def at(self) -> datetime:
+        """When it was answered: aware, UTC, to the microsecond."""
+        return instant(self.moment)
+
+    def __str__(self) -> str:
+        key = f"the key {self.key}" if self.key else "no X-API-Key"
+        if self.key and not self.accepted:
+            key += " (not this fake's)"
+        status = "no answer" if self.status is None else self.status
+        unknown = self.accepted and self.status == 404
+        hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
+        return f"{self.method} {self.path} with {key}: {status}{hint}"
+
+
+class ApiFault(Trigger):
+    """Something that goes wrong with balance queries, as ``chat_fake.api.fail()`` returns it."""
+
+    def __init__(
+        self,
+        kind: ApiFaultKind,
+        argument: str,
+        damage: Damage,
+        times: int | None,
+        start: int,
+        line: Line,
+    ) -> None:
+        super().__init__(times, start, line)
+        self._kind = kind
+        self._argument = argument
+        self._damage = damage
+
+    @property
+    def description(self) -> str:
+        """What it is, as a test would write it."""
+        return f"api.{self._kind}({self._argument})"
 
 
 class Answering(Protocol):
@@ -251,7 +316,7 @@ class AccountApi:
         check_int(status, "status", 200, 599)
         if body is not None:
             if code is not None or message is not None:
-                raise ValueError("give code= and message=, or the whole body=, not both")
+                raise ValueError("body: expected either body= or code= and message=, got both")
             reply = Reply(status, check_bytes(body, "body"))
         else:
             code = _code_of(status) if code is None else check_str(code, "code")
@@ -268,7 +333,9 @@ class AccountApi:
         """
         seconds = nanoseconds_of(duration, "duration") / SECOND
         if not 0 < seconds <= _MAX_DELAY:
-            raise ValueError(f"duration must be over 0 and at most {_MAX_DELAY} s, not {seconds:g}")
+            raise ValueError(
+                f"duration: expected more than 0 and at most {_MAX_DELAY} s, got {seconds:g} s"
+            )
         return self._add(
             "delay", f"{seconds:g}", lambda reply, _: reply._replace(delay=seconds), times, start
         )
@@ -304,8 +371,19 @@ class AccountApi:
         """
         length = nanoseconds_of(retry_after, "retry_after")
         if not length:
-            raise ValueError("retry_after must be greater than 0")
-        return self._add("rate_limit", f"{length / SECOND:g}", rate_limited(length), times, start)
+            raise ValueError("retry_after: expected more than 0 seconds, got 0")
+        end: int | None = None
+
+        def damage(_: Reply, now: int) -> Reply | None:
+            nonlocal end
+            end = now + length if end is None else end
+            if now >= end:
+                return None
+            seconds = -((now - end) // SECOND)
+            reply = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
+            return reply._replace(headers=(("Retry-After", str(seconds)),))
+
+        return self._add("rate_limit", f"{length / SECOND:g}", damage, times, start)
 
     def webhooks_first(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
         """Answer a call of an endpoint of your own after the webhooks that it causes.

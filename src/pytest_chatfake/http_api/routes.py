@@ -47,8 +47,8 @@ class Route(NamedTuple):
                 return _json(body, status)
             case _:
                 raise TypeError(
-                    f"the route {self.path} must return a werkzeug Response, a dict, or a dict "
-                    f"and a status, and it returned {cited(result)}"
+                    f"route {self.path}: expected a werkzeug Response, a dict, or a dict and a "
+                    f"status, got {cited(result)}"
                 )
 
 
@@ -76,15 +76,13 @@ class Routes:
         """
         names = _methods(methods)
         if not isinstance(path, str):
-            raise TypeError(f"a route's path must be text, not {cited(path)}")
+            raise TypeError(f"path: expected a str, got {cited(path)}")
         if not path.startswith("/") or "?" in path:
-            raise ValueError(
-                f"a route's path must begin with / and have no query string, not {cited(path)}"
-            )
+            raise ValueError(f"path: expected a slash first and no query string, got {cited(path)}")
         if path == BALANCE_PATH and names & {"GET", "HEAD"}:
             raise ValueError(
-                f"GET {BALANCE_PATH} is the service's own; to let it answer something else, "
-                f"see fake.api"
+                f"path: GET {BALANCE_PATH} is the service's own. To change its response, use "
+                f"chat_fake.api."
             )
         # A rule belongs to one map for good, and the first that matches answers.
         rules = [Rule(path, methods=names, endpoint=route), *(one.empty() for one in self._rules)]
@@ -111,7 +109,7 @@ class Routes:
 def _methods(methods: Iterable[Any]) -> set[str]:
     names = check_list(methods, "methods", 'names such as ["POST"]')
     if not all(isinstance(name, str) and name.isalpha() for name in names):
-        raise TypeError(f'methods must be a list of names such as ["POST"], not {cited(methods)}')
+        raise TypeError(f'methods: expected a list such as ["POST"], got {cited(methods)}')
     if not names:
-        raise ValueError('methods must name at least one method, such as ["POST"]')
+        raise ValueError('methods: expected at least one, such as ["POST"]')
     return {str(name).upper() for name in names}

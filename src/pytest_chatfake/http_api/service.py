@@ -47,8 +47,8 @@ class Service:
         with self._lock:
             if account._key in self._accounts:
                 raise ValueError(
-                    f"another fake with the API key {tail(account._key)} is running: "
-                    f"give each its own, or leave api_key out"
+                    f"api_key: another running fake has the key {tail(account._key)}. Give each "
+                    f"its own, or omit api_key."
                 )
             self._accounts[account._key] = account
 
@@ -171,7 +171,7 @@ class Service:
         if isinstance(answer, Response):
             return answer(environ, start_response)
         if answer.disconnect:
-            raise ConnectionResetError("the connection was closed without an answer, by a fault")
+            raise ConnectionResetError("a fault closed the connection without a response")
         headers = list(answer.headers)
         bodiless = is_bodiless(answer.status)
         if not bodiless:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ..domain.people import PersonFact, PersonRecord
 from ..engine.journal import VerbRecord
-from ..http_api.request_log import ApiRequest
+from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.fault_kinds import EFFECTS, effect_of
 from .happenings import Happening

@@ -22,8 +22,7 @@ from ..domain.people import PersonFact
 from ..domain.reasons import DROPPED, RULES, Rule
 from ..engine.engine import Engine
 from ..engine.journal import ClockRecord, VerbRecord
-from ..http_api.account import AccountApi
-from ..http_api.request_log import ApiRequest
+from ..http_api.account import AccountApi, ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event

@@ -142,16 +142,14 @@ class _Exchange:
     async def send(self, message: Mapping[str, Any]) -> None:
         kind = message["type"]
         if self._complete:
-            raise RuntimeError(f"the ASGI app sent {cited(kind)} after its answer was complete")
+            raise RuntimeError(f"ASGI app: sent {cited(kind)} after its response was complete")
         if self._status is None:
             if kind != "http.response.start":
-                raise RuntimeError(f"the ASGI app sent {cited(kind)} before 'http.response.start'")
+                raise RuntimeError(f"ASGI app: expected 'http.response.start', got {cited(kind)}")
             self._status = int(message["status"])
             return
         if kind != "http.response.body":
-            raise RuntimeError(
-                f"the ASGI app sent {cited(kind)} where 'http.response.body' belongs"
-            )
+            raise RuntimeError(f"ASGI app: expected 'http.response.body', got {cited(kind)}")
         part = message.get("body", b"")
         if not isinstance(part, bytes):
             # Servers take other buffers too; a copy, for the app may fill them anew.
@@ -168,7 +166,7 @@ class _Exchange:
 
     def answer(self) -> Answer:
         if self._status is None:
-            raise RuntimeError("the ASGI app returned without an answer")
+            raise RuntimeError("ASGI app: it returned without a response")
         if not self._complete:
-            raise RuntimeError("the ASGI app returned before its answer was complete")
+            raise RuntimeError("ASGI app: it returned before its response was complete")
         return Answer(self._status, b"".join(self._parts))

@@ -37,7 +37,7 @@ def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
         if name.lower() == "host":
             complete[0] = (name, value)
         elif name.lower() in ("content-length", "transfer-encoding"):
-            raise ValueError(f"leave {name} out of the headers: it is set from the body")
+            raise ValueError(f"headers: omit {name}, which is set from the body")
         else:
             complete.append((name, value))
     return tuple(complete)
@@ -45,19 +45,19 @@ def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
 
 def _check(name: object, value: object) -> None:
     if not isinstance(name, str) or not isinstance(value, str):
-        raise TypeError(f"a header is a pair of str, not {cited(name)}: {cited(value)}")
+        raise TypeError(f"headers: expected pairs of str, got {cited(name)}: {cited(value)}")
     if not NAME.fullmatch(name):
-        raise ValueError(f"HTTP does not allow {cited(name)} as the name of a header")
+        raise ValueError(f"headers: HTTP does not allow the name {cited(name)}")
     if not VALUE.fullmatch(value):
         raise ValueError(
-            f"the header {name} has a line break or a NUL in its value: {_cited(name, value)}"
+            f"headers: {name} has a line break or a NUL in its value: {_cited(name, value)}"
         )
     try:
         value.encode("latin-1")
     except UnicodeEncodeError:
         raise ValueError(
-            f"the header {name} has letters that HTTP can't carry: {_cited(name, value)}; encode"
-            " them, with urllib.parse.quote() for example"
+            f"headers: HTTP can't carry the letters of {name}: {_cited(name, value)}. Encode them,"
+            " with urllib.parse.quote() for example."
         ) from None
 
 

@@ -68,24 +68,25 @@ class Lifespan:
     async def _start(self) -> None:
         states, key = self._portal.app_states, id(self._app)
         if key in states:
-            raise RuntimeError("the app's lifespan runs already: leave the first `with` block")
+            raise RuntimeError(
+                "the app's lifespan is running already: leave the first `with` block"
+            )
         self._state: dict[str, Any] = {}
         states[key] = self._state
         self._received = 0
-        self._failure: str | None = None
         self._error: Exception | None = None
         self._started, self._leaving, self._finished = new_event(), new_event(), new_event()
         self._task = AsyncExitStack()
         try:
             await self._task.enter_async_context(background_task(self._run))
             await self._started.wait()
-            if self._failure is not None:
+            if self._error is not None:  # the app may have said so, and clean up
                 await self._finished.wait()
             if self._finished.is_set():
                 await self._task.aclose()
             if self._received == 0:
                 self._error = None  # it raised on the scope: no lifespan, and no failure
-            self._raise_failure("startup")
+            self._raise_error()
         except BaseException:
             del states[key]
             await self._task.aclose()
@@ -98,14 +99,12 @@ class Lifespan:
             await self._finished.wait()
         finally:
             await self._task.aclose()
-        self._raise_failure("shutdown")
+        self._raise_error()
 
-    def _raise_failure(self, phase: str) -> None:
+    def _raise_error(self) -> None:
         error, self._error = self._error, None
         if error is not None:
             raise error
-        if self._failure is not None:
-            raise RuntimeError(f"the ASGI app's {phase} failed: {self._failure}")
 
     # What the app sees
 
@@ -127,7 +126,7 @@ class Lifespan:
         self._received += 1
         if self._received == 1:
             return {"type": "lifespan.startup"}
-        if self._failure is None and self._received == 2:
+        if self._error is None and self._received == 2:
             await self._leaving.wait()
             return {"type": "lifespan.shutdown"}
         # There is no third message. An app that asks for it in a loop is ended while it waits.
@@ -139,9 +138,8 @@ class Lifespan:
         kind = message["type"]
         phase = "shutdown" if self._leaving.is_set() else "startup"
         if kind == f"lifespan.{phase}.failed":
-            self._failure = message.get("message", "") or "it gave no reason"
+            reason = message.get("message", "") or "it gave no reason"
+            self._error = RuntimeError(f"ASGI app: its {phase} failed: {reason}")
         elif kind != f"lifespan.{phase}.complete":
-            raise RuntimeError(
-                f"the ASGI app sent {cited(kind)} where 'lifespan.{phase}...' belongs"
-            )
+            raise RuntimeError(f"ASGI app: expected 'lifespan.{phase}...', got {cited(kind)}")
         self._started.set()

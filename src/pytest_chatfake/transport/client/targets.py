@@ -209,12 +209,12 @@ def answer_of(result: object) -> Answer:
         bodies = (getattr(result, name, None) for name in ("data", "content", "body"))
         body = next((found for found in bodies if isinstance(found, bytes | str)), b"")
     if isinstance(body, str):
-        body = utf8(body, "the body that a handler function returned")
+        body = utf8(body, "the body that a handler returned")
     if isinstance(status, bool) or not isinstance(status, int) or not isinstance(body, bytes):
         raise TypeError(
-            "a handler function returns None (for 200), a status such as 500, (status, body), or a"
-            f" response with a status_code; this one returned {cited(returned)}"
+            "handler: expected None (for 200), a status such as 500, (status, body), or a response"
+            f" with a status_code, got {cited(returned)}"
         )
     if not 100 <= status <= 599:
-        raise ValueError(f"a handler function returned {status}, which is not an HTTP status")
+        raise ValueError(f"handler: expected an HTTP status, got {status}")
     return Answer(int(status), body)

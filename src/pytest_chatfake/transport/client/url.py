@@ -40,42 +40,36 @@ def parse_url(url: str) -> Address:
         ValueError: Nothing could be posted to it; the message says what to write.
     """
     if not isinstance(url, str):
-        raise TypeError(
-            f"a webhook's URL is a str such as 'http://127.0.0.1:8000/', not {cited(url)}"
-        )
+        raise TypeError(f"url: expected a str such as 'http://127.0.0.1:8000/', got {cited(url)}")
     if re.search(r"[\x00-\x20\x7f]", url):
         raise ValueError(
-            f"the URL {cited(url)} has a space or a control character: quote it, as in %20"
+            f"url: {cited(url)} has a space or a control character. Quote it, as in %20."
         )
     if not url.isascii():
-        plain = _quoted(f"the URL {cited(url)}", url, "/:?#[]@!$&'()*+,;=%")
-        raise ValueError(f"the URL {cited(url)} has letters outside ASCII: write {cited(plain)}")
+        plain = _quoted(f"url: {cited(url)}", url, "/:?#[]@!$&'()*+,;=%")
+        raise ValueError(f"url: {cited(url)} has letters outside ASCII. Write {cited(plain)}.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise ValueError(f"the URL {cited(url)} can't be read: {error}") from None
+        raise ValueError(f"url: can't parse {cited(url)}: {error}") from None
     host = parts.hostname
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError(
-            f"the URL {cited(url)} has to be such as 'http://127.0.0.1:8000/hooks/chat'"
+            f"url: expected one such as 'http://127.0.0.1:8000/hooks/chat', got {cited(url)}"
         )
     if "@" in parts.netloc:
         raise ValueError(
-            f"the URL {cited(url)} has a user in it: write headers={{'Authorization': ...}} instead"
+            f"url: {cited(url)} has a user in it. Use headers={{'Authorization': ...}} instead."
         )
     if "#" in url:
-        raise ValueError(
-            f"the URL {cited(url)} has a fragment, which is never sent: leave out '#...'"
-        )
+        raise ValueError(f"url: {cited(url)} has a fragment, which is never sent. Omit '#...'.")
     if port == 0:
-        raise ValueError(
-            f"the URL {cited(url)} has port 0: write the one that the server listens on"
-        )
+        raise ValueError(f"url: {cited(url)} has port 0. Use the port that the server listens on.")
     try:
         host.encode("idna")
     except UnicodeError:
-        raise ValueError(f"the URL {cited(url)} has a host that no server can have") from None
+        raise ValueError(f"url: {cited(url)} has an invalid host name") from None
     tls = parts.scheme == "https"
     standard = 443 if tls else 80
     authority = f"[{host}]" if ":" in host else host
@@ -94,16 +88,14 @@ def checked_path(path: str) -> str:
         ValueError: It is invalid; the message says what to write.
     """
     if not isinstance(path, str):
-        raise TypeError(f"path= is a str such as '/hooks/chat', not {cited(path)}")
+        raise TypeError(f"path: expected a str such as '/hooks/chat', got {cited(path)}")
     if not path.startswith("/"):
-        raise ValueError(f"path={cited(path)} has to begin with a slash: write '/hooks/chat'")
+        raise ValueError(f"path: expected a slash first, as in '/hooks/chat', got {cited(path)}")
     if "#" in path:
-        raise ValueError(
-            f"path={cited(path)} has a fragment, which is never sent: leave out '#...'"
-        )
+        raise ValueError(f"path: {cited(path)} has a fragment, which is never sent. Omit '#...'.")
     if not re.fullmatch(r"[\x21-\x7e]+", path):
-        quoted = _quoted(f"path={cited(path)}", path, "/?:@!$&'()*+,;=%")
-        raise ValueError(f"path={cited(path)} is written as in a URL: {cited(quoted)}")
+        quoted = _quoted(f"path: {cited(path)}", path, "/?:@!$&'()*+,;=%")
+        raise ValueError(f"path: {cited(path)} has to be quoted as in a URL: {cited(quoted)}")
     return path
 
 
@@ -120,16 +112,17 @@ def checked_client(client: tuple[str, int] | None) -> tuple[str, int]:
         address, port = client
     except (TypeError, ValueError):
         raise TypeError(
-            f'client= is an address and a port, as in ("203.0.113.9", 443), not {cited(client)}'
+            f'client: expected an address and a port such as ("203.0.113.9", 443), got '
+            f"{cited(client)}"
         ) from None
-    host = check_str(address, "the address in client=")
+    host = check_str(address, "the address in client")
     try:
         ip_address(host)
     except ValueError:
         raise ValueError(
-            f'the address in client= is an IP address such as "203.0.113.9", not {cited(host)}'
+            f'client: expected an IP address such as "203.0.113.9", got {cited(host)}'
         ) from None
-    return host, check_int(port, "the port in client=", 1, 65535)
+    return host, check_int(port, "the port in client", 1, 65535)
 
 
 def _quoted(what: str, text: str, safe: str) -> str:

@@ -152,34 +152,32 @@ class _Response:
             finally:
                 exc_info = None  # breaks the circle through this frame, as PEP 3333 asks
         elif self._status is not None:
-            raise RuntimeError("the WSGI app called start_response twice, without exc_info")
+            raise RuntimeError("WSGI app: it called start_response twice, without exc_info")
         self._status = _status_code(status)
         return self.write
 
     def write(self, part: bytes) -> None:
         if not isinstance(part, bytes):
-            raise TypeError(
-                f"the WSGI app's body has a {type(part).__name__} where bytes belong: {cited(part)}"
-            )
+            raise TypeError(f"WSGI app: expected bytes in its body, got {cited(part)}")
         if self._status is None:
-            raise RuntimeError("the WSGI app sent its body before it called start_response")
+            raise RuntimeError("WSGI app: it sent its body before it called start_response")
         if part:
             self._sent = True
             self._body.append(part)
 
     def answer(self) -> Answer:
         if self._status is None:
-            raise RuntimeError("the WSGI app returned without calling start_response")
+            raise RuntimeError("WSGI app: it returned without calling start_response")
         return Answer(self._status, b"".join(self._body))
 
 
 def _status_code(status: object) -> int:
     """Return the number of ``"200 OK"``, or of ``"200"``: not every app gives a reason."""
     if not isinstance(status, str):
-        raise TypeError(f"the WSGI app's status is a str such as '200 OK', not {cited(status)}")
+        raise TypeError(f"WSGI app: expected a status such as '200 OK', got {cited(status)}")
     code = _code_of(status)
     if code is None:
-        raise ValueError(f"the WSGI app's status is such as '200 OK', not {cited(status)}")
+        raise ValueError(f"WSGI app: expected a status such as '200 OK', got {cited(status)}")
     return code
 
 
