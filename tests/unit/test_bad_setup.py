@@ -114,9 +114,7 @@ def test_a_bad_name(fields: Any, error: Any, words: str) -> None:
 
 def test_two_living_fakes_with_one_key_are_refused_by_its_last_characters() -> None:
     with ChatFake(api_key="secret-key-1234"):
-        with pytest.raises(
-            ValueError, match=r"api_key: another running fake has the key \.\.\.1234"
-        ):
+        with pytest.raises(ValueError, match=r"another running fake has the key \.\.\.1234"):
             ChatFake(api_key="secret-key-1234")
     with ChatFake(api_key="secret-key-1234"):
         pass
