@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from contextlib import closing
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING
@@ -31,11 +30,6 @@ def fake() -> Iterator[ChatFake]:
 # -- the balance and the key -----------------------------------------------------------------------
 
 
-def test_the_base_url_is_on_the_loopback_address(fake: ChatFake) -> None:
-    assert fake.base_url.startswith("http://127.0.0.1:")
-    assert fake.base_url == fake.base_url
-
-
 @pytest.mark.parametrize("amount", ["190.07658", "0.30", "1234567890.123456789012345678", "0"])
 def test_the_amount_reads_back_digit_for_digit(amount: str) -> None:
     with ChatFake(opening_balance=amount) as fake:
@@ -56,27 +50,6 @@ def test_any_other_key_is_401(fake: ChatFake, headers: dict[str, str], path: str
 
     assert (401, INVALID_KEY) == (status, body)
     assert "application/json" == answered["Content-Type"]
-
-
-@pytest.mark.parametrize("name", ["X-API-Key", "x-api-key", "X-API-KEY"])
-def test_the_headers_name_is_any_case(fake: ChatFake, name: str) -> None:
-    assert 200 == ask(fake, **{name: fake.api_key})[0]
-
-
-def test_other_paths_and_methods_have_the_shape_of_an_error(fake: ChatFake) -> None:
-    key = {"X-API-Key": fake.api_key}
-    status, body, _ = ask(fake, "GET", "/nowhere", **key)
-    assert (404, "NOT_FOUND") == (status, json.loads(body)["error"]["code"])
-    status, body, headers = ask(fake, "POST", "/v2/balance", **key)
-    assert (405, "METHOD_NOT_ALLOWED") == (status, json.loads(body)["error"]["code"])
-    assert "GET, HEAD" == headers["Allow"]
-
-
-def test_head_has_the_headers_of_get_and_no_body(fake: ChatFake) -> None:
-    status, body, headers = ask(fake, "HEAD", **{"X-API-Key": fake.api_key})
-
-    assert (200, b"") == (status, body)
-    assert str(len('{"amount":190.07658,"currency":"USD"}')) == headers["Content-Length"]
 
 
 def test_accounts_share_a_listener_and_are_told_apart_by_key(fake: ChatFake) -> None:
@@ -104,51 +77,7 @@ def test_an_account_that_is_asked_by_many_at_once_answers_all(fake: ChatFake) ->
     assert set(amounts) <= {"190.07658", "190.02658"}
 
 
-def test_a_rotated_key_counts_at_once_on_a_kept_connection(fake: ChatFake) -> None:
-    with requests.Session() as session:
-        url, old = f"{fake.base_url}/v2/balance", fake.api_key
-
-        def status(key: str) -> int:
-            return session.get(url, headers={"X-API-Key": key}, timeout=SECONDS).status_code
-
-        assert 200 == status(old)
-        new = fake.rotate_key()
-        assert [401, 200] == [status(old), status(new)]
-
-
-def test_the_log_knows_what_was_asked_over_the_socket(fake: ChatFake) -> None:
-    ask(fake, path="/v2/balance?x=1", **{"X-API-Key": fake.api_key})
-    ask(fake)
-    ask(fake, "DELETE", "/v2/messages/1", **{"X-API-Key": fake.api_key})
-
-    assert [
-        ("GET", "/v2/balance", True, 200),
-        ("GET", "/v2/balance", False, 401),
-        ("DELETE", "/v2/messages/1", True, 404),
-    ] == [(one.method, one.path, one.accepted, one.status) for one in fake.api.requests]
-    fake.assert_requested("GET", "/v2/balance", times=2)
-
-
 # -- the API's bad day -----------------------------------------------------------------------------
-
-
-def test_a_declared_delay_is_real_seconds_and_holds_up_nobody_else(fake: ChatFake) -> None:
-    fake.api.delay(1)
-    before = time.monotonic()
-    slow = threading.Thread(target=balance, args=(fake,), daemon=True)
-    slow.start()
-    while not fake.api.requests:
-        time.sleep(0.001)
-    assert "190.07658" == balance(fake)
-    slow.join(SECONDS)
-    assert time.monotonic() - before >= 0.5
-
-
-def test_a_disconnection_is_a_connection_error(fake: ChatFake) -> None:
-    fake.api.disconnect()
-    with pytest.raises(requests.ConnectionError):
-        balance(fake)
-    assert "190.07658" == balance(fake)
 
 
 def test_a_truncated_answer_is_an_incomplete_read(fake: ChatFake) -> None:
@@ -182,15 +111,6 @@ def test_http_is_all_of_pytest_httpserver_behind_the_api(fake: ChatFake) -> None
     assert ["/uploads"] == [one.path for one, _ in fake.http.log]
     fake.http.clear()
     assert 401 == ask(fake, "PUT", "/uploads")[0]
-
-
-def test_another_fake_leaves_the_handlers_alone(fake: ChatFake) -> None:
-    fake.http.expect_request("/own").respond_with_data("still here")
-    with ChatFake() as other:
-        assert fake.http is other.http
-
-    assert b"still here" == ask(fake, path="/own")[1]
-    fake.http.clear()
 
 
 @pytest.mark.parametrize("path", ["//v2/balance", "/v2//balance", "/v2/balance/", "/V2/balance"])

@@ -69,17 +69,6 @@ def test_both_are_performed_in_the_order_in_which_they_were_written(run):
     run(main)
 
 
-def test_gather_takes_chains_as_they_are():
-    async def main():
-        with ChatFake(mode="async") as fake:
-            one, two = await asyncio.gather(
-                fake.send_text(to="one").deliver(), fake.send_text(to="two").deliver().read()
-            )
-            assert ["delivered", "read"] == [one.status, two.status]
-
-    asyncio.run(main())
-
-
 @BOTH
 def test_each_one_waits_until_its_own_steps_are_attempted(run):
     async def main():

@@ -162,21 +162,6 @@ def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_
         assert 2 == len(server.connections)
 
 
-def test_a_server_that_closed_in_silence_is_not_trusted_with_a_kept_connection_again(
-    client_of, watching
-):
-    def closes(conversation):
-        conversation.read()
-        conversation.send(OK)
-
-    with serving(closes) as server:
-        client = client_of(server)
-        client.post(b"", {})
-        client.post(b"", {})
-
-        assert None is kept_to(server)
-
-
 def test_a_server_that_takes_a_request_on_a_kept_connection_and_closes_is_not_asked_again(
     client_of,
 ):
@@ -196,21 +181,6 @@ def test_a_server_that_takes_a_request_on_a_kept_connection_and_closes_is_not_as
 
         assert OKAY == client.post(b"2", {})
         assert numbered(3) == bodies(server)
-
-
-def test_a_connection_that_is_reset_under_a_request_is_a_failed_attempt(client_of):
-    def resets_the_second(conversation):
-        conversation.read()
-        conversation.send(OK)
-        conversation.read()
-        conversation.reset()
-
-    with serving(resets_the_second) as server:
-        client = client_of(server)
-        client.post(b"0", {})
-
-        assert isinstance(client.post(b"1", {}).error, ConnectionResetError)
-        assert numbered(2) == bodies(server)
 
 
 def test_a_kept_connection_that_was_reset_while_idle_is_replaced(client_of):
@@ -234,7 +204,7 @@ def test_a_kept_connection_that_was_reset_while_idle_is_replaced(client_of):
         assert numbered(2) == bodies(server)
 
 
-@pytest.mark.parametrize("concurrently", [False, True])
+@pytest.mark.parametrize("together", [False, True])
 def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together):
     said = threading.Event()
     nothing = b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"

@@ -13,7 +13,7 @@ from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.targets import UrlTarget
 
-from ..unit.both_frameworks import hard_limit, in_asyncio
+from ..unit.both_frameworks import hard_limit
 from .raw_server import OK, SECONDS, keeps_alive, serving
 
 __all__ = ["hard_limit"]
@@ -88,35 +88,6 @@ def test_two_endpoints_at_a_server_that_serves_one_client_both_get_their_events(
     assert [(f"/{host}", b"%d" % n) for n in range(3) for host in hosts] == server.posts
 
 
-def test_in_async_mode_they_get_them_too(server):
-    url = f"http://127.0.0.1:{server.server_port}"
-
-    async def main():
-        with targets(f"{url}/a", f"{url}/b") as both:
-            return [await t.attempt_async(request(number)) for number in range(3) for t in both]
-
-    assert [Answer(200, b"ok")] * 6 == in_asyncio(main)
-    assert 6 == len(server.posts)
-
-
-def test_endpoints_at_one_server_share_its_kept_connection(server):
-    url = f"http://127.0.0.1:{server.server_port}"
-    with targets(f"{url}/a", f"{url}/b") as both:
-        for number in range(10):
-            both[number % 2].attempt(request(number))
-
-    assert 10 == len(server.posts)
-    assert 1 == len(server.connections)
-
-
-def test_an_endpoint_that_is_closed_lets_go_of_the_server_at_once(server):
-    with targets(f"http://127.0.0.1:{server.server_port}/") as (target,):
-        target.attempt(request(0))
-        target.close()
-
-        assert stop(server)
-
-
 def test_an_endpoint_that_is_disconnected_lets_go_of_the_server_at_once(server):
     with ChatFake() as fake:
         endpoint = fake.webhooks.connect(f"http://127.0.0.1:{server.server_port}/")
@@ -125,17 +96,6 @@ def test_an_endpoint_that_is_disconnected_lets_go_of_the_server_at_once(server):
         endpoint.disconnect()
 
         assert stop(server)
-
-
-def test_in_async_mode_it_lets_go_too(server):
-    async def main():
-        with ChatFake(mode="async") as fake:
-            endpoint = fake.webhooks.connect(f"http://127.0.0.1:{server.server_port}/")
-            await fake.send_text()
-            endpoint.disconnect()
-            return stop(server)
-
-    assert in_asyncio(main)
 
 
 def test_an_endpoint_that_is_disconnected_by_its_own_server_finishes_the_attempt():

@@ -20,7 +20,7 @@ from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.targets import UrlTarget
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
-from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
+from ..unit.both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio
 from .raw_server import keeps_alive, serving
 from .target_support import EVENT, THREE, closed_at_the_end, in_plain_code
 
@@ -68,14 +68,6 @@ def test_a_flask_app_answers(attempt, closing, flask_app):
     assert here == (threading.get_ident() == flask_app.thread)
 
 
-@THREE
-def test_an_error_of_a_flask_app_surfaces(attempt, closing, flask_app):
-    target = closing(WsgiTarget(flask_app, path="/hooks/chat?fail=1"))
-
-    with pytest.raises(LookupError, match="evt_1"):
-        attempt(target)
-
-
 @pytest.fixture
 def fastapi_app():
     app = FastAPI()
@@ -107,50 +99,11 @@ def test_a_fastapi_app_answers_and_its_background_work_is_done(
 
 
 @THREE
-def test_a_plain_function_of_fastapi_answers_from_its_thread(attempt, closing, fastapi_app, portal):
-    target = closing(AsgiTarget(fastapi_app, path="/hooks/sync", portal=portal))
-
-    assert Answer(200, b'"evt_1"') == attempt(target)
-
-
-@THREE
 def test_an_error_of_a_fastapi_app_surfaces(attempt, closing, fastapi_app, portal):
     target = closing(AsgiTarget(fastapi_app, path="/hooks/chat?fail=1", portal=portal))
 
     with pytest.raises(LookupError, match="evt_1"):
         attempt(target)
-
-
-@BOTH
-def test_sync_mode_inside_a_coroutine_reaches_the_app_too(run, closing, fastapi_app, portal):
-    target = closing(AsgiTarget(fastapi_app, path="/hooks/chat", portal=portal))
-
-    async def main():
-        return target.attempt(EVENT)
-
-    assert Answer(200, b'"evt_1"') == run(main)
-
-
-def test_in_plain_code_an_app_keeps_its_state_from_one_attempt_to_the_next(closing, portal):
-    loops = []
-
-    async def app(scope, receive, send):
-        loops.append(asyncio.get_running_loop())
-        if not hasattr(app, "lock"):
-            app.lock = asyncio.Lock()
-            await app.lock.acquire()
-        else:
-            app.lock.release()
-        await send({"type": "http.response.start", "status": 200})
-        await send({"type": "http.response.body"})
-
-    first = closing(AsgiTarget(app, path="/", portal=portal))
-    second = closing(AsgiTarget(app, path="/", portal=portal))
-    first.attempt(EVENT)
-    second.attempt(EVENT)
-
-    assert loops[0] is loops[1]
-    assert not app.lock.locked()
 
 
 def test_in_a_coroutine_an_app_runs_in_the_test_s_own_loop_and_task(closing, portal):
@@ -188,23 +141,6 @@ def test_a_server_that_is_not_there_is_an_answer_with_an_error(attempt, closing)
     target = closing(UrlTarget(f"http://127.0.0.1:{port}/", timeout=SECONDS))
 
     assert isinstance(attempt(target).error, ConnectionRefusedError)
-
-
-def test_a_server_in_the_test_s_own_loop_can_answer(closing, fastapi_app):
-    async def main():
-        config = uvicorn.Config(fastapi_app, lifespan="off", log_level="critical")
-        server = uvicorn.Server(config)
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port = listener.getsockname()[1]
-            task = asyncio.create_task(server.serve([listener]))
-            target = closing(UrlTarget(f"http://127.0.0.1:{port}/hooks/chat", timeout=SECONDS))
-            answers = [await target.attempt_async(EVENT) for _ in range(3)]
-            target.close()
-            server.should_exit = True
-            await task
-        return answers
-
-    assert [Answer(200, b'"evt_1"')] * 3 == in_asyncio(main)
 
 
 def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):

@@ -12,7 +12,6 @@ import anyio
 import pytest
 import sniffio
 
-from pytest_chatfake.base.errors import ClosedError
 from pytest_chatfake.transport.client.worker import Worker
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_trio
@@ -43,12 +42,6 @@ def test_a_call_raises_what_the_function_raises_with_its_traceback(run, worker):
     with pytest.raises(LookupError) as raised:
         run(lambda: worker.call_async(deep_in_the_function))
     assert "deep_in_the_function" == traceback.extract_tb(raised.value.__traceback__)[-1].name
-
-
-@BOTH
-def test_a_failure_that_pytest_raises_comes_through(run, worker):
-    with pytest.raises(pytest.fail.Exception, match="not this one"):
-        run(lambda: worker.call_async(pytest.fail, "not this one"))
 
 
 @BOTH
@@ -121,21 +114,6 @@ def test_many_calls_at_once_are_made_one_after_another(run, worker):
 
 
 # The end
-
-
-def test_a_worker_that_was_never_used_has_no_thread():
-    before = threading.active_count()
-    Worker("chatfake-test").close()
-    assert before == threading.active_count()
-
-
-def test_closing_twice_is_fine_and_later_calls_are_refused(worker):
-    worker.call(int)
-    worker.close()
-    worker.close()
-
-    with pytest.raises(ClosedError, match="chatfake-test is closed"):
-        worker.call(int)
 
 
 def test_a_call_that_never_returns_is_said_when_the_worker_is_closed():

@@ -7,9 +7,8 @@ import threading
 
 import anyio
 import pytest
-import trio
 
-from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
+from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio
 from .target_support import sleep, working
 
 __all__ = ["hard_limit"]
@@ -50,19 +49,6 @@ def test_in_asyncio_a_cancellation_that_came_before_stops_the_call_from_beginnin
     assert [] == made
 
 
-def test_in_trio_a_cancellation_that_came_before_stops_the_call_from_beginning(worker):
-    made = []
-
-    async def main():
-        with trio.CancelScope() as scope:
-            scope.cancel()
-            await worker.call_async(made.append, 1)
-        return scope.cancelled_caught
-
-    assert in_trio(main)
-    assert [] == made
-
-
 def test_in_asyncio_a_call_that_began_is_finished_and_then_the_cancellation_counts(worker):
     log = []
 
@@ -78,22 +64,6 @@ def test_in_asyncio_a_call_that_began_is_finished_and_then_the_cancellation_coun
         log.append("after")
 
     in_asyncio(main)
-    assert ["answer", "before the next await", "after"] == log
-
-
-def test_in_trio_a_call_that_began_is_finished_and_then_the_cancellation_counts(worker):
-    log = []
-
-    async def main():
-        with trio.CancelScope() as scope:
-            log.append(await worker.call_async(once(scope.cancel), "answer"))
-            log.append("before the next await")
-            await trio.lowlevel.checkpoint()
-            log.append("never reached")
-        assert scope.cancelled_caught
-        log.append("after")
-
-    in_trio(main)
     assert ["answer", "before the next await", "after"] == log
 
 
@@ -133,31 +103,6 @@ def test_a_timeout_of_asyncio_that_is_over_with_the_call_does_not_strike_later(w
         assert 0 == asyncio.current_task().cancelling()
 
     in_asyncio(main)
-
-
-def test_a_timeout_around_one_that_is_over_strikes_still(worker):
-    log = []
-
-    async def main():
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(None) as outer:
-                async with asyncio.timeout(None) as inner:
-                    await worker.call_async(once(now_is_over(outer), now_is_over(inner)), "answer")
-                log.append("between")
-                await asyncio.sleep(SECONDS)
-        assert 0 == asyncio.current_task().cancelling()
-
-    in_asyncio(main)
-    assert ["between"] == log
-
-
-def test_a_task_that_has_nothing_to_wait_for_after_the_call_ends_with_its_answer(worker):
-    async def main():
-        call = once(lambda: task.cancel("too late"))
-        task = asyncio.create_task(worker.call_async(call, "answer"))
-        return await task
-
-    assert "answer" == in_asyncio(main)
 
 
 def test_a_task_that_is_cancelled_while_it_calls_is_cancelled_where_it_waits_next(worker):

@@ -35,7 +35,7 @@ def test_a_bad_key_is_not_cited_whole() -> None:
 def test_two_fakes_with_one_key_are_refused_without_the_key() -> None:
     with (
         ChatFake(api_key=KEY),
-        pytest.raises(ValueError, match=r"API key \.\.\.cdef is running"),
+        pytest.raises(ValueError, match=r"another running fake has the key \.\.\.cdef"),
     ):
         ChatFake(api_key=KEY)
 

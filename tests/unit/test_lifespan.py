@@ -132,18 +132,6 @@ def test_requests_get_the_state_while_the_lifespan_runs(run, both):
 
 
 @THREE
-def test_another_app_does_not_get_the_state(run, both):
-    other = App()
-
-    async def main():
-        async with both.lifespan(App()):
-            await both.attempt(other)
-
-    run(main)
-    assert [{"none": True}] == other.log
-
-
-@THREE
 def test_a_lifespan_can_run_again_but_not_twice_at_once(run, both):
     app = App()
 
@@ -225,16 +213,6 @@ def test_an_app_may_clean_up_after_it_said_that_its_startup_failed(run, both):
     with pytest.raises(RuntimeError, match="no database"):
         run(main)
     assert [True] == cleaned
-
-
-@THREE
-def test_a_failure_without_a_reason_says_so(run, both):
-    async def main():
-        async with both.lifespan(App(startup={"type": "lifespan.startup.failed"})):
-            pass
-
-    with pytest.raises(RuntimeError, match="startup failed: it gave no reason"):
-        run(main)
 
 
 @THREE

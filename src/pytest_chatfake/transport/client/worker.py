@@ -9,7 +9,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ...base.errors import ClosedError
 from .loops import GRACE_SECONDS, checkpoint, plain_context, running_framework
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ class Worker:
         self._grace = grace
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._closed = False
 
     def call(self, function: Callable[..., T], *args: object) -> T:
         """Call the function in the thread, and wait here."""
@@ -60,7 +58,6 @@ class Worker:
 
     def close(self) -> None:
         """End the thread, and wait until it has; raise if a call does not return."""
-        self._closed = True
         thread, self._thread = self._thread, None
         if thread is not None:
             self._calls.put(None)
@@ -69,8 +66,6 @@ class Worker:
                 raise RuntimeError(f"{self._name}: a call did not return within {self._grace:g} s")
 
     def _begin(self, function: Callable[..., T], args: tuple[object, ...]) -> Future[T]:
-        if self._closed:
-            raise ClosedError(f"{self._name} is closed")
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
