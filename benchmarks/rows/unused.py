@@ -60,12 +60,12 @@ EXTRA: Final = {
             if self.fields_of is not None:
                 decide = partial(self._decided, verb, now)
                 facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
-            told = self._outbox.writing.of_facts(facts, fields)
+            told = self._outbox.write_facts(facts, fields)
 """,
-            "            told = self._outbox.writing.of_facts(facts)\n",
+            "            told = self._outbox.write_facts(facts)\n",
         ),
     ],
-    "webhooks/writing.py": [
+    "webhooks/outbox.py": [
         (
             "self, facts: list[Fact], fields: Mapping[tuple[MessageState, str], str] | None\n",
             "self, facts: list[Fact]\n",
@@ -73,9 +73,9 @@ EXTRA: Final = {
         (
             """\
             more = "" if fields is None else fields[fact.message, fact.what]
-            told.append((fact, event, self._writer.write(id_, fact, more)))
+            written.append((fact, event, self._writer.write(id_, fact, more)))
 """,
-            "            told.append((fact, event, self._writer.write(id_, fact)))\n",
+            "            written.append((fact, event, self._writer.write(id_, fact)))\n",
         ),
     ],
     "wire/bodies.py": [

@@ -19,11 +19,13 @@ from django.db import close_old_connections, connection, transaction
 from django.http import HttpResponse, JsonResponse
 from django.urls import path
 
-from pytest_chatfake.transport.client import at_once
+from pytest_chatfake.base.coroutines import run_at_once
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
+from pytest_chatfake.webhooks.dispatch import Overrides
+from pytest_chatfake.webhooks.in_flight import InFlight, make_batch
 
 threads = []
 connections = []
@@ -78,10 +80,18 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
 
     def make():
         if together:
-            requests = [SimpleNamespace(body=b'{"id": %d}' % one, headers={}) for one in range(2)]
-            calls = [at_once.Call(request, target) for request in requests]
-            at_once.attempt(calls, portal)
-            return [call.outcome for call in calls]
+            dispatch = SimpleNamespace(overrides=Overrides())
+            endpoint = SimpleNamespace(signer=None)
+            batch = [
+                InFlight(
+                    dispatch,
+                    SimpleNamespace(body=b'{"id": %d}' % number, headers={}, endpoint=endpoint),
+                    *(0, number + 1, target),
+                )
+                for number in range(2)
+            ]
+            run_at_once(make_batch(batch, portal, plain=True))
+            return [one.outcome for one in batch]
         return [
             target.attempt(SimpleNamespace(body=b'{"id": %d}' % number, headers={}))
             for number in range(2)

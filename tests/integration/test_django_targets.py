@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.transport.client import at_once
+from pytest_chatfake.webhooks import in_flight
 
 SCRIPT = Path(__file__).with_name("django_app.py")
 
@@ -67,7 +67,7 @@ def test_a_lifespan_is_nothing_to_django(found):
 
 
 def test_attempts_at_the_same_time_go_through_one_bridge_and_need_no_loop_of_ours(monkeypatch):
-    monkeypatch.setattr(at_once, "is_asgi_handler", lambda _: True)
+    monkeypatch.setattr(in_flight, "is_asgi_handler", lambda _: True)
     barrier = asyncio.Barrier(2)
 
     async def app(scope, receive, send):

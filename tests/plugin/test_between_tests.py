@@ -267,7 +267,7 @@ def test_a_run_inside_a_test_leaves_the_outer_fixtures_their_own_test(
 def test_the_listener_ends_where_a_run_is_broken_off_and_a_fixture_fails_then(
     pytester: pytest.Pytester,
 ) -> None:
-    users = service._users
+    users = service._users, len(service._accounts)
     pytester.makepyfile(
         """
         import pytest
@@ -283,4 +283,4 @@ def test_the_listener_ends_where_a_run_is_broken_off_and_a_fixture_fails_then(
     )
     pytester.runpytest_inprocess("-p", "no:xdist").stderr.fnmatch_lines(["LookupError"])
 
-    assert users == service._users
+    assert users == (service._users, len(service._accounts))

@@ -339,26 +339,6 @@ def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_pho
         assert "delivered" == message.status
 
 
-@pytest.mark.parametrize("status", ["delivered", "read"])
-def test_after_an_interrupt_it_goes_on_where_it_was(status: str) -> None:
-    asked: list[str] = []
-
-    def fields(_: object, what: str) -> dict[str, str]:
-        asked.append(what)
-        if asked.count(status) == 1 and what == status:
-            raise KeyboardInterrupt
-        return {}
-
-    with frozen_fake(extra=fields) as fake:
-        fake.autopilot(deliver_after=60, read_after=60)
-        message = fake.send_text()
-        with pytest.raises(KeyboardInterrupt):
-            fake.clock.advance(hours=1)
-        fake.clock.advance(hours=1)
-
-        assert ["sent", "delivered", "read"] == statuses(message)
-
-
 def test_where_another_thread_is_faster_it_gives_way() -> None:
     def fields(message: Message, status: str) -> dict[str, str]:
         if status == "delivered":

@@ -260,6 +260,6 @@ def test_retries_that_each_cause_another_message_are_bounded_too() -> None:
 
         fake.webhooks.connect(handler=app)
 
-        with pytest.raises(UndeliveredWebhooks, match="does the receiver send a message for every"):
+        with pytest.raises(UndeliveredWebhooks, match="endless loop"):
             fake.send_text()
             fake.settle()

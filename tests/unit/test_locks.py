@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -21,11 +20,9 @@ from pytest_chatfake.domain.account import Account
 from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
-from pytest_chatfake.transport.client.at_once import _ShortTurns
 from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watch import Watch
 from pytest_chatfake.transport.server.listener import Listener
-from pytest_chatfake.webhooks.busy import Busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,8 +38,10 @@ class WatchedLock:
         self._inner = inner
         self._waits = waits
 
-    def acquire(self, *, timeout: float = -1) -> bool:
+    def acquire(self, blocking: bool = True, *, timeout: float = -1) -> bool:
         if self._inner is not None and not self._inner.acquire(blocking=False):
+            if not blocking:
+                return False
             self._waits()
             self._inner.acquire(timeout=timeout)
         return True
@@ -176,7 +175,7 @@ def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(
         monkeypatch.setattr(Account, "apply", standing)
         outbox = fake._engine.outbox
         outbox.queue.append(queue._held.pop())
-        meeting.hold(lambda: fake.send_text(to="+2"), outbox.attempt)
+        meeting.hold(lambda: fake.send_text(to="+2"), fake._engine.drain.attempt)
 
     assert expected(locked) == meeting.outcome
 
@@ -201,19 +200,12 @@ def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
     assert expected(locked) == meeting.outcome
 
 
-class NeverBusy(Busy):
-    """Lets everybody claim to be the drainer."""
-
-    def setdefault(self, _: int, claim: Any = None) -> Any:  # type: ignore[override]
-        return claim
-
-
-def test_one_drainer_at_a_time(locked: bool) -> None:
+def test_one_thread_drains_the_queue_at_a_time(locked: bool, meeting: Meeting) -> None:
     """A thread that emits while another one attempts leaves its event to that one."""
     seen: list[str] = []
-    with ChatFake() as fake, suppress(AssertionError):  # without the lock, two drainers collide
-        if not locked:
-            fake._engine.outbox.busy = NeverBusy()
+    with ChatFake() as fake, suppress(IndexError):  # without the lock, two threads collide
+        turn: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+        fake._engine.drain._turn = turn
 
         def app(request: Any) -> None:
             seen.append(request.event.message_id)
@@ -412,35 +404,6 @@ def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked: bool, meetin
     assert expected(locked) == meeting.outcome
 
 
-def test_the_first_block_of_short_turns_keeps_how_long_they_were(
-    locked: bool, meeting: Meeting
-) -> None:
-    class StandingTurns(_ShortTurns):
-        """Turns where whoever asks how many blocks there are stands for a moment."""
-
-        @property
-        def _blocks(self) -> int:
-            blocks = self.blocks
-            meeting.stand()
-            return blocks
-
-        @_blocks.setter
-        def _blocks(self, blocks: int) -> None:
-            self.blocks = blocks
-
-    turns, usual = StandingTurns(), sys.getswitchinterval()
-    turns._lock = WatchedLock(threading.Lock() if locked else None, meeting.waits)  # type: ignore[assignment]
-    try:
-        meeting.hold(turns.__enter__, turns.__enter__)
-        turns.__exit__()
-        turns.__exit__()
-        assert locked is (usual == sys.getswitchinterval())
-    finally:
-        sys.setswitchinterval(usual)
-
-    assert expected(locked) == meeting.outcome
-
-
 def test_the_locks_of_this_file_are_all_there_are() -> None:
     """Whoever adds a lock adds its test here."""
     from pathlib import Path
@@ -454,6 +417,6 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     client = "transport/client"
     assert {
         *["engine/engine.py", "http_api/service.py"],
-        *[f"{client}/at_once.py", f"{client}/private_loop.py", f"{client}/watch.py"],
-        "transport/server/listener.py",
+        *[f"{client}/private_loop.py", f"{client}/watch.py"],
+        *["transport/server/listener.py", "webhooks/drain.py"],
     } == found

@@ -189,19 +189,6 @@ def test_a_cancelled_attempt_leaves_the_other_endpoints_theirs() -> None:
     assert ["sent"] == asyncio.run(scenario())
 
 
-def test_an_outcome_of_pytest_leaves_the_other_endpoints_theirs() -> None:
-    got: list[str] = []
-    with ChatFake() as fake:
-        failing = fake.webhooks.connect(handler=lambda _: pytest.fail("the app is wrong"))
-        fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
-        with pytest.raises(pytest.fail.Exception, match="the app is wrong"):
-            fake.send_text()
-        failing.disconnect()
-        fake.settle()
-
-    assert ["sent"] == got
-
-
 def test_an_app_s_error_survives_the_cancellation_of_the_next_endpoint() -> None:
     async def scenario() -> None:
         began = asyncio.Event()

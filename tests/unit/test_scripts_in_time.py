@@ -286,24 +286,6 @@ def test_the_function_of_extra_fields_fails_the_test_with_the_line_of_the_step()
         assert "sent" == message.status
 
 
-def test_a_step_that_was_interrupted_is_still_due() -> None:
-    interrupts = [KeyboardInterrupt()]
-
-    def fields(_: object, status: str) -> dict[str, str]:
-        if status == "delivered" and interrupts:
-            raise interrupts.pop()
-        return {}
-
-    with frozen_fake(extra=fields) as fake:
-        message = fake.send_text().after(minutes=5).deliver().after(minutes=5).read()
-        with pytest.raises(KeyboardInterrupt):
-            fake.clock.advance(hours=1)
-        fake.clock.advance(hours=1)
-
-        assert ["sent", "delivered", "read"] == statuses(message)
-        assert [0, 5, 10] == minutes(message)
-
-
 def test_time_that_somebody_else_moved_is_caught_up_with_in_due_order() -> None:
     with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
         message = fake.send_text().after(minutes=5).deliver().after(minutes=5).read()

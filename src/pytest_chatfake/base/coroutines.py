@@ -9,7 +9,11 @@ _T = TypeVar("_T")
 
 
 def run_at_once(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """Run a coroutine that never waits, and return its result."""
+    """Run a coroutine that never waits, and return its result.
+
+    ``StopIteration`` can't leave a coroutine: Python makes a ``RuntimeError`` of it. So a coroutine
+    that calls the user's code returns what that raises, and its caller raises it.
+    """
     try:
         coroutine.send(None)
     except StopIteration as end:

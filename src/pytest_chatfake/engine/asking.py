@@ -47,15 +47,13 @@ class Asking:
             call: Calls it.
         """
         thread = threading.get_ident()
+        self.threads[thread] = (function, returns)
         try:
-            self.threads[thread] = (function, returns)
             self._lock.release()
             return call()
-        finally:  # an interrupt may come where something is called
-            try:
-                self._lock.acquire()
-            finally:
-                del self.threads[thread]
+        finally:
+            self._lock.acquire()
+            del self.threads[thread]
 
     def refuse_verb(self, what: str) -> None:
         """Refuse a verb that such a function calls.

@@ -18,9 +18,9 @@ from ..domain.facts import Fact, Verb
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.rehearsal import following, following_person
-from ..domain.schedule import Due, DueKind, Schedule
+from ..domain.schedule import Due, DueKind
+from ..webhooks.drain import Drain
 from ..webhooks.outbox import Outbox
-from ..webhooks.together import noted_after
 from .answering import Answering
 from .emissions import EMISSIONS, FieldsOf, prepared
 from .journal import Journal
@@ -40,7 +40,7 @@ class Changes:
 
     Args:
         outbox: Takes the events.
-        schedule: What falls due.
+        drain: Knows the attempt that the running code is part of.
         journal: Takes note of verbs and drops.
         answering: Knows the request that the running code answers.
 
@@ -55,12 +55,15 @@ class Changes:
     account: Account
 
     def __init__(
-        self, outbox: Outbox, schedule: Schedule, journal: Journal, answering: Answering
+        self,
+        outbox: Outbox,
+        drain: Drain,
+        journal: Journal,
+        answering: Answering,
     ) -> None:
         self._outbox = outbox
-        self._schedule = schedule
         self._journal = journal
-        self._busy = outbox.busy
+        self._drain = drain
         self._requests = answering.requests
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
@@ -91,14 +94,14 @@ class Changes:
             if self.fields_of is not None:
                 decide = partial(self._decided, verb, now)
                 facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
-            told = self._outbox.writing.of_facts(facts, fields)
+            told = self._outbox.write_facts(facts, fields)
         except BaseException:
             if message is not None and message.state == "submitted":
                 message.withdraw()
             raise
         journal.verb((what, line, message, now))
         journal.note(VERB)
-        if self._busy or self._requests:
+        if self._drain.in_flight or self._requests:
             self._note_cause()
         if message is None and len(ledger) > posted:
             journal.note(POSTING)
@@ -148,7 +151,7 @@ class Changes:
         if self.fields_of is not None:
             facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
         fact = people.decide(what, address, changes, now)
-        told = self._outbox.writing.of_facts(facts, fields)
+        told = self._outbox.write_facts(facts, fields)
         self.note(what, line, fact, now)
         people.apply(fact)
         for one, event, body in told:
@@ -164,11 +167,7 @@ class Changes:
         if kind == "attempt":
             self._outbox.take_due(subject, at)
         elif kind == "drop":
-            try:
-                facts = self.account._drop(subject, at)
-            except BaseException:
-                subject.drop = self._schedule.add(at, kind, subject)  # it was taken out, and is due
-                raise
+            facts = self.account._drop(subject, at)
             for fact in facts:
                 self._journal.note(fact.rule.code + ENTRY * len(fact.entries))
                 self._journal.drops.append(subject)
@@ -191,9 +190,9 @@ class Changes:
         request = self._requests.get(threading.get_ident())
         if request is not None:
             self._journal.caused_by(REQUEST, request)
-        elif self._outbox.in_attempt():  # it was noted last, unless others are made beside it
-            kinds = self._journal.kinds
-            place = kinds.rfind(ATTEMPT)
-            for _ in range(noted_after(self._outbox)):
-                place = kinds.rfind(ATTEMPT, 0, place)
+        elif (attempt := self._drain.current()) is not None:
+            place = -1
+            for _ in range(self._drain.begun - attempt.place + 1):  # those of its batch came after
+                end = None if place < 0 else place
+                place = self._journal.kinds.rfind(ATTEMPT, 0, end)
             self._journal.caused_by(ATTEMPT, place)

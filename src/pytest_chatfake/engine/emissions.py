@@ -34,11 +34,11 @@ def prepared(
         return partial(outbox.redeliver, event, line)
     if verb.name == "emit_event":
         (draft,) = verb.arguments
-        draft, written = outbox.writing.of_other(draft, now)
+        draft, written = outbox.write_other(draft, now)
         return partial(outbox.emit_other, draft, written, line, now)
     message = cast("MessageState", verb.message)
     status, edit, type_ = verb.arguments
     fields = "" if fields_of is None else fields_of(message, status)
     fact = account.shown(message, status, now)
-    written = outbox.writing.of_synthetic(fact, fields, status, edit)
+    written = outbox.write_synthetic(fact, fields, status, edit)
     return partial(outbox.emit_synthetic, fact, written, status, type_, line)

@@ -40,8 +40,9 @@ from ..domain.messages import MessageState
 from ..domain.money import EXACT
 from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
-from ..webhooks.barriers import at_barriers, deviate
-from ..webhooks.order import Pause
+from ..transport.client.portal import Portal
+from ..webhooks.drain import Drain
+from ..webhooks.ordering import Pause
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .agenda import LAST, Agenda
@@ -60,13 +61,14 @@ class Engine:
 
     Args:
         settings: What it needs of the configuration.
+        portal: Runs what is awaited, in sync mode.
 
     Attributes:
         chance: What chance is drawn from, where a test gives no seed.
         blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, portal: Portal) -> None:
         self.settings = settings
         self.mode = settings.mode
         self.chance: str = settings.seed
@@ -75,6 +77,7 @@ class Engine:
         self.schedule: Schedule = Schedule()
         self.journal: Journal = Journal()
         self.closed = False
+        self._interrupt: str = ""
         self.errors: list[BaseException] = []
         self.asking: Asking = Asking(self.lock)
         self.answering: Answering = Answering()
@@ -84,22 +87,29 @@ class Engine:
                 settings.naming, settings.currency, settings.conversation_type, settings.sender
             ),
             per_message=settings.event_ids == "per-message",
-            timeout=settings.timeout,
             now=self.time.read,
             schedule=self.schedule,
+            lock=self.lock,
+            note=self.journal.note,
+        )
+        self.drain: Drain = Drain(
+            self.outbox,
+            portal=portal,
+            timeout=settings.timeout,
             lock=self.lock,
             errors=self.errors,
             note=self.journal.note,
         )
-        self.changes: Changes = Changes(self.outbox, self.schedule, self.journal, self.answering)
+        self.changes: Changes = Changes(self.outbox, self.drain, self.journal, self.answering)
         self.agenda: Agenda = Agenda(
             *(self.schedule, self.time, self.lock),
             *(self.changes.run, self.journal, self.errors),
         )
-        self.deviate: partial[None] = partial(deviate, self.outbox)
         self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
-        self.performer: Performer = Performer(plan, self.outbox, self.is_inside, self.raise_errors)
+        self.performer: Performer = Performer(
+            plan, self.drain, self.is_inside, self.raise_errors, self.close_if_interrupted
+        )
         self._begin()
 
     def _begin(self) -> None:
@@ -116,6 +126,8 @@ class Engine:
         self.changes.account = self.account
         self.journal.note(POSTING)  # the opening balance
         self.outbox.begin(ids)
+        if self.drain.ordering is not None:
+            self.drain.ordering.clear()
 
     # Changing
 
@@ -140,13 +152,14 @@ class Engine:
             return
         if self.errors:
             self.raise_errors()
-        while not self._change(verb, what, line):
-            self._run_what_is_due()
-            self.raise_errors()
-        outbox = self.outbox
-        idle = not (outbox.queue or outbox.busy)
-        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
-            outbox.flush()
+        try:
+            while not self._change(verb, what, line):
+                self._run_what_is_due()
+                self.raise_errors()
+        except BaseException as error:
+            self.close_if_interrupted(error)
+            raise
+        self._attempt()
 
     def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
@@ -219,14 +232,17 @@ class Engine:
         return self._move(partial(self.agenda.waiting, reached, length, what, line), what)
 
     def _move(self, step: Callable[[], Iterator[None]], what: str) -> PendingPlan:
-        if self.outbox.order is not None:
-            step = at_barriers(self.outbox, step, self.agenda.is_due)
+        if self.drain.ordering is not None:
+            step = partial(self.drain.ordering.with_barriers, step, self.agenda.is_due)
         return self.step(what, step)
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        agenda, move = self.agenda, None if self.is_inside() else self._end_pause
-        step = at_barriers(self.outbox, agenda.settling, agenda.is_due, move)
+        agenda, ordering = self.agenda, self.drain.ordering
+        step = agenda.settling
+        if ordering is not None:
+            end_pause = None if self.is_inside() else self._end_pause
+            step = partial(ordering.with_barriers, agenda.settling, agenda.is_due, end_pause)
         return self.step("settle()", step)
 
     def _end_pause(self, pause: Pause) -> Iterator[None]:
@@ -261,12 +277,14 @@ class Engine:
         return PendingPlan(self.performer)
 
     def _run(self, step: Iterator[None]) -> None:
-        outbox = self.outbox
-        for _ in step:
-            if outbox.queue or outbox.busy:
+        try:
+            for _ in step:
                 self._attempt()
-            if self.errors:  # found inside an attempt: time stands there
-                self.raise_errors()
+                if self.errors:  # found inside an attempt: time stays there
+                    self.raise_errors()
+        except BaseException as error:
+            self.close_if_interrupted(error)
+            raise
         if self.errors:
             self.raise_errors()
 
@@ -274,10 +292,13 @@ class Engine:
 
     def _attempt(self) -> None:
         """In sync mode: attempt what is queued, but not from inside an answer."""
-        outbox = self.outbox
-        idle = not (outbox.queue or outbox.busy)
-        if not idle and self.mode == "sync" and self.answering not in ANSWERING.get():
-            outbox.flush()
+        has_work = self.outbox.queue or self.drain.thread is not None
+        if has_work and self.mode == "sync" and self.answering not in ANSWERING.get():
+            try:
+                self.drain.flush()
+            except BaseException as error:
+                self.close_if_interrupted(error)
+                raise
 
     def attempt_now(self) -> None:
         """Attempt what is queued from the thread of a request, before its answer leaves.
@@ -286,9 +307,13 @@ class Engine:
         of the fake inside it. Where that loop itself waits for the answer, they stay queued.
         """
         if self.mode == "sync":
-            self.outbox.attempt()
+            self.drain.attempt()
         elif self._test_loop is not None and running_framework() is None:
-            self.blocked = not self._test_loop.run(self.outbox.attempt_async) or self.blocked
+            self.blocked = not self._test_loop.run(self.drain.attempt_async) or self.blocked
+
+    def retry_at_barriers(self) -> None:
+        """Let failed attempts be made again at the next barrier, and not as time goes on."""
+        self.drain.enable_ordering(retries_at_barriers=True)
 
     def raise_errors(self) -> None:
         """Raise, in the test, the first error that could not be raised where it was seen."""
@@ -317,8 +342,9 @@ class Engine:
         """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
         self.ensure_readable()
         self._attempt()
-        if self.outbox.order is not None and self.mode == "sync" and not self.is_inside():
-            self._run(self.outbox.order.letting_go())
+        ordering = self.drain.ordering
+        if ordering is not None and self.mode == "sync" and not self.is_inside():
+            self._run(ordering.flush())
         self.raise_errors()
 
     def _run_what_is_due(self) -> None:
@@ -341,10 +367,11 @@ class Engine:
 
     def is_inside(self) -> bool:
         """Return whether the caller is part of an answer or of an attempt."""
-        return self.answering in ANSWERING.get() or self.outbox.in_attempt()
+        return self.answering in ANSWERING.get() or self.drain.current() is not None
 
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or bool(self.outbox.busy) or self.answering in ANSWERING.get()
+        is_draining = self.drain.thread is not None
+        return self.mode == "sync" or is_draining or self.answering in ANSWERING.get()
 
     # Refusals
 
@@ -357,13 +384,30 @@ class Engine:
         # Every use of the fake comes by here, so this is where the test's own loop is noticed.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
+        if self._interrupt:
+            raise ClosedError(
+                f"this fake is closed, because {self._interrupt} interrupted it. Make a new one."
+            )
         if self.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."
             )
+
+    def close_if_interrupted(self, error: BaseException) -> None:
+        """Let nothing more be done after Ctrl-C or a test's timeout: a verb may be half done."""
+        if _is_interrupt(error):
+            self.closed, self._interrupt = True, type(error).__name__
 
     def refuse_mode(self, mode: Mode) -> None:
         """Refuse a block that is written for the other mode: ``with`` or ``async with``."""
         if self.mode != mode:
             written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Return whether an error may come anywhere; a cancellation comes only at an ``await``."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_is_interrupt, error.exceptions))
+    cancelled = type(error).__name__ in {"Cancelled", "CancelledError", "GeneratorExit"}
+    return not (isinstance(error, Exception) or cancelled)

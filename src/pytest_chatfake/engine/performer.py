@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
-from ..webhooks.outbox import Outbox
+from ..webhooks.drain import Drain
 from .plan import Plan, Step
 
 #: What an ``await`` in sync mode is told.
@@ -45,22 +45,25 @@ class Performer:
 
     Args:
         plan: The plan; None in sync mode, where there is nothing to await.
-        outbox: Attempts what the steps emit.
+        drain: Attempts what the steps emit.
         is_inside: Tells whether the caller is part of an attempt or of an answer.
         raise_errors: Raises, in the test, what a user's route raised.
+        close_if_interrupted: Closes the fake after an interrupt.
     """
 
     def __init__(
         self,
         plan: Plan | None,
-        outbox: Outbox,
+        drain: Drain,
         is_inside: Callable[[], bool],
         raise_errors: Callable[[], None],
+        close_if_interrupted: Callable[[BaseException], None],
     ) -> None:
         self._plan = plan
-        self._outbox = outbox
+        self._drain = drain
         self._is_inside = is_inside
         self._raise_errors = raise_errors
+        self._close_if_interrupted = close_if_interrupted
         self._performing = False
         self._waiting: list[_Waiter] = []
 
@@ -94,9 +97,10 @@ class Performer:
         try:
             while (step := plan.next()) is not None:
                 await self._perform_step(step)
-            await self._outbox.attempt_async()
+            await self._drain.attempt_async()
             self._raise_errors()
         except BaseException as error:
+            self._close_if_interrupted(error)
             self._drop_after(error, plan, message)
             raise
         finally:
@@ -107,13 +111,11 @@ class Performer:
             self._waiting.clear()
 
     async def _perform_step(self, step: Step) -> None:
-        outbox = self._outbox
         try:
             for _ in step.run():
-                if outbox.queue:
-                    await outbox.attempt_async()
-                    self._raise_errors()  # found inside an attempt: time stands there
-                if outbox.endpoints.threaded:
+                await self._drain.attempt_async()
+                self._raise_errors()  # found inside an attempt: time stays there
+                if self._drain.may_use_threads:
                     await checkpoint()  # a call in a thread has held cancellations back
         except Exception as error:
             error.add_note(f"in {step.what} at {step.line}")

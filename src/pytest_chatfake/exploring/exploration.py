@@ -132,14 +132,20 @@ class Exploration:
         return self
 
     async def _explore(self) -> None:
-        with self._environment.frozen(), watching(self._code):
-            if self._scope.only is not None:
-                await self._try_only(self._scope.only)
-                return
-            try:
-                await self._try_all()
-            finally:
-                self._progress("")  # wipes the line
+        error: BaseException | None = None
+        try:
+            self._environment.freeze()
+            with watching(self._code):
+                if self._scope.only is not None:
+                    await self._try_only(self._scope.only)
+                else:
+                    await self._try_all()
+        except BaseException as caught:
+            error = caught
+            raise
+        finally:
+            self._progress("")  # wipes the line
+            self._environment.restore(error)
 
     async def _try_all(self) -> None:
         scope, search = self._scope, self._search

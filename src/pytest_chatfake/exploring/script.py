@@ -123,7 +123,7 @@ def play(chat_fake: ChatFake, script: Script) -> PendingCheck:
 
 async def _play(chat_fake: ChatFake, script: Script) -> None:
     is_async = chat_fake._engine.mode == "async"
-    outbox = chat_fake._engine.outbox
+    engine = chat_fake._engine
     names: dict[str, Any] = {"chat_fake": chat_fake}
     faults: list[Fault] = []
     try:
@@ -133,8 +133,9 @@ async def _play(chat_fake: ChatFake, script: Script) -> None:
                 faults.append(result)
             elif is_async and isinstance(result, Awaitable):
                 await result
-        if outbox.order is not None:
-            outbox.order.finish()  # no repeat waits for attempts that will not be made
+        ordering = engine.drain.ordering
+        if ordering is not None:
+            ordering.finish()  # no repeat waits for attempts that will not be made
         settled = chat_fake.settle()
         if is_async:
             await settled
@@ -142,4 +143,4 @@ async def _play(chat_fake: ChatFake, script: Script) -> None:
         for fault in faults:
             fault.remove()
             if not fault.fired:  # nobody misses it
-                outbox.faults.ever.remove(fault)
+                engine.outbox.faults.ever.remove(fault)

@@ -174,7 +174,7 @@ def possible_deviations(
 def predicted_key(base: Attempts, deviations: Sequence[Deviation]) -> Key:
     """Return the key that a world will have, from the log of the body as written.
 
-    It decides as :class:`.AttemptOrder` does, which orders the real attempts. The tests compare the
+    It decides as :class:`.Ordering` does, which orders the real attempts. The tests compare the
     worlds that are run with all that there are, so they fail where the two differ.
     """
     by_number = {one.start: one for one in deviations}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import random
 import warnings
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from ..base.errors import ChatFakeError, NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
 from ..engine.process_time import Journey
 from ..fake.config import ChatFakeConfig
-from ..fake.fake import ChatFake, service
+from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline
 from ..report import watching
 from ..webhooks.attempts import Attempt
@@ -23,13 +22,13 @@ from ..webhooks.deviation import Deviation as Fault
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
-from ..webhooks.order import AttemptOrder, Made
+from ..webhooks.ordering import Made, Ordering
 from .deviations import Deviation
 from .search import LoggedAttempt, WorldLog
 
 if TYPE_CHECKING:
     from ..base.triggers import Trigger
-    from ..webhooks.order import Log
+    from ..webhooks.ordering import Log
 
 #: A body: a function of one fake.
 Body = Callable[[ChatFake], Any]
@@ -50,20 +49,27 @@ class Environment:
         self._baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
         self._journey = Journey()
+        self._opened = set(opened)  # before the first world
 
-    @contextmanager
-    def frozen(self) -> Generator[None]:
-        """Let time stand still in a block, wherever worlds move it to.
+    def freeze(self) -> None:
+        """Freeze time, wherever worlds move it to.
 
         Raises:
-            ClockError: freezegun is active, or the body has left a traveller of its own.
+            ClockError: freezegun is active.
         """
         self._journey.begin_on_top(self._start)
-        try:
-            yield
-        finally:
-            random.setstate(self._random)
-            self._journey.end()
+
+    def restore(self, error: BaseException | None) -> None:
+        """Give the process back what it had before, however the exploration has ended.
+
+        Raises:
+            ClockError: The body has left a traveller of its own.
+        """
+        if not isinstance(error, Exception | None):  # an interrupt may leave a world open
+            for fake in [fake for fake in opened if fake not in self._opened]:
+                fake._shut()
+        random.setstate(self._random)
+        self._journey.end()
 
     def begin_world(self) -> None:
         """Set time and ``random`` back to where every world begins."""
@@ -151,9 +157,9 @@ class World:
             fake._baseline = Baseline()
         elif not self._is_alone:
             fake._baseline = environment.baseline(learning=not self.deviations)
-        outbox = fake._engine.outbox
-        self._order = outbox.order = AttemptOrder(outbox, self._log)
-        self._order.deviates = bool(self.deviations)
+        engine = fake._engine
+        self._ordering = engine.drain.ordering = Ordering(engine.outbox, self._log)
+        self._ordering.retries_at_barriers = bool(self.deviations)
         self._faults: list[Trigger] = [one.set_up(fake) for one in self.deviations]
 
     async def _run(self, body: Body) -> None:
@@ -169,7 +175,7 @@ class World:
             plan.drop()
             raise NotAwaited(text)
         self.body_ended = True
-        self._order.finish()  # no repeat waits for attempts that will not be made
+        self._ordering.finish()  # no repeat waits for attempts that will not be made
         settled = fake.settle()
         if is_async:
             await settled
@@ -212,12 +218,12 @@ class World:
     def failed_before_barrier(self) -> bool:
         """Whether a body's own check failed before it had come to a barrier."""
         own = all(one.error is not self.error for one in self.fake._engine.outbox.attempts)
-        return own and not self.body_ended and not self._order.settled
+        return own and not self.body_ended and not self._ordering.settled
 
     @property
     def has_threads(self) -> bool:
         """Whether attempts were made in threads at the same time."""
-        return self._order.has_threads
+        return self.fake._engine.drain.had_threads
 
     @property
     def server_is_single_threaded(self) -> bool:
@@ -284,7 +290,7 @@ class World:
                     one.event.status or one.event.type,
                     one.endpoint._shown if len(places) > 1 else "",
                     one.endpoint._target.overlaps,
-                    one.round,
+                    one.batch,
                 )
             )
         causes = {place for kind, place in engine.journal.causes.values() if kind == REQUEST}

@@ -80,6 +80,8 @@ _fakes = itertools.count(1)
 _MAX_LISTED = 5
 
 _MISSING = object()
+#: Those that are not closed: whoever is interrupted between two lines closes what he has opened.
+opened: dict[ChatFake, None] = {}
 
 
 class ChatFake:
@@ -110,8 +112,8 @@ class ChatFake:
         config = given_or_default(config).replace(**fields)
         self.config = config
         seed = config.seed or os.urandom(16).hex()
-        self._engine = engine = Engine(config._settings(seed))
         self._portal = Portal()
+        self._engine = engine = Engine(config._settings(seed), self._portal)
         self._drafts = Drafts(engine, config)
         self._recipients: dict[str, Recipient] = {}
         self._autopilots = Autopilots(engine)
@@ -127,9 +129,9 @@ class ChatFake:
         watching.register(self._story)
         strict = bool(config.strict)
         self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
-        service.open(self.api)
-        service.hold()
+        opened[self] = None
         try:
+            service.open(self.api)
             if config.webhook_url is not None:
                 self.webhooks.connect(config.webhook_url)
         except BaseException:
@@ -911,24 +913,28 @@ class ChatFake:
             UndeliveredWebhooks: ``strict`` is set, and there is something to warn about.
             Exception: What a user route raised and was not yet re-raised.
         """
-        if self._engine.closed:
-            return
         try:
-            self._checks.run()
+            if not self._engine.closed:
+                self._checks.run()
         finally:
             self._shut()
 
     def _shut(self) -> None:
-        if self._engine.closed:
+        """Give back what belongs to the process; again, if an interrupt came in the middle."""
+        if self not in opened:
             return
         self._engine.closed = True
-        service.close(self.api)
-        with ExitStack() as stack:  # each of them, whatever the others do
-            stack.callback(service.release)
-            stack.callback(self._engine.time.stop)
-            stack.callback(self._portal.close)
-            stack.callback(self._engine.outbox.endpoints.close)
-            stack.callback(watch.remove, self._engine.outbox.overdue)
+        try:
+            with ExitStack() as stack:  # each of them, whatever the others do
+                stack.callback(service.close, self.api)
+                stack.callback(self._engine.time.stop)
+                stack.callback(self._portal.close)
+                stack.callback(self._engine.outbox.endpoints.close)
+                stack.callback(watch.remove, self._engine.drain.overdue)
+        except Exception:
+            del opened[self]
+            raise
+        del opened[self]
 
 
 def _search_failure(

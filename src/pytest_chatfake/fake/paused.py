@@ -15,6 +15,7 @@ from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..webhooks.dispatch import Dispatch
 from ..webhooks.events import Event
+from ..webhooks.fault_kinds import EFFECTS
 
 _ORDERS = ("emitted", "reversed", "shuffled")
 
@@ -34,7 +35,7 @@ class HeldBack:
         self._held: list[Dispatch] = []
         self._entered = False
 
-    def _let_go(self, indices: Sequence[int], line: Line) -> None:
+    def _release(self, indices: Sequence[int], line: Line) -> None:
         """Queue some of what is held back; the others stay."""
         for index in indices:
             self._held[index].due = None  # it is attempted now, whenever it was due
@@ -60,7 +61,7 @@ class HeldBack:
         with self._engine.lock:
             if outbox.paused is self._held:
                 outbox.paused = None
-            self._let_go(list(range(len(self._held))), line)
+            self._release(list(range(len(self._held))), line)
 
     def __enter__(self) -> Self:
         self._engine.refuse_mode("sync")
@@ -83,6 +84,32 @@ class HeldBack:
             await self._engine.step("release()", partial(self._resuming, line))
         finally:
             self._resume(line)  # even if a step before it was refused, and this one dropped
+
+
+class Concurrent(HeldBack):
+    """A ``with fake.webhooks.concurrently():`` block.
+
+    Its events are attempted at its end, all at the same time.
+    """
+
+    _name = "concurrently()"
+    _refusal = (
+        "webhooks are held back already: concurrently() can't be inside concurrently() or paused()"
+    )
+
+    def __repr__(self) -> str:
+        return f"<Concurrent with {counted(len(self._held), 'event')}>"
+
+    def _release(self, indices: Sequence[int], line: Line) -> None:
+        held, batch = [self._held[index] for index in indices], object()
+        attempts = sum(one.connected for dispatch in held for one in dispatch.endpoints)
+        for dispatch in held:
+            dispatch.due = None
+            if attempts > 1:
+                dispatch.batch = batch
+                dispatch.mark(Mark("concurrently", line, EFFECTS["concurrently"].mark))
+        self._engine.outbox.queue.extend(held)
+        self._held.clear()
 
 
 class Paused(HeldBack):
@@ -142,7 +169,7 @@ class Paused(HeldBack):
             with self._engine.lock:
                 indices = self._indices(order, seed)
                 self._engine.note("release()", line)
-                self._let_go(indices, line)
+                self._release(indices, line)
             yield
 
         return self._engine.step("release()", run)

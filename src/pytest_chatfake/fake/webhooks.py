@@ -42,9 +42,8 @@ from .config import ChatFakeConfig
 from .endpoint_arguments import event_types, headers_of, label_of, refuse_app, target_of
 from .event_filters import EventFilter, checked
 from .messages import Message, state_of
-from .paused import Paused
+from .paused import Concurrent, Paused
 from .receiver import Receiver
-from .together import Together
 
 
 class Webhooks:
@@ -151,7 +150,7 @@ class Webhooks:
             disconnect=self._outbox.endpoints.disconnect,
         )
         self._outbox.endpoints.connect(endpoint)
-        watch.add(self._outbox.overdue)
+        watch.add(self._engine.drain.overdue)
         return endpoint
 
     def receiver(self, *, events: Iterable[str] | None = None) -> Receiver:
@@ -242,12 +241,12 @@ class Webhooks:
         return self._deviate("duplicate", where, pause=length)
 
     @overload
-    def concurrently(self) -> Together: ...
+    def concurrently(self) -> Concurrent: ...
     @overload
     def concurrently(self, *, by: int, **where: Unpack[EventFilter]) -> Fault: ...
     def concurrently(
         self, *, by: int | None = None, **where: Unpack[EventFilter]
-    ) -> Together | Fault:
+    ) -> Concurrent | Fault:
         """Attempt events at the same time (assumed).
 
         ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: what is emitted in
@@ -266,14 +265,12 @@ class Webhooks:
             RuntimeError: The block is inside another one, or one of ``paused()``.
         """
         if by is not None:
-            fault = self._deviate("concurrently", where, check_int(by, "by", 0))
-            self._engine.deviate(self._portal)
-            return fault
+            return self._deviate("concurrently", where, check_int(by, "by", 0))
         if where:
             text = f"concurrently() takes {', '.join(where)} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
         self._engine.refuse_closed()
-        return Together(self._engine, self._portal)
+        return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
         """Attempt an event later, by so much on the fake's clock.
@@ -355,7 +352,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._deviate("drop", where, order_only=True)
+        return self._deviate("drop", where)
 
     def chaos(
         self,
@@ -411,7 +408,7 @@ class Webhooks:
             )
         fault = Chaos(seed, given, longest, calling_line(2))
         engine.journal.note(WEBHOOK_FAULT)
-        engine.deviate()
+        engine.retry_at_barriers()
         engine.outbox.faults.add(fault)
         return fault
 
@@ -428,13 +425,12 @@ class Webhooks:
         steps: int = 0,
         *,
         pause: int = 0,
-        order_only: bool = False,
     ) -> Fault:
         engine = self._engine
         concerned = checked(where, f"{kind}()", engine)
         fault = Deviation(kind, steps, pause=pause, line=calling_line(3), **concerned)
         engine.journal.note(WEBHOOK_FAULT)
-        engine.deviate(order_only=order_only)
+        engine.drain.enable_ordering(retries_at_barriers=kind != "drop")
         return engine.outbox.faults.add(fault)
 
     # Events that come again, and events that should not come

@@ -134,7 +134,7 @@ class Port(Protocol):
         """Attempt what is queued, before an answer leaves."""
         ...
 
-    def deviate(self) -> None:
+    def retry_at_barriers(self) -> None:
         """Let failed attempts be made again at the next barrier, and not as time goes on."""
         ...
 
@@ -394,7 +394,7 @@ class AccountApi:
             times: How many calls of endpoints of your own; None: all, until the fault is removed.
             start: The first of them; 1 is the next.
         """
-        self._port.deviate()
+        self._port.retry_at_barriers()
         return self._add("webhooks_first", "", lambda reply, _: reply, times, start)
 
     def _add(

@@ -43,7 +43,7 @@ class Service:
     # Who is served
 
     def open(self, account: AccountApi) -> None:
-        """Serve an account from now on; its key must not be another's."""
+        """Serve an account, and keep the listener up for it; its key must not be another's."""
         with self._lock:
             if account._key in self._accounts:
                 raise ValueError(
@@ -53,9 +53,11 @@ class Service:
             self._accounts[account._key] = account
 
     def close(self, account: AccountApi) -> None:
-        """Serve an account no more: its key gets 401."""
+        """Serve an account no more: its key gets 401. The last one stops the listener."""
         with self._lock:
-            self._accounts.pop(account._key, None)
+            if self._accounts.get(account._key) is account:
+                del self._accounts[account._key]
+        self._stop_if_unused()
 
     def rekey(self, account: AccountApi, key: str) -> None:
         """Give an account another key; the old one gets 401."""
@@ -91,10 +93,14 @@ class Service:
             self._users += 1
 
     def release(self) -> None:
-        """Let go of the listener; the last release stops it."""
+        """Let go of the listener; the last release stops it, if no account is open."""
         with self._lock:
             self._users -= 1
-            if self._users:
+        self._stop_if_unused()
+
+    def _stop_if_unused(self) -> None:
+        with self._lock:
+            if self._users or self._accounts:
                 return
             listener, self._listener = self._listener, None
         if listener is not None and listener.is_running():

@@ -13,8 +13,9 @@ from ..base.triggers import Trigger
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
+from ..webhooks.in_flight import InFlight
 from .coming import still_to_come
-from .happenings import Happening, InFlight
+from .happenings import Happening
 from .hints import hint, why_idle, why_queued
 from .labels import Labels
 from .pasts import Past
@@ -81,7 +82,7 @@ def _unseen(engine: Engine, api: AccountApi) -> Iterator[str]:
     """Say what never came about: events that are queued, faults that did not fire."""
     outbox = engine.outbox
     queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
-    if queued and not outbox.busy:
+    if queued and engine.drain.thread is None:
         more = f" and {len(queued) - 1} more" if len(queued) > 1 else ""
         why = why_queued(engine.blocked)
         yield f"still queued, and not attempted: {queued[0]._subject}{more}{why}"

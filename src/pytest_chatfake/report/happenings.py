@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
-from ..base.marks import Mark
 from ..base.views import counted
 from ..domain.instants import SECOND
 from ..domain.ledger import LedgerEntry
@@ -14,7 +13,7 @@ from ..domain.messages import MessageState
 from ..domain.reasons import Rule
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
-from ..webhooks.events import Event
+from ..webhooks.in_flight import InFlight
 
 Kind: TypeAlias = Literal[
     "verb", "hold", "charge", "release", "event", "attempt", "request", "clock", "drop", "fault"
@@ -61,22 +60,6 @@ class Happening(NamedTuple):
     def endpoint(self) -> Endpoint | None:
         """Where an attempt went."""
         return self.record.endpoint if isinstance(self.record, (Attempt, InFlight)) else None
-
-
-class InFlight(NamedTuple):
-    """An attempt that has not ended.
-
-    Attributes:
-        event: The event.
-        endpoint: Where it goes.
-        number: 1 for the first attempt.
-        marks: What faults did to it.
-    """
-
-    event: Event
-    endpoint: Endpoint
-    number: int
-    marks: tuple[Mark, ...]
 
 
 def length(nanoseconds: int) -> str:

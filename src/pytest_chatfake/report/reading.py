@@ -27,8 +27,9 @@ from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
+from ..webhooks.in_flight import InFlight
 from ..wire.exact_json import number
-from .happenings import Happening, InFlight, Kind, length
+from .happenings import Happening, Kind, length
 from .hints import beginning, beginning_of_body
 from .labels import Labels
 from .places import DROP, HAPPENING, Places
@@ -244,11 +245,15 @@ class _Reading:
 
     def _begun(self) -> None:
         """Read an attempt, which has a record once it has ended."""
+        cursor, in_flight = self._cursors[notes.ATTEMPT], self._engine.drain.in_flight
         try:
-            self._attempt(self._cursors[notes.ATTEMPT].take())
+            self._attempt(cursor.take())
         except _NotYetError:
-            if (in_flight := _in_flight(self._engine)) is not None:
-                self._add_attempt(in_flight, self._engine.time.read(), "no answer yet", False)
+            place = cursor.at - len(self._places.made)
+            cursor.at += 1
+            if place < len(in_flight):
+                now = self._engine.time.read()
+                self._add_attempt(in_flight[place], now, "no answer yet", False)
 
     def _attempt(self, attempt: Attempt) -> None:
         outcome = "not attempted" if attempt.fault == "drop" else _outcome(attempt)
@@ -338,15 +343,6 @@ def _marks_of_events(engine: Engine) -> dict[int, tuple[Mark, ...]]:
             for place in fault._hit:
                 marks[place] = (*marks.get(place, ()), fault._mark)
     return marks
-
-
-def _in_flight(engine: Engine) -> InFlight | None:
-    outbox = engine.outbox
-    dispatch, place = outbox._dispatch, outbox._next_endpoint - 1
-    if dispatch is None or not 0 <= place < len(dispatch.endpoints):
-        return None
-    endpoint = dispatch.endpoints[place]
-    return InFlight(dispatch.event, endpoint, dispatch.number, dispatch.overrides.marks)
 
 
 def _outcome(attempt: Attempt) -> str:

@@ -65,8 +65,9 @@ class TeardownChecks:
         """Give what deserves a warning: for each a text, and the first line that it is about."""
         outbox = self._engine.outbox
         queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
-        if outbox.order is not None:
-            queued += outbox.order.held
+        ordering = self._engine.drain.ordering
+        if ordering is not None:
+            queued += ordering.held
         if queued:
             text = _listed(
                 f"{counted(len(queued), 'event')} still queued, and not attempted: end the test "

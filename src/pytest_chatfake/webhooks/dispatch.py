@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from ..base.errors import UndeliveredWebhooks
 from ..base.marks import Mark
+from ..transport.client.answers import Answer
 from .endpoints import Endpoint, Signer
 from .events import Event
 
@@ -34,28 +34,17 @@ _NO_OVERRIDES = Overrides()
 
 
 @dataclass(slots=True, eq=False)
-class Group:
-    """Attempts that wait for each other.
-
-    Attributes:
-        left: How many are to come yet.
-    """
-
-    left: int
-
-
-@dataclass(slots=True, eq=False)
 class Dispatch:
     """An event on its way to some endpoints.
 
     Attributes:
         event: The event.
-        endpoints: Where it goes.
+        endpoints: Where it still has to go.
         depth: How many attempts led to it, each causing the next event.
         number: Which attempt this will be; 1 is the first.
         due: When it was due, in nanoseconds; None: at once.
         overrides: What faults changed.
-        group: What it waits for, to be attempted at the same time; None: nothing.
+        batch: Neighbours in the queue that have the same one are attempted at the same time.
     """
 
     event: Event
@@ -64,20 +53,22 @@ class Dispatch:
     number: int = 1
     due: int | None = None
     overrides: Overrides = _NO_OVERRIDES
-    group: Group | None = None
+    batch: object | None = None
 
     def mark(self, mark: Mark) -> None:
         """Note what was done to it."""
         self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))
 
 
-#: How far events may cause each other, attempt by attempt, before that counts as endless.
-MAX_DEPTH: Final = 10_000
+class Ready(NamedTuple):
+    """A dispatch that is to be attempted now at one endpoint.
 
+    Attributes:
+        dispatch: The dispatch.
+        endpoint: The endpoint.
+        outcome: How the attempt ends without being made; None: it is made.
+    """
 
-def endless(dispatch: Dispatch) -> UndeliveredWebhooks:
-    """Return the error that events cause each other without an end, at one of them."""
-    return UndeliveredWebhooks(
-        f"{MAX_DEPTH} attempts in a row have each caused another event, the last one at "
-        f"{dispatch.event.line}: does the receiver send a message for every event it gets?"
-    )
+    dispatch: Dispatch
+    endpoint: Endpoint
+    outcome: Answer | None = None

@@ -63,11 +63,11 @@ class AsgiTarget:
             "server": ("testserver", 80),
         }
 
-    def twin(self, gate: Callable[[], object]) -> AsgiTarget:  # noqa: ARG002 - it has no thread
+    def clone(self) -> AsgiTarget:
         """Return another call of the same app."""
-        twin = copy(self)
-        twin._awaited = Endable()
-        return twin
+        clone = copy(self)
+        clone._awaited = Endable()
+        return clone
 
     def attempt(self, request: Post) -> Answer:
         """Run the app to the end of its background work."""

@@ -34,7 +34,7 @@ TAKEN = Answer(200)
 
 
 class Target(Protocol):
-    """Where attempts go. One attempt at a time; for two at the same time there is a `twin`.
+    """Where attempts go. One attempt at a time; for two at the same time there is a `clone`.
 
     Attributes:
         threaded: Whether `attempt_async` calls in a thread, which holds cancellations back.
@@ -47,12 +47,8 @@ class Target(Protocol):
         """Whether two attempts can be made at the same time."""
         ...
 
-    def twin(self, gate: Callable[[], object]) -> Target:
-        """Return another way to the same place, for an attempt at the same time as others.
-
-        Args:
-            gate: Called in the thread of an attempt, right before it begins, if it has one.
-        """
+    def clone(self) -> Target:
+        """Return another way to the same place, for an attempt at the same time as others."""
         ...
 
     def attempt(self, request: Any) -> Answer:
@@ -86,28 +82,23 @@ class UrlTarget:
     threaded = True
     overlaps = True
 
-    def __init__(
-        self, url: str, *, timeout: float, gate: Callable[[], object] | None = None
-    ) -> None:
+    def __init__(self, url: str, *, timeout: float) -> None:
         self._url = url
         self._timeout = timeout
-        self._gate = gate
         from .http_client import HttpClient
 
         self._client = HttpClient(url, timeout=timeout)
         # An attempt ends by itself within its timeout, and is waited for that long.
         self._worker = Worker("chatfake-url", grace=timeout + GRACE_SECONDS)
 
-    def twin(self, gate: Callable[[], object]) -> UrlTarget:
+    def clone(self) -> UrlTarget:
         """Return another connection, which is not kept: the server may serve one at a time."""
-        twin = UrlTarget(self._url, timeout=self._timeout, gate=gate)
-        twin._client.close()
-        return twin
+        clone = UrlTarget(self._url, timeout=self._timeout)
+        clone._client.close()
+        return clone
 
     def attempt(self, request: Post) -> Answer:
         """Post; what goes wrong on the way is in the answer."""
-        if self._gate is not None:
-            self._gate()
         return self._client.post(request.body, request.headers)
 
     async def attempt_async(self, request: Post) -> Answer:
@@ -150,7 +141,7 @@ class HandlerTarget(Generic[PostT]):
         call = getattr(self._function, "__call__", None)  # noqa: B004 - of an object, it may be async
         return any(map(inspect.iscoroutinefunction, (self._function, call)))
 
-    def twin(self, gate: Callable[[], object]) -> HandlerTarget[PostT]:  # noqa: ARG002 - it has no thread
+    def clone(self) -> HandlerTarget[PostT]:
         """Return another call of the same function."""
         return HandlerTarget(self._function, portal=self._portal)
 

@@ -39,7 +39,6 @@ class WsgiTarget:
         raw_path, _, query = checked_path(path).partition("?")
         address, port = checked_client(client)
         self._app = app
-        self._gate: Callable[[], object] | None = None
         self._worker = Worker("chatfake-wsgi")
         self._headers: Mapping[str, str] | None = None
         self._with_headers: dict[str, Any] = {}
@@ -63,14 +62,13 @@ class WsgiTarget:
             "wsgi.input_terminated": True,
         }
 
-    def twin(self, gate: Callable[[], object]) -> WsgiTarget:
+    def clone(self) -> WsgiTarget:
         """Return another thread for the same app, which is told that it has several."""
-        twin = copy(self)
-        twin._gate = gate
-        twin._worker = Worker("chatfake-wsgi")
-        twin._headers = None
-        twin._environ = {**self._environ, "wsgi.multithread": True}
-        return twin
+        clone = copy(self)
+        clone._worker = Worker("chatfake-wsgi")
+        clone._headers = None
+        clone._environ = {**self._environ, "wsgi.multithread": True}
+        return clone
 
     def attempt(self, request: Post) -> Answer:
         """Call the app here."""
@@ -102,8 +100,6 @@ class WsgiTarget:
         environ["wsgi.input"] = BytesIO(request.body)
         environ["wsgi.errors"] = sys.stderr
         response = _Response()
-        if self._gate is not None:
-            self._gate()
         parts = self._app(environ, response.start)
         try:
             for part in parts:

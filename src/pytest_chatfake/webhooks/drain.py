@@ -1,0 +1,335 @@
+"""The drain: attempts what the outbox has queued, and records how each attempt ended.
+
+Theory of operation
+-------------------
+*No lock is held* while an attempt is made, because a receiver may call back: ask for the balance
+over HTTP, send another message, start a thread that does. One thread or task at a time drains the
+queue, in order. Whoever emits meanwhile, a receiver that calls back or another thread, only adds
+to the queue. After the draining thread let go it looks at the queue once more.
+
+*Who waits.* A verb returns when its event was attempted. If another thread is draining, the test's
+own thread waits for it. No other thread does: it may be the very one that an attempt is waiting
+for, such as a server of the app's that asks the fake something before it answers.
+
+*Errors.* What an app in process raises is recorded, then raised in the test, after the event's
+other endpoints had it; the rest of the queue stays for the next verb. A cancellation or an
+interrupt is raised at once, and the endpoints that are left stay queued.
+
+*Another order.* An :class:`.Ordering`, if there is one, is asked before each attempt, and told how
+it ended.
+
+*Batches.* Several attempts may be made at the same time. They are recorded in the order in which
+they began.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Final, cast
+
+from ..base.coroutines import run_at_once
+from ..base.errors import UndeliveredWebhooks
+from ..base.notes import ATTEMPT, LOSS
+from ..base.terminal import say
+from ..domain.instants import SECOND
+from ..transport.client.answers import Answer, too_late
+from ..transport.client.loops import GRACE_SECONDS
+from ..transport.client.portal import Portal
+from .attempts import is_success
+from .dispatch import Dispatch, Ready
+from .endpoints import Endpoint, WebhookRequest
+from .in_flight import InFlight, attempts_around, make_batch
+from .ordering import DROPPED, Ordering
+from .outbox import Outbox
+
+#: How far events may cause each other, attempt by attempt, before that counts as endless.
+MAX_DEPTH: Final = 10_000
+
+_INTERRUPTED: Final = "another attempt of the batch was ended"
+
+
+class Drain:
+    """Makes the attempts of a fake.
+
+    Args:
+        outbox: What is to be attempted.
+        portal: Runs what is awaited, in sync mode.
+        timeout: How many real seconds an attempt may take, and a verb wait for another thread's.
+        lock: The fake's lock, held while an attempt is recorded.
+        errors: Errors to re-raise in the test's next call.
+        note: Notes in the journal what happens: see :mod:`~pytest_chatfake.base.notes`.
+
+    Attributes:
+        thread: The thread that drains the queue; None while nobody does.
+        in_flight: The attempts that are being made, in the order in which they began.
+        begun: How many attempts have begun so far.
+        ordering: What deviates from the order of the queue; None if nothing does.
+        had_threads: Whether attempts were made in several threads at the same time.
+        overdue: Ends attempts that take too long.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        *,
+        portal: Portal,
+        timeout: float,
+        lock: AbstractContextManager[object],
+        errors: list[BaseException],
+        note: Callable[[int], None],
+    ) -> None:
+        self._outbox = outbox
+        self._portal = portal
+        self._lock = lock
+        self._errors = errors
+        self._note = note
+        self._home = threading.get_ident()
+        self._turn = threading.Lock()  # whoever has it drains
+        self.thread: int | None = None
+        self.in_flight: list[InFlight] = []
+        self.begun: int = 0
+        self.ordering: Ordering | None = None
+        self.had_threads: bool = False
+        self.overdue: Overdue = Overdue(timeout)
+        self._dispatch: Dispatch | None = None  # the last one that was begun
+        self._batches = 0
+        self._raised: Exception | None = None  # what is to be raised in the test
+
+    def enable_ordering(self, *, retries_at_barriers: bool) -> None:
+        """Let attempts come in another order than that of the queue, from now on."""
+        if self.ordering is None:
+            self.ordering = Ordering(self._outbox)
+        if retries_at_barriers:
+            self.ordering.retries_at_barriers = True
+
+    @property
+    def may_use_threads(self) -> bool:
+        """Whether an awaited attempt may be a call in a thread, which holds cancellations back."""
+        return self._outbox.endpoints.threaded
+
+    def current(self) -> InFlight | None:
+        """Return the attempt that the running code is part of: a receiver that calls back.
+
+        A task that a receiver started is part of its attempt, and of none when that has ended.
+        """
+        return next((one for one in attempts_around() if one in self.in_flight), None)
+
+    # Attempting
+
+    def attempt(self) -> None:
+        """Attempt what is queued, in order, from plain code; nothing, if somebody else does.
+
+        Raises:
+            Exception: What a receiver raised, after the event's other endpoints had it. The rest
+                of the queue stays.
+        """
+        error = run_at_once(self._run(plain=True))
+        if error is not None:
+            raise error
+
+    async def attempt_async(self) -> None:
+        """The same, awaiting each attempt in the test's own loop."""
+        error = await self._run(plain=False)
+        if error is not None:
+            raise error
+
+    def flush(self) -> None:
+        """Attempt what is queued, and let the test's thread wait for what another one attempts.
+
+        Code that is part of an attempt would wait for itself: it leaves that to whoever drains.
+        """
+        if self._outbox.queue:
+            self.attempt()
+        if self.thread is not None and self.current() is None:
+            self._wait()
+            self.attempt()  # what the other one left, because a receiver raised
+
+    def _wait(self) -> None:
+        """Let the test's own thread wait until another thread has finished."""
+        here, thread = threading.get_ident(), self.thread
+        # It can't wait for its own attempts, even where a receiver has left the context behind.
+        waits = here == self._home and thread not in (None, here)
+        if waits and self._turn.acquire(timeout=self.overdue.limit):
+            self._turn.release()
+
+    async def _run(self, *, plain: bool) -> Exception | None:
+        """Attempt what is queued, and return what an app raised.
+
+        It is returned because a coroutine can't raise each error: see :func:`.run_at_once`.
+        """
+        while self._outbox.queue and self._turn.acquire(blocking=False):
+            self.thread = threading.get_ident()
+            try:
+                while batch := self._begin_next():
+                    await self._make(batch, plain=plain)
+                if self._raised is not None:
+                    return self._raised
+            except BaseException:
+                if self._raised is not None:
+                    self._errors.append(self._raised)
+                raise
+            finally:
+                self.in_flight, self.overdue.doing = [], None
+                self._dispatch = self._raised = self.thread = None
+                self._outbox.depth = 0
+                self._turn.release()
+        return None
+
+    def _begin_next(self) -> Sequence[InFlight]:
+        """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
+        while True:
+            queue = self._outbox.queue  # a reset brings another one
+            is_through = not queue or queue[0] is not self._dispatch
+            if not queue or (is_through and self._raised is not None):
+                return ()
+            if ready := self._take_next():
+                break
+        self._outbox.depth = 1 + max(one.dispatch.depth for one in ready)
+        if len(ready) > 1:
+            self._batches += 1
+        batch = self._batches if len(ready) > 1 else 0
+        self.in_flight = [self._begin(one, batch) for one in ready]
+        self.overdue.doing = self.in_flight
+        return tuple(self.in_flight)
+
+    def _take_next(self) -> Sequence[Ready]:
+        """Take what comes next from the queue; nothing, if it is not to be attempted now."""
+        queue, events = self._outbox.queue, self._outbox.events
+        dispatch = self._dispatch = queue[0]
+        if dispatch.depth > MAX_DEPTH:
+            queue.clear()
+            raise UndeliveredWebhooks(
+                f"endless loop: {MAX_DEPTH:,} webhooks in a row each caused another one "
+                f"(last: {dispatch.event.line}). Does the receiver send a message for every event?"
+            )
+        taken: list[tuple[Dispatch, Endpoint]] = []
+        if dispatch.batch is None:
+            endpoint, *rest = dispatch.endpoints
+            taken.append((dispatch, endpoint))
+            dispatch.endpoints = tuple(rest)
+            if not rest:
+                queue.popleft()
+        while dispatch.batch is not None and queue and queue[0].batch is dispatch.batch:
+            one = queue.popleft()
+            taken += [(one, endpoint) for endpoint in one.endpoints]
+        ready: list[Ready] = []
+        for one, endpoint in taken:
+            if not endpoint.connected or one.event._log is not events:
+                continue
+            if self.ordering is None:
+                ready.append(Ready(one, endpoint))
+            else:
+                ready += self.ordering.decide(one, endpoint, in_batch=len(taken) > 1)
+        return ready
+
+    def _begin(self, ready: Ready, batch: int) -> InFlight:
+        """Begin an attempt, or note the loss of one that is not made."""
+        dispatch, endpoint, outcome = ready
+        if outcome is DROPPED:
+            self._note(LOSS)
+        else:
+            self._note(ATTEMPT)
+            self.begun += 1
+        event, now = dispatch.event, self._outbox.now()
+        request = WebhookRequest(
+            event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
+        )
+        moment = now if dispatch.due is None else dispatch.due
+        return InFlight(dispatch, request, moment, self.begun, endpoint._target, batch, outcome)
+
+    async def _make(self, batch: Sequence[InFlight], *, plain: bool) -> None:
+        """Make attempts, and record them.
+
+        Raises:
+            BaseException: A cancellation or an interrupt, once they are recorded.
+        """
+        to_make = [one for one in batch if one.outcome is None]
+        ended: BaseException | None = None
+        try:
+            if len(to_make) == 1:
+                await to_make[0].make(plain=plain)
+            elif to_make:
+                threads = sum(one.target.threaded for one in to_make)
+                self.had_threads = self.had_threads or threads > 1
+                await make_batch(to_make, self._portal, plain=plain)
+        except BaseException as error:
+            ended = error
+        for one in batch:
+            if one.outcome is None and isinstance(ended, Exception):
+                one.outcome = ended
+            self._record(one)
+            if ended is None and one.is_broken_off:
+                ended = cast("BaseException", one.outcome)
+        if ended is not None and not isinstance(ended, Exception):
+            raise ended
+
+    def _record(self, attempt: InFlight) -> None:
+        """Record an attempt, schedule its retry, and keep what has to be raised in the test."""
+        dispatch, endpoint, outcome = attempt.dispatch, attempt.endpoint, attempt.outcome
+        if isinstance(outcome, Answer):
+            answer, error = outcome, None
+        else:
+            answer, error = Answer(None, b"", outcome or InterruptedError(_INTERRUPTED)), outcome
+        ordering, attempts = self.ordering, self._outbox.attempts
+        with self._lock:
+            del self.in_flight[0]  # from now on it has a record
+            if ordering is not None:
+                dispatch, answer = ordering.count(attempt, answer)
+            place = attempts.add(dispatch, endpoint, answer, attempt.moment)
+            if is_success(answer) or dispatch.overrides.fault == "drop":
+                return
+            if ordering is not None and ordering.retries_at_barriers:
+                ordering.keep_failed(dispatch, endpoint)
+            elif dispatch.number <= len(endpoint._retries) and place is not None:
+                retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
+                delay = endpoint._retries[dispatch.number - 1]
+                self._outbox.plan(retry, delay, since=attempt.moment)
+        if error is None or not (endpoint._surfaces(error) or not attempt.posted):
+            return
+        if place is not None:
+            attempts.surfaced.add(place)
+        if isinstance(error, Exception):
+            error.add_note(
+                f"raised by {endpoint._shown} at {dispatch.event._title}, "
+                f"caused at {dispatch.event.line}"
+            )
+            self._raised = self._raised or error
+
+
+class Overdue:
+    """Attempts that take too long, as the watch sees them.
+
+    Over a socket an attempt ends by itself when its time is up. In process it may hang for ever. An
+    ASGI app and an async function are cancelled, and the attempt is recorded as over a socket. What
+    can't be ended (a WSGI app, a plain function, an app that survives its cancellation) is waited
+    for, and one line on the terminal says for what.
+
+    Args:
+        limit: How many real seconds an attempt may take.
+
+    Attributes:
+        doing: The attempts that are being made; None: none.
+        limit: As given.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.doing: list[InFlight] | None = None
+        self.limit = limit
+        self._ending: list[InFlight] | None = None
+
+    def overdue(self, doing: list[InFlight]) -> float | None:
+        """End attempts, or say that they are still waited for; called in the watch's thread."""
+        late = [one for one in doing if one.outcome is None]
+        if self._ending is not doing:
+            self._ending = doing
+            ended = [one.target.end(one.request, too_late(self.limit)) for one in late]
+            if any(ended):
+                return GRACE_SECONDS
+        for one in late:
+            say(
+                f"webhook handler still running after {self.limit:g} s: {one.endpoint.label}, "
+                f"{one.event._subject} (from {one.event.line})"
+            )
+        return None

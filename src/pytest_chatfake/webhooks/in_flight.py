@@ -1,0 +1,158 @@
+"""Attempts that are being made: one, or several at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..base.marks import Mark
+from ..transport.client.answers import Answer
+from ..transport.client.asgi import AsgiTarget
+from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
+from ..transport.client.loops import gather
+from ..transport.client.portal import Portal
+from ..transport.client.targets import Target
+from .dispatch import Dispatch
+from .endpoints import Endpoint, WebhookRequest
+from .events import Event
+from .faults import tampered
+from .signing import sign
+
+Outcome: TypeAlias = "Answer | BaseException"
+
+#: The attempts that the running code is part of: of several fakes, if one's receiver uses another.
+_around: ContextVar[tuple[InFlight, ...]] = ContextVar("pytest_chatfake_attempts", default=())
+
+
+def attempts_around() -> tuple[InFlight, ...]:
+    """Return the attempts that the running code is part of: it is a receiver that calls back."""
+    return _around.get()
+
+
+@dataclass(slots=True, eq=False)
+class InFlight:
+    """An attempt that is being made.
+
+    Attributes:
+        dispatch: What is on its way.
+        request: What is posted, and where.
+        moment: When it began, in nanoseconds; if it was due before, that moment.
+        place: How many attempts of the fake have begun, this one included.
+        target: How it gets there.
+        batch: The number of the batch in which it is made at the same time as others; 0: none.
+        outcome: How it ended; None: not yet.
+        posted: Whether all functions of the test have shaped it without an error.
+    """
+
+    dispatch: Dispatch
+    request: WebhookRequest
+    moment: int
+    place: int
+    target: Target
+    batch: int = 0
+    outcome: Outcome | None = None
+    posted: bool = False
+
+    @property
+    def event(self) -> Event:
+        """What is posted."""
+        return self.dispatch.event
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it goes."""
+        return self.request.endpoint
+
+    @property
+    def number(self) -> int:
+        """1 for the first attempt at the event, 2 for the first retry."""
+        return self.dispatch.number
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What was done to it."""
+        return self.dispatch.overrides.marks
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether it was cancelled or interrupted."""
+        return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)
+
+    async def make(self, *, plain: bool) -> None:
+        """Make it, and keep how it ended.
+
+        Args:
+            plain: Whether to block here, in code that no loop runs.
+        """
+        outer = _around.get()
+        _around.set((*outer, self))
+        try:
+            self._sign()
+            self.posted = True
+            if plain:
+                self.outcome = self.target.attempt(self.request)
+            else:
+                self.outcome = await self.target.attempt_async(self.request)
+        except BaseException as error:
+            self.outcome = error
+        finally:
+            _around.set(outer)
+
+    def _sign(self) -> None:
+        """Sign the request, then tamper with its body, if a fault says so."""
+        request, overrides = self.request, self.dispatch.overrides
+        signer = overrides.signer or self.endpoint.signer
+        if signer is not None:
+            request.headers = {**self.endpoint.headers, **sign(signer, request)}
+        if overrides.change is not None:
+            request.body = tampered(overrides.change, request.body)
+
+    async def make_as_task(self) -> None:
+        """Make it in a task of its own."""
+        await self.make(plain=False)
+        if type(self.outcome).__name__ == "Cancelled":
+            raise self.outcome  # type: ignore[misc] # trio counts its own cancellations
+
+
+async def make_batch(batch: Sequence[InFlight], portal: Portal, *, plain: bool) -> None:
+    """Make attempts at the same time, and keep how each ended.
+
+    What is awaited are tasks of one loop; URLs and WSGI apps are called in threads, of which those
+    tasks wait. A plain function has the test's one thread, so these are called before, one by one.
+
+    Args:
+        batch: The attempts.
+        portal: Has the loop where ``plain`` code has none.
+        plain: As for :meth:`InFlight.make`.
+
+    Raises:
+        BaseException: A cancellation or an interrupt.
+    """
+    for one in batch:
+        if not one.target.overlaps:
+            await one.make(plain=plain)
+            if one.is_broken_off:
+                return
+    others = [one for one in batch if one.target.overlaps]
+    for one in others:
+        one.target = one.target.clone()
+    tasks = [one.make_as_task for one in others]
+    try:
+        if not plain:
+            await gather(tasks)
+        elif any(_is_django(one.target) for one in others):
+            with connections_kept():
+                run_bridged(gather, tasks)
+        elif others:
+            portal.run(gather(tasks))
+    finally:
+        for one in others:
+            with suppress(RuntimeError):  # a call that does not return is left to itself
+                one.target.close()
+
+
+def _is_django(target: Target) -> bool:
+    return isinstance(target, AsgiTarget) and is_asgi_handler(target._app)

@@ -1,0 +1,363 @@
+"""Another order of attempts than that of the queue, and attempts that come again or not at all.
+
+The drain asks an :class:`Ordering` before each attempt, and tells it of each that has ended. The
+faults choose once for each event and endpoint, at the first attempt; an attempt that is made again
+is no new choice. So an attempt may wait:
+
+- *reordered*, until so many others were made;
+- *duplicated*, its repeat until so many others were made, or until time has passed;
+- for *peers*, until the next attempt with which it is to be made at the same time;
+- *failed* (a lost response, a refusal, a response that is not 2xx), until the next barrier.
+
+A *barrier* is where a test looks: ``settle()``, an assertion, a move of time. All that waits is
+flushed there without moving time: first what was reordered, then what has failed. Only the repeat
+of a duplicate may wait past a barrier. The one that waits for time is made by ``settle()``, which
+moves the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple, TypeAlias
+
+from ..base.calling_line import Line
+from ..transport.client.answers import Answer
+from .deviation import Choice, Deviation
+from .dispatch import Dispatch, Ready
+from .endpoints import Endpoint
+from .events import Event
+from .in_flight import InFlight
+from .outbox import Outbox
+
+#: How an attempt ends that is refused, or dropped: neither is made.
+REFUSED: Final = Answer(
+    None, b"", ConnectionRefusedError("refused before it reached the app: refuse()")
+)
+DROPPED: Final = Answer(None)
+
+_LOST: Final = "the app has answered, and the response was lost: lose_response()"
+
+_Key: TypeAlias = tuple[int, Endpoint]  # the event's place, and where it goes
+
+
+class Made(NamedTuple):
+    """An attempt, as the log of an ordering keeps it.
+
+    Attributes:
+        chance: The number of its choice: which event and endpoint, in the order of first attempts.
+        event: The event.
+        endpoint: Where it went.
+        outcome: The status or the error with which it ended at the app; or ``"refused"``,
+            ``"dropped"``.
+        moment: When it was made, in nanoseconds.
+        batch: The number of the batch in which it was made at the same time as others; 0: none.
+    """
+
+    chance: int
+    event: Event
+    endpoint: Endpoint
+    outcome: int | str | None
+    moment: int
+    batch: int
+
+
+class Barrier(NamedTuple):
+    """A place that no first attempt waits past.
+
+    Attributes:
+        moments: When there was one, in nanoseconds, as long as no attempt came in between.
+    """
+
+    moments: tuple[int, ...]
+
+
+Log: TypeAlias = "list[Made | Barrier]"
+
+
+class _Waiting(NamedTuple):
+    """An attempt that waits.
+
+    Attributes:
+        until: How many attempts must have been made by then.
+        dispatch: What is attempted then.
+        first: Whether it is a first attempt, which never waits past a barrier.
+        missed: Whether a test is told if it never comes.
+        fault: What lets it wait.
+    """
+
+    until: int
+    dispatch: Dispatch
+    first: bool = True
+    missed: bool = True
+    fault: Deviation | None = None
+
+
+class Pause(NamedTuple):
+    """A repeat that comes after time was moved.
+
+    Attributes:
+        due: When, in nanoseconds.
+        event: What comes again.
+        endpoint: Where it goes.
+        what: What asked for it, as a test would write it.
+        line: Where.
+    """
+
+    due: int
+    event: Event
+    endpoint: Endpoint
+    what: str
+    line: Line
+
+
+class Ordering:
+    """Decides which attempt comes next.
+
+    Args:
+        outbox: What it orders; the faults that deviate are among its faults.
+        log: Where attempts and barriers are kept; None: nowhere.
+
+    Attributes:
+        retries_at_barriers: Whether what has failed comes again at a barrier, and not by the clock.
+        log: As given.
+        settled: Whether there was a barrier.
+    """
+
+    def __init__(self, outbox: Outbox, log: Log | None = None) -> None:
+        self.retries_at_barriers: bool = False
+        self.log = log
+        self.settled: bool = False
+        self._outbox = outbox
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin as new; the log goes on."""
+        self._made = 0
+        self._waiting: list[_Waiting] = []
+        self._waiting_for_peers: list[_Waiting] = []
+        self._failed: list[Dispatch] = []
+        self._pauses: list[Pause] = []
+        self._chances: dict[_Key, int] = {}
+        self._choices: dict[_Key, Choice] = {}  # of those that are refused, dropped or lost
+
+    @property
+    def held(self) -> list[Event]:
+        """The events whose attempts wait, and of which a test is told."""
+        waiting = [one.dispatch for one in self._waiting if one.missed]
+        waiting += [one.dispatch for one in self._waiting_for_peers]
+        paused = [one.event for one in self._open_pauses()]
+        return [dispatch.event for dispatch in (*waiting, *self._failed)] + paused
+
+    # Before an attempt
+
+    def decide(
+        self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False
+    ) -> Sequence[Ready]:
+        """Say what to attempt now in place of the next attempt of the queue: nothing, if it waits.
+
+        Args:
+            dispatch: What is next in the queue.
+            endpoint: Where it goes.
+            in_batch: Whether a test has put it into a batch: it is counted, and stays there.
+        """
+        key = (dispatch.event._index, endpoint)
+        choice: Choice | None = None
+        if key not in self._chances and dispatch.number == 1:
+            self._chances[key] = len(self._chances) + 1
+            choice = self._choose(dispatch.event, endpoint, taken=in_batch)
+        elif dispatch.overrides.fault == "duplicate" and self._is_dropped(key):
+            return [Ready(dispatch, endpoint, DROPPED)]
+        if in_batch:
+            return [Ready(dispatch, endpoint)]
+        if choice is None:
+            return self._with_peers(dispatch, endpoint)
+        return self._deviate(choice, key, dispatch, endpoint)
+
+    def _choose(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:
+        """Let each fault count a first attempt; the last one that fires has it."""
+        choice: Choice | None = None
+        for fault in self._outbox.faults.active:
+            if isinstance(fault, Deviation):
+                choice = fault._choice(event, endpoint, taken=taken or choice is not None) or choice
+        return choice
+
+    def _deviate(
+        self, choice: Choice, key: _Key, dispatch: Dispatch, endpoint: Endpoint
+    ) -> Sequence[Ready]:
+        """Do what a fault has chosen."""
+        fault, steps = choice.fault, choice.steps
+        alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
+        if choice.kind == "reorder":
+            self._waiting.append(_Waiting(self._made + steps, alone, fault=fault))
+            return []
+        if choice.kind == "concurrently" and steps:
+            self._waiting_for_peers.append(_Waiting(self._made + steps - 1, alone, fault=fault))
+            return []
+        if choice.kind == "concurrently":
+            return _batched([Ready(dispatch, endpoint), Ready(alone, endpoint)])
+        if choice.kind == "delay":
+            self._outbox.plan(alone, steps)
+            return []
+        if choice.pause and fault is not None:
+            due = self._outbox.now() + choice.pause
+            self._outbox.plan(alone, choice.pause)
+            self._pauses.append(Pause(due, dispatch.event, endpoint, fault.description, fault.line))
+        elif choice.kind == "duplicate":
+            until, missed = self._made + 1 + steps, not choice.by_chance
+            self._waiting.append(_Waiting(until, alone, first=False, missed=missed, fault=fault))
+        else:
+            self._choices[key] = choice
+        if choice.kind == "drop":
+            return [Ready(dispatch, endpoint, DROPPED)]
+        if choice.kind == "refuse":
+            return [Ready(dispatch, endpoint, REFUSED)]
+        return self._with_peers(dispatch, endpoint)
+
+    def _is_dropped(self, key: _Key) -> bool:
+        choice = self._choices.get(key)
+        return choice is not None and choice.kind == "drop"
+
+    def _with_peers(self, dispatch: Dispatch, endpoint: Endpoint) -> Sequence[Ready]:
+        """Let an attempt be made now: with those that have waited for it, after them."""
+        peers = [one for one in self._waiting_for_peers if one.until <= self._made]
+        self._waiting_for_peers = [one for one in self._waiting_for_peers if one not in peers]
+        ready = [Ready(one.dispatch, one.dispatch.endpoints[0]) for one in peers]
+        ready = [one for one in ready if one.endpoint.connected]
+        return _batched([*ready, Ready(dispatch, endpoint)])
+
+    # After an attempt
+
+    def count(self, attempt: InFlight, answer: Answer) -> tuple[Dispatch, Answer]:
+        """Count an attempt; return it as it is to be recorded, and what the service hears of it."""
+        self._made += 1
+        dispatch, endpoint = attempt.dispatch, attempt.endpoint
+        key = (dispatch.event._index, endpoint)
+        choice = self._choices.get(key) if dispatch.number == 1 else None
+        if self.log is not None:
+            chance, outcome = self._chances.get(key, 0), _outcome(answer, choice)
+            self.log.append(
+                Made(chance, dispatch.event, endpoint, outcome, attempt.moment, attempt.batch)
+            )
+        self._flush_overtaken()
+        if choice is None:
+            return dispatch, answer
+        if choice.kind == "lose_response" and answer.error is None:
+            answer = Answer(None, b"", TimeoutError(_LOST))
+        return _marked(replace(dispatch, endpoints=(endpoint,)), choice), answer
+
+    def _flush_overtaken(self) -> None:
+        """Queue, as the next one, an attempt that has waited for as many others as it had to."""
+        for place, one in enumerate(self._waiting):
+            if one.until <= self._made:
+                del self._waiting[place]
+                self._outbox.queue.appendleft(one.dispatch)
+                return
+
+    def keep_failed(self, dispatch: Dispatch, endpoint: Endpoint) -> None:
+        """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
+        number = dispatch.number
+        again = number <= len(endpoint._retries)
+        if again or (number == 1 and (dispatch.event._index, endpoint) in self._choices):
+            repeat = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
+            self._failed.append(repeat)
+
+    # Barriers
+
+    def with_barriers(
+        self,
+        step: Callable[[], Iterator[None]],
+        is_due: Callable[[], bool],
+        end_pause: Callable[[Pause], Iterator[None]] | None = None,
+    ) -> Iterator[None]:
+        """Perform a step with barriers: before it, and before time goes on.
+
+        Args:
+            step: The step; where it yields, attempts are made.
+            is_due: Tells whether more happens at this very moment.
+            end_pause: Moves time to the end of a pause; None: pauses go on.
+        """
+
+        def flushing(steps: Iterator[None]) -> Iterator[None]:
+            for _ in steps:
+                yield
+                if not is_due():
+                    yield from self.flush()
+
+        yield from self.flush()
+        yield from flushing(step())
+        while end_pause is not None and (pause := self._next_pause()) is not None:
+            yield from flushing(end_pause(pause))
+            yield from self.flush()
+
+    def flush(self) -> Iterator[None]:
+        """A step: attempt what is queued, then what waits."""
+        self.settled = True
+        yield
+        while released := self._flush_waiting():
+            self._outbox.queue.extend(released)
+            yield
+        if self.log:
+            last, now = self.log[-1], self._outbox.now()
+            if not isinstance(last, Barrier):
+                self.log.append(Barrier((now,)))
+            elif last.moments[-1] != now:
+                self.log[-1] = Barrier((*last.moments, now))
+
+    def _flush_waiting(self) -> list[Dispatch]:
+        """Take out first attempts that wait; if there are none, what has failed."""
+        first = [one for one in self._waiting if one.first]
+        for one in (*first, *self._waiting_for_peers):
+            if one.fault is not None and (one.until > self._made or one not in first):
+                one.fault._is_short = True
+        flushed = [one.dispatch for one in (*first, *self._waiting_for_peers)]
+        self._waiting = [one for one in self._waiting if not one.first]
+        self._waiting_for_peers = []
+        if not flushed:
+            flushed, self._failed = self._failed, []
+        return flushed
+
+    def finish(self) -> None:
+        """Let no repeat wait past the next barrier: the test has made its last attempt."""
+        self._waiting = [one._replace(first=True) for one in self._waiting]
+
+    # Pauses
+
+    def _next_pause(self) -> Pause | None:
+        """Return the pause that ends next; None if there is none."""
+        self._pauses = self._open_pauses()
+        return min(self._pauses, key=lambda one: one.due, default=None)
+
+    def _open_pauses(self) -> list[Pause]:
+        """Return the pauses that go on, at endpoints that are still connected."""
+        now = self._outbox.now()
+        return [one for one in self._pauses if one.due > now and one.endpoint.connected]
+
+
+def _batched(ready: list[Ready]) -> list[Ready]:
+    """Give all attempts of a batch the mark of the fault that has asked for it."""
+    asked = [one.dispatch.overrides for one in ready]
+    mark = next((one.marks[-1] for one in asked if one.fault == "concurrently"), None)
+    if mark is None or len(ready) == 1:
+        return ready
+    marked: list[Ready] = []
+    for one in ready:
+        dispatch = replace(one.dispatch, endpoints=(one.endpoint,))
+        if dispatch.overrides.fault != "concurrently":
+            dispatch.mark(mark)
+        marked.append(Ready(dispatch, one.endpoint))
+    return marked
+
+
+def _outcome(answer: Answer, choice: Choice | None) -> int | str | None:
+    """Say how an attempt ended, for the log."""
+    if choice is not None and choice.kind != "lose_response":
+        return "dropped" if choice.kind == "drop" else "refused"
+    return answer.status if answer.error is None else type(answer.error).__name__
+
+
+def _marked(dispatch: Dispatch, choice: Choice) -> Dispatch:
+    dispatch.overrides = dispatch.overrides._replace(
+        fault=choice.kind, marks=(*dispatch.overrides.marks, choice.mark)
+    )
+    return dispatch

@@ -1,0 +1,646 @@
+"""Attempts at the same time: as tasks of one loop, and in threads."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from werkzeug.serving import make_server
+
+from pytest_chatfake import ChatFake, ClosedError, HmacSigner
+from pytest_chatfake.transport.client.loops import running_framework
+
+from .both_frameworks import BOTH, hard_limit
+from .fakes import attempt_rows, frozen_fake, played, warnings_at_the_end
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__ = ["hard_limit"]  # every test here has one
+
+MODES = pytest.mark.parametrize("mode", ["sync", "async"])
+
+
+class Meeting:
+    """An ASGI app in which attempts wait for each other: alone, one goes on after some turns."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.inside = 0
+        self.most = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        message = json.loads((await receive())["body"])["chatMessage"]
+        self.log.append(f"in {message['status']}")
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        await _some_turns()
+        self.inside -= 1
+        self.log.append(f"out {message['status']}")
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _is_trio() -> bool:
+    return running_framework() == "trio"
+
+
+async def _some_turns() -> None:
+    import trio
+
+    for _ in range(3):
+        await (trio.lowlevel.checkpoint() if _is_trio() else asyncio.sleep(0))
+
+
+class Threads:
+    """A WSGI app that notes whether two threads are in it at the same time."""
+
+    def __init__(self) -> None:
+        self.met: list[bool] = []
+        self.multithread: list[bool] = []
+        self._barrier = threading.Barrier(2, timeout=60)
+
+    def __call__(self, environ: Any, start: Any) -> list[bytes]:
+        environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        self.multithread.append(environ["wsgi.multithread"])
+        self._barrier.wait()
+        self.met.append(True)
+        start("204 No Content", [("Content-Length", "0")])
+        return []
+
+
+async def in_a_block(fake: ChatFake, chain: Callable[[], Any]) -> None:
+    """Write a chain inside a block, in the fake's mode."""
+    if fake._engine.mode == "sync":
+        with fake.webhooks.concurrently():
+            chain()
+    else:
+        async with fake.webhooks.concurrently():
+            await chain()
+
+
+# -- the block -------------------------------------------------------------------------------------
+
+
+@MODES
+def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app)
+
+        def chain() -> Any:
+            return fake.send_text().deliver().read()
+
+        await in_a_block(fake, chain)
+        assert ["in sent", "in delivered", "in read"] == app.log[:3]
+        assert 3 == app.most
+        rows = [(name, 1, None, 204) for name in ("sent", "delivered", "read")]
+        assert rows == attempt_rows(fake)
+        assert {"at the same time"} == {m.text for one in fake.webhooks.attempts for m in one.marks}
+
+    played(mode, scenario)
+
+
+@BOTH
+def test_it_is_the_same_in_both_frameworks(run: Any) -> None:
+    app = Meeting()
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            fake.webhooks.connect(asgi=app)
+            await in_a_block(fake, lambda: fake.send_text().deliver())
+
+    run(main)
+    assert 2 == app.most
+
+
+@MODES
+def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        app = Threads()
+        fake.webhooks.connect(wsgi=app)
+        await in_a_block(fake, lambda: fake.send_text().deliver())
+        assert [True, True] == app.met
+        assert [True, True] == app.multithread
+
+    played(mode, scenario)
+
+
+@pytest.mark.parametrize("threaded", [True, False])
+def test_a_url_is_posted_to_over_several_connections_as_far_as_the_server_serves_them(
+    threaded: bool,
+) -> None:
+    app: Any = Threads()
+    if not threaded:
+        app._barrier = threading.Barrier(1)
+    server = make_server("127.0.0.1", 0, app, threaded=threaded)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        with frozen_fake() as fake:
+            fake.webhooks.connect(f"http://127.0.0.1:{server.port}/hooks")
+            with fake.webhooks.concurrently():
+                fake.send_text().deliver()
+            assert [204, 204] == [one.status_code for one in fake.webhooks.attempts]
+            fake.webhooks.disconnect()
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@MODES
+def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        log: list[str] = []
+
+        async def awaited(request: Any) -> None:
+            log.append(f"in {request.event.status}")
+            await asyncio.sleep(0)
+            log.append(f"out {request.event.status}")
+
+        fake.webhooks.connect(handler=awaited)
+        fake.webhooks.connect(handler=lambda request: log.append(f"plain {request.event.status}"))
+        await in_a_block(fake, lambda: fake.send_text().deliver())
+        tasks = ["in sent", "in delivered", "out sent", "out delivered"]
+        assert ["plain sent", "plain delivered", *tasks] == log
+
+    played(mode, scenario)
+
+
+def test_a_block_with_one_event_or_none_is_as_no_block() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        with fake.webhooks.concurrently():
+            pass
+        with fake.webhooks.concurrently() as block:
+            fake.send_text()
+            assert "<Concurrent with 1 event>" == repr(block)
+        assert 1 == len(receiver.requests)
+        assert () == fake.webhooks.attempts[0].marks
+
+
+def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away() -> None:
+    with frozen_fake() as fake:
+        answers = [500, 500]
+        fake.webhooks.connect(handler=lambda _: answers.pop() if answers else 200, retry_after=[60])
+        gone = fake.webhooks.receiver()
+        with fake.webhooks.concurrently():
+            fake.send_text().deliver()
+            gone.endpoint.disconnect()
+        fake.settle()
+        assert 2 == len(fake.webhooks.attempts)
+        fake.clock.advance(seconds=60)
+        assert [500, 500, 200, 200] == [one.status_code for one in fake.webhooks.attempts]
+        assert 0 == len(gone.requests)
+
+
+def test_an_error_of_the_block_comes_out_and_its_events_are_attempted() -> None:
+    with frozen_fake() as fake:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app)
+        with pytest.raises(LookupError), fake.webhooks.concurrently():
+            fake.send_text().deliver()
+            raise LookupError
+        assert 2 == app.most
+
+
+@pytest.mark.parametrize("outer", ["concurrently", "paused"])
+@pytest.mark.parametrize("inner", ["concurrently", "paused"])
+def test_blocks_are_not_nested(outer: str, inner: str) -> None:
+    with frozen_fake() as fake, getattr(fake.webhooks, outer)():
+        with pytest.raises(RuntimeError, match=r"held back already|paused already"):
+            getattr(fake.webhooks, inner)().__enter__()
+
+
+def test_a_block_is_written_for_its_mode() -> None:
+    with frozen_fake() as fake, pytest.raises(TypeError, match="write `with`, not `async with`"):
+        asyncio.run(fake.webhooks.concurrently().__aenter__())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "name"),
+    [
+        ({"start": 2}, TypeError, "start"),
+        ({"by": -1}, ValueError, "by"),
+        ({"by": 1, "strat": 2}, TypeError, "strat"),
+    ],
+)
+def test_attempts_are_named_with_by_only(arguments: Any, error: Any, name: str) -> None:
+    with frozen_fake() as fake, pytest.raises(error, match=name):
+        fake.webhooks.concurrently(**arguments)
+
+
+def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(asgi=Meeting())
+        refused = fake.webhooks.refuse(start=3)
+        with fake.webhooks.concurrently():
+            fake.send_text().deliver()
+        fake.send_text()
+        assert 1 == refused.fired
+        assert [True, True, False] == [one.ok for one in fake.webhooks.attempts]
+        fake.settle()
+
+
+# -- the fault -------------------------------------------------------------------------------------
+
+
+@MODES
+@pytest.mark.parametrize(
+    ("by", "start", "expected"),
+    [
+        (0, 1, "in sent, in sent, out sent, out sent, in delivered"),
+        (1, 1, "in sent, in delivered, out sent, out delivered, in read"),
+        (2, 1, "in delivered, out delivered, in sent, in read, out sent, out read"),
+        (1, 2, "in sent, out sent, in delivered, in read, out delivered"),
+        (1, 3, "in sent, out sent, in delivered, out delivered, in read, out read"),
+        (9, 2, "in sent, out sent, in read, out read, in delivered, out delivered"),
+    ],
+)
+def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
+    mode: str, by: int, start: int, expected: str
+) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app)
+        fault = fake.webhooks.concurrently(by=by, start=start)
+        await do(fake.send_text().deliver().read())
+        await do(fake.settle())
+        assert expected == ", ".join(app.log)[: len(expected)]
+        assert 1 == fault.fired
+        assert f"concurrently(by={by}" in fault.description
+        assert 3 + (by == 0) == len(fake.webhooks.attempts)
+
+    played(mode, scenario)
+
+
+def test_those_of_a_batch_have_its_mark_in_the_order_in_which_they_began() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(asgi=Meeting())
+        fake.webhooks.concurrently(by=1)
+        fake.send_text().deliver().read()
+        rows = [
+            (one.event.status, one.fault, [mark.text for mark in one.marks])
+            for one in fake.webhooks.attempts
+        ]
+    same = "at the same time"
+    assert [
+        ("sent", "concurrently", [same]),
+        ("delivered", None, [same]),
+        ("read", None, []),
+    ] == rows
+
+
+def test_one_that_still_waits_is_told_at_the_end() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.webhooks.concurrently(by=1)
+        fake.send_text()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert text.startswith("1 event still queued, and not attempted")
+
+
+def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more() -> None:
+    with frozen_fake() as fake:
+        gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
+        fake.webhooks.concurrently(by=2, endpoint=gone.endpoint)
+        message = fake.send_text()
+        gone.endpoint.disconnect()
+        message.deliver()
+        assert ["sent", "delivered"] == receiver.statuses(message)
+        assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
+
+
+def test_a_reset_in_the_middle_forgets_what_waits() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        fake.webhooks.concurrently(by=1)
+        fake.send_text("before")
+        fake.reset()
+        fake.send_text("after")
+        fake.settle()
+        assert ["after"] == [m.json()["chatMessage"]["text"]["body"] for m in receiver.requests]
+
+
+# -- how a batch ends ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(overlaps: bool) -> None:
+    def plain(request: Any) -> None:
+        raise LookupError(request.event.status)
+
+    async def awaited(request: Any) -> None:
+        await asyncio.sleep(0)
+        plain(request)
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=awaited if overlaps else plain)
+        with pytest.raises(LookupError, match="sent"), fake.webhooks.concurrently():
+            fake.send_text().deliver()
+        assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
+
+
+@MODES
+def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        async def settling(_: Any) -> None:
+            await do(fake.settle())
+
+        fake.webhooks.connect(handler=settling)
+        await in_a_block(fake, lambda: fake.send_text().deliver())
+        assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
+
+    played(mode, scenario)
+
+
+@pytest.mark.parametrize("failing", ["sent", "delivered"])
+def test_one_that_cannot_be_signed_leaves_the_others(failing: str) -> None:
+    def signer(request: Any) -> dict[str, str]:
+        if request.event.status == failing:
+            raise LookupError("no secret")
+        return {}
+
+    with frozen_fake() as fake:
+        app = Meeting()
+        fake.webhooks.connect(asgi=app, signer=signer)
+        with pytest.raises(LookupError, match="no secret"), fake.webhooks.concurrently():
+            fake.send_text().deliver().read()
+        made = [line.removeprefix("in ") for line in app.log if line.startswith("in ")]
+        assert {"sent", "delivered", "read"} - {failing} == set(made)
+        assert 2 == app.most
+        assert [one.event.status != failing for one in fake.webhooks.attempts] == [
+            one.ok for one in fake.webhooks.attempts
+        ]
+
+
+def test_each_is_signed_for_itself() -> None:
+    seen: list[str] = []
+
+    async def app(request: Any) -> None:
+        seen.append(request.headers["X-Signature"])
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=app, signer=HmacSigner("secret"))
+        fake.webhooks.concurrently(by=1)
+        fake.send_text().deliver()
+    assert 2 == len(set(seen))
+
+
+def test_an_interrupt_of_a_plain_function_lets_no_other_begin() -> None:
+    called: list[str] = []
+
+    def interrupted(request: Any) -> None:
+        called.append(request.event.status)
+        raise KeyboardInterrupt
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            with fake.webhooks.concurrently():
+                fake.send_text().deliver()
+        errors = [type(one.error).__name__ for one in fake.webhooks.attempts]
+        fake.close()
+    assert ["sent"] == called
+    assert ["KeyboardInterrupt", "InterruptedError"] == errors
+
+
+@BOTH
+@pytest.mark.parametrize("raises", [False, True])
+def test_an_interrupt_comes_out_when_all_are_recorded(run: Any, raises: bool) -> None:
+    async def handler(request: Any) -> None:
+        await _some_turns()
+        if request.event.status == "delivered":
+            pytest.fail("not that")
+        if raises:
+            raise LookupError("mine")
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            fake.webhooks.connect(handler=handler)
+            fake.webhooks.concurrently(by=1)
+            with pytest.raises(pytest.fail.Exception, match="not that"):
+                await fake.send_text().deliver()
+            ends = [(one.event.status, one.outcome) for one in fake.webhooks.attempts]
+            fake.close()
+        own = "LookupError: mine" if raises else "answered 200"
+        assert [("sent", own), ("delivered", "Failed: not that")] == ends
+
+    run(main)
+
+
+def test_a_cancellation_of_one_that_is_made_alone_lets_no_other_begin() -> None:
+    called: list[str] = []
+    inside = asyncio.Event()
+
+    async def hanging() -> None:
+        inside.set()
+        await asyncio.Event().wait()
+
+    def calling(request: Any) -> Awaitable[None]:
+        called.append(request.event.status)
+        return hanging()
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            fake.webhooks.connect(handler=calling)
+            task = asyncio.ensure_future(in_a_block(fake, lambda: fake.send_text().deliver()))
+            await inside.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert ["CancelledError", "InterruptedError"] == [
+                type(one.error).__name__ for one in fake.webhooks.attempts
+            ]
+
+    asyncio.run(main())
+    assert ["sent"] == called
+
+
+@BOTH
+def test_a_cancellation_ends_all_of_them_and_the_fake_goes_on(run: Any) -> None:
+    ended: list[str] = []
+
+    async def chain(fake: ChatFake) -> None:
+        await fake.send_text().deliver()
+
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+
+            async def hanging(request: Any) -> None:
+                import trio
+
+                try:
+                    await (trio.sleep_forever() if _is_trio() else asyncio.Event().wait())
+                finally:
+                    ended.append(request.event.status)
+
+            fake.webhooks.connect(handler=hanging)
+            fake.webhooks.concurrently(by=1)
+            await _cancelled(lambda: chain(fake))
+            await fake.settle()
+            assert [False, False] == [one.ok for one in fake.webhooks.attempts]
+
+    run(main)
+    assert {"sent", "delivered"} == set(ended)
+
+
+async def _cancelled(function: Callable[[], Any]) -> None:
+    """Run it, and cancel it once it waits."""
+    if _is_trio():
+        import trio.testing
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(function)
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.cancel_scope.cancel()
+        return
+    task = asyncio.ensure_future(function())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_a_batch_that_cannot_be_made_says_why_of_each() -> None:
+    async def awaited(_: Any) -> None:
+        """Nobody gets here."""
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=awaited)
+        fake._portal.close()
+        with pytest.raises(ClosedError), fake.webhooks.concurrently():
+            fake.send_text().deliver()
+        assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
+
+
+def test_what_hangs_is_ended_when_its_time_is_up() -> None:
+    async def hanging(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    with frozen_fake(timeout=0.1) as fake:
+        fake.webhooks.connect(handler=hanging, raise_exceptions=False)
+        fake.webhooks.concurrently(by=1)
+        fake.send_text().deliver()
+        assert ["TimeoutError"] * 2 == [type(one.error).__name__ for one in fake.webhooks.attempts]
+
+
+def test_what_each_app_causes_has_its_own_cause_in_the_timeline() -> None:
+    with frozen_fake() as fake:
+
+        async def answering(request: Any) -> None:
+            await asyncio.sleep(0)
+            if request.event.message_id in known:
+                fake.send_text(f"after {request.event.status}")
+
+        fake.webhooks.connect(handler=answering)
+        known: set[str] = set()
+        with fake.webhooks.concurrently():
+            message = fake.send_text("first").deliver()
+            known.add(message.id)
+        causes = {
+            one.text: fake.timeline[one.cause - 1].text
+            for one in fake.timeline
+            if one.kind == "verb" and one.cause
+        }
+
+    assert "sent m1" in causes["send_text() m2"]
+    assert "delivered m1" in causes["send_text() m3"]
+
+
+def test_the_timeline_shows_each_of_those_that_are_being_made() -> None:
+    texts: list[str] = []
+
+    async def looking(request: Any) -> None:
+        texts.append(str(fake.timeline))
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=looking)
+        with fake.webhooks.concurrently():
+            fake.send_text().deliver()
+    assert "sent m1 -> looking(): no answer yet" in texts[0]
+    assert "delivered m1 -> looking(): no answer yet" in texts[0]
+
+
+# -- a pause ---------------------------------------------------------------------------------------
+
+
+@MODES
+def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(mode: str) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        got: list[tuple[str, int]] = []
+        start = fake.clock.now
+        fake.webhooks.connect(
+            handler=lambda request: got.append(
+                (request.event.status, int((fake.clock.now - start).total_seconds()))
+            )
+        )
+        fake.webhooks.duplicate(pause=86_400)
+        fake.webhooks.duplicate(pause=60.5, start=2)
+        await do(fake.send_text().deliver().read())
+        assert [("sent", 0), ("delivered", 0), ("read", 0)] == got
+        await do(fake.settle())
+        assert [("delivered", 60), ("sent", 86_400)] == got[3:]
+        await do(fake.settle())
+        assert 5 == len(got)
+        assert 86_400 == (fake.clock.now - start).total_seconds()
+        assert "duplicate(pause=60.5" in str(fake.timeline)
+
+    played(mode, scenario)
+
+
+def test_the_clock_of_the_test_ends_a_pause_too() -> None:
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        fake.webhooks.duplicate(pause=3_600)
+        fake.send_text()
+        fake.clock.advance(minutes=59)
+        assert 1 == len(receiver.requests)
+        fake.clock.advance(minutes=1)
+        assert [None, "duplicate"] == [one.fault for one in fake.webhooks.attempts]
+        before = fake.clock.now
+        fake.settle()
+        assert before == fake.clock.now
+
+
+def test_a_settle_inside_a_receiver_moves_no_time() -> None:
+    with frozen_fake() as fake:
+        before = fake.clock.now
+        fake.webhooks.connect(handler=lambda _: fake.settle() and None)
+        fake.webhooks.duplicate(pause=60)
+        fake.send_text()
+        assert before == fake.clock.now
+        fake.settle()
+        assert 2 == len(fake.webhooks.attempts)
+
+
+def test_a_repeat_that_never_came_is_told_at_the_end() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.webhooks.duplicate(pause=60)
+        fake.send_text()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert text.startswith("1 event still queued, and not attempted")
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"pause": 0}, ValueError),
+        ({"pause": -1}, ValueError),
+        ({"pause": "1 h"}, TypeError),
+        ({"pause": 1, "after": 1}, ValueError),
+    ],
+)
+def test_a_pause_is_a_length_of_time(options: Any, error: Any) -> None:
+    with frozen_fake() as fake, pytest.raises(error, match="pause"):
+        fake.webhooks.duplicate(**options)
