@@ -75,6 +75,9 @@ class PrivateLoop:
         Raises:
             RuntimeError: A task does not end, or the loop waits for this very code.
         """
+        if self._loop is None:  # it was never used
+            self._worker.close()
+            return
         self._take(None)
         try:
             loop, self._loop = self._loop, None
