@@ -122,8 +122,8 @@ def play(chat_fake: ChatFake, script: Script) -> PendingCheck:
 
 
 async def _play(chat_fake: ChatFake, script: Script) -> None:
-    is_async = chat_fake._engine.mode == "async"
     engine = chat_fake._engine
+    is_async = engine.mode == "async"
     names: dict[str, Any] = {"chat_fake": chat_fake}
     faults: list[Fault] = []
     try:

@@ -81,7 +81,7 @@ class PrivateLoop:
         self._take(None)
         try:
             loop, self._loop = self._loop, None
-            if loop is not None and not loop.is_closed():
+            if not loop.is_closed():
                 self._call(lambda: self._wind_up(loop))
         finally:
             self._give_back()
