@@ -62,10 +62,10 @@ LIKELY = {
     "test_handler_answers test_attempt_headers test_webhook_urls test_exploration test_threads",
     "webhooks.faults": "test_faults test_bad_faults test_obscure_input",
     "webhooks.signing": "test_signing test_obscure_input",
-    "wire": "test_contract test_presence test_emit test_own_fields test_other_events",
+    "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
     "wire.exact_json": "test_own_fields test_presence test_obscure_input",
     "wire.naming": "test_own_fields test_bad_setup test_other_events",
-    "wire.recordings": "test_replay test_contract",
+    "wire.recordings": "test_replay test_program",
 }
 
 #: Small enough to be run for each change that the likely ones do not see.

@@ -1,4 +1,4 @@
-"""The JSON Schema of events, and bodies that deviate from it."""
+"""The models of events, their JSON Schema, and what is said of bodies that deviate from them."""
 
 # Asserts read `expected == actual`.
 
@@ -6,24 +6,25 @@ from __future__ import annotations
 
 import copy
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from pydantic import ValidationError
 
-from pytest_chatfake import ChatFake, Naming
-from pytest_chatfake.wire.deviations import deviations
-from pytest_chatfake.wire.models import event_model
-from pytest_chatfake.wire.recordings import recorded
-from pytest_chatfake.wire.schema import event_schema
+from pytest_chatfake import ChatMessageUpdated, Naming
+from pytest_chatfake.wire.models import event_model, event_schema
+from pytest_chatfake.wire.validation import deviations
 
 from .event_fields import KINDS, MESSAGE_FIELDS
 from .fakes import frozen_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+DESCRIBED = Naming()
 OWN = Naming(
     event_type="pigeon.message.updated",
     message_key="pigeonMessage",
@@ -36,59 +37,35 @@ OWN = Naming(
     to_key="to",
     from_key="from",
 )
-SHAPES = ["sent", "delivered", "read", "failed", "failed here"]
+namings = pytest.mark.parametrize("naming", [DESCRIBED, OWN], ids=["described", "own"])
+# One kind of each set of fields.
+shapes = pytest.mark.parametrize("shape", ["sent", "delivered", "read", "failed", "failed here"])
 
 
-def emitted(kind: str, naming: Naming) -> list[Any]:
+def emitted(kind: str, naming: Naming = DESCRIBED) -> list[Any]:
     with frozen_fake(naming=naming) as fake:
         KINDS[kind].make(fake)
         return [json.loads(event.body, parse_float=Decimal) for event in fake.events]
 
 
-def last(kind: str) -> Any:
-    return emitted(kind, Naming())[-1]
-
-
-@pytest.fixture
-def validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(event_schema())
-
-
-@pytest.mark.parametrize("naming", [Naming(), OWN], ids=["described", "own"])
-def test_the_schema_is_a_json_schema(naming: Naming) -> None:
-    jsonschema.Draft202012Validator.check_schema(event_schema(naming))
-
-
-@pytest.mark.parametrize("naming", [Naming(), OWN], ids=["described", "own"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_event_of_the_fake_satisfies_it(kind: str, naming: Naming) -> None:
+def validator(naming: Naming) -> jsonschema.Draft202012Validator:
     schema = event_schema(naming)
-    for body in emitted(kind, naming):
-        jsonschema.Draft202012Validator(schema).validate(body)
-        assert [] == deviations(body, schema)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_event_with_other_names_does_not(kind: str) -> None:
-    schema = event_schema(OWN)
-    for body in emitted(kind, Naming()):
-        assert not jsonschema.Draft202012Validator(schema).is_valid(body)
-        assert deviations(body, schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
 
 
 def damaged(body: Any) -> Iterator[tuple[str, Any]]:
     """Bodies with one thing wrong, and what."""
-    strange = [None, True, 7, -1, "", "x", [], {}]
 
-    def walk(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    def places(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         for key, inner in value.items():
             yield (*path, key)
             if isinstance(inner, dict):
-                yield from walk(inner, (*path, key))
+                yield from places(inner, (*path, key))
 
-    for path in walk(body, ()):
-        *parents, key = path
-        for value in ("absent", *strange):
+    too_many = MESSAGE_FIELDS.keys() - body["chatMessage"].keys()
+    for *parents, key in [*places(body, ()), *(("chatMessage", name) for name in too_many)]:
+        for value in ("absent", None, True, 7, -1, "", "x", [], {}):
             other = copy.deepcopy(body)
             place = other
             for parent in parents:
@@ -96,195 +73,242 @@ def damaged(body: Any) -> Iterator[tuple[str, Any]]:
             place[key] = value
             if value == "absent":
                 del place[key]
-            yield f"{'.'.join(path)}: {value!r}", other
-    for name in MESSAGE_FIELDS.keys() - body["chatMessage"].keys():
-        other = copy.deepcopy(body)
-        other["chatMessage"][name] = "2026-01-01T12:00:00.000Z"
-        yield f"{name} too many", other
+            if other != body:
+                added = "added: " if key in too_many else ""
+                yield f"{added}{'.'.join((*parents, key))}: {value!r}", other
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_body_that_the_schema_refuses_gets_a_sentence_and_no_other_does(
-    shape: str, validator: jsonschema.Draft202012Validator
-) -> None:
-    schema, tried, wrong = event_schema(), 0, []
-    for what, body in damaged(last(shape)):
-        tried += 1
-        if validator.is_valid(body) != (not deviations(body, schema, extra_fields=True)):
-            wrong.append(what)
-
-    assert [] == wrong
-    assert tried > 100
+@namings
+def test_every_event_of_the_fake_satisfies_the_schema_and_the_models(naming: Naming) -> None:
+    other = OWN if naming == DESCRIBED else DESCRIBED
+    own_schema, other_schema = validator(naming), validator(other)
+    for body in (body for kind in KINDS for body in emitted(kind, naming)):
+        own_schema.validate(body)
+        assert [] == deviations(body, naming)
+        assert not other_schema.is_valid(body)
+        assert deviations(body, other)
 
 
-@pytest.mark.parametrize("naming", [Naming(), OWN], ids=["described", "own"])
-def test_the_schema_has_the_fields_of_the_models(naming: Naming) -> None:
-    schema = event_schema(naming)
-    of_model = event_model(naming).model_json_schema()
-    names = {
-        "ChatMessage": "message",
-        "Conversation": "conversation",
-        "Text": "text",
-        "ChatApiError": "error",
-        "ErrorData": "error_data",
+#: What else than the service's values may stand in a text message, by hand.
+ERROR_TEXTS = [f"chatApiError.{key}" for key in ("message", "type", "code", "trace_id")]
+TEXTS = ["text.body", "errorMessage", *ERROR_TEXTS, "chatApiError.error_data.details"]
+FILLED = ["id", "errorCode", "conversation.type", "conversation.originType"]
+HARMLESS = {
+    "chatMessage.totalPrice: 7",
+    "chatMessage.chatApiError: 'absent'",
+    *(f"chatMessage.{path}: ''" for path in TEXTS),
+    *(f"chatMessage.{path}: 'x'" for path in [*TEXTS, *FILLED]),
+}
+
+
+@shapes
+def test_a_body_that_is_damaged_is_refused_by_the_schema_and_told_in_a_sentence(shape: str) -> None:
+    schema, body = validator(DESCRIBED), emitted(shape)[-1]
+    tried = dict(damaged(body))
+    harmless = tried.keys() & HARMLESS
+
+    assert harmless == {what for what, one in tried.items() if schema.is_valid(one)}
+    assert harmless == {
+        what for what, one in tried.items() if not deviations(one, DESCRIBED, extra_fields=True)
     }
-    pairs = [(of_model, schema)]
-    pairs += [(of_model["$defs"][a], schema["$defs"][b]) for a, b in names.items()]
-    for model, own in pairs:
-        assert model["properties"].keys() == own["properties"].keys() - {"to", "from"}
-        assert set(model["required"]) == set(own["required"]) - {"to", "from"}
-    assert set(names.values()) == schema["$defs"].keys()
+    assert len(tried) > 100
 
 
-def told(kind: str, change: Any, **options: bool) -> list[str]:
-    body = last(kind)
+def test_the_schema_has_no_titles_of_fields_and_no_defaults() -> None:
+    schema = event_schema(DESCRIBED)
+    message = schema["$defs"]["SentMessage"]
+
+    assert "https://json-schema.org/draft/2020-12/schema" == schema["$schema"]
+    assert {"const": "v2", "type": "string"} == schema["properties"]["apiVersion"]
+    assert {"$ref": "#/$defs/Text"} == message["properties"]["text"]
+    assert {"not": {}} == message["properties"]["readTime"]
+    assert {"type": "number", "minimum": 0} == message["properties"]["totalPrice"]
+    assert '"default"' not in json.dumps(schema)
+
+
+def told(kind: str, change: Callable[[Any, Any], object], **options: bool) -> list[str]:
+    body = emitted(kind)[-1]
     change(body, body["chatMessage"])
-    return deviations(body, event_schema(), **options)
+    return deviations(body, DESCRIBED, **options)
 
 
-SENTENCES = {
-    "a text for a number": (
-        lambda _, message: message.update(totalPrice="0.05"),
-        "`chatMessage.totalPrice` is '0.05', and not a number",
+SENTENCES: dict[str, Callable[[Any, Any], object]] = {
+    "`chatMessage.totalPrice`: expected a number, got '0.05'": (
+        lambda _, message: message.update(totalPrice="0.05")
     ),
-    "a number for a text": (
-        lambda _, message: message.update(errorCode=Decimal("131026.0")),
-        "`chatMessage.errorCode` is 131026.0, and not text",
+    "`chatMessage.totalPrice`: expected a number, got true": (
+        lambda _, message: message.update(totalPrice=True)
     ),
-    "a boolean for a number": (
-        lambda _, message: message.update(totalPrice=True),
-        "`chatMessage.totalPrice` is true, and not a number",
+    "`chatMessage.totalPrice`: expected at least 0, got -0.05": (
+        lambda _, message: message.update(totalPrice=Decimal("-0.05"))
     ),
-    "false": (
-        lambda _, message: message.update(totalPrice=False),
-        "`chatMessage.totalPrice` is false, and not a number",
+    "`chatMessage.errorCode`: expected a text, got 131026.0": (
+        lambda _, message: message.update(errorCode=Decimal("131026.0"))
     ),
-    "null": (
-        lambda _, message: message.update(id=None),
-        "`chatMessage.id` is null, and not text",
+    "`chatMessage.id`: expected a text without half of a letter (a lone surrogate), "
+    "got '\\ud800'": lambda _, message: message.update(id="\ud800"),
+    "the event: expected a text without half of a letter (a lone surrogate), got '\\ud800'": (
+        lambda event, _: event.update({"\ud800": 1})
     ),
-    "a list": (
-        lambda event, _: event.update(chatMessage=[]),
-        "`chatMessage` is a list, and not an object",
+    "`chatMessage`: expected a text without half of a letter (a lone surrogate), got '\\ud800'": (
+        lambda _, message: message.update({"\ud800": 1})
     ),
-    "an object": (
-        lambda event, _: event.update(createTime={}),
-        "`createTime` is an object, and not text",
+    "`chatMessage.id`: expected a text, got null": lambda _, message: message.update(id=None),
+    "`chatMessage.id`: expected a text that is not empty, got ''": (
+        lambda _, message: message.update(id="")
     ),
-    "negative": (
-        lambda _, message: message.update(totalPrice=Decimal("-0.05")),
-        "`chatMessage.totalPrice` is -0.05, and below 0",
+    "`chatMessage`: expected an object, got a list": lambda event, _: event.update(chatMessage=[]),
+    "`chatMessage`: expected an object, got 0.5": (
+        lambda event, _: event.update(chatMessage=Decimal("0.5"))
     ),
-    "empty": (
-        lambda _, message: message.update(id=""),
-        "`chatMessage.id` is empty",
+    "`chatMessage.text`: expected an object, got null": (
+        lambda _, message: message.update(text=None)
     ),
-    "another constant": (
-        lambda event, _: event.update(apiVersion="v3"),
-        "`apiVersion` is 'v3', and not 'v2'",
+    "`chatMessage.chatApiError`: expected an object, got false": (
+        lambda _, message: message.update(chatApiError=False)
     ),
-    "an unknown status": (
-        lambda _, message: message.update(status="seen"),
-        "`chatMessage.status` is 'seen', and not 'sent', 'delivered', 'read' or 'failed'",
+    "`createTime`: expected a moment in UTC with milliseconds and Z, got an object": (
+        lambda event, _: event.update(createTime={})
     ),
-    "a moment without milliseconds": (
-        lambda event, _: event.update(createTime="2026-01-01T12:00:00Z"),
-        "`createTime` is '2026-01-01T12:00:00Z', and not a moment in UTC with milliseconds and Z",
+    "`createTime`: expected a moment in UTC with milliseconds and Z, got '2026-01-01T12:00:00Z'": (
+        lambda event, _: event.update(createTime="2026-01-01T12:00:00Z")
     ),
-    "another form": (
-        lambda event, _: event.update(id="event-1"),
-        "`id` is 'event-1', and not of the form ^evt_.+",
+    "`createTime`: expected a moment in UTC with milliseconds and Z, "
+    "got '2026-02-30T12:00:00.000Z'": (
+        lambda event, _: event.update(createTime="2026-02-30T12:00:00.000Z")
     ),
-    "missing always": (
-        lambda event, _: event.pop("apiVersion"),
-        "`apiVersion` is missing",
+    "`apiVersion`: expected 'v2', got 'v3'": lambda event, _: event.update(apiVersion="v3"),
+    "`id`: expected the form ^evt_.+, got 'event-1'": lambda event, _: event.update(id="event-1"),
+    "`apiVersion`: missing": lambda event, _: event.pop("apiVersion"),
+    "`chatMessage.errorCode`: missing in a failed message": (
+        lambda _, message: message.pop("errorCode")
     ),
-    "missing in this status": (
-        lambda _, message: message.pop("errorCode"),
-        "`chatMessage.errorCode` is missing: a failed message has it",
+    "`chatMessage.readTime`: unexpected in a failed message, got null": (
+        lambda _, message: message.update(readTime=None)
     ),
-    "of another status": (
-        lambda _, message: message.update(readTime=None),
-        "`chatMessage.readTime` is null, and a failed message does not have it",
+    "`chatMessage.text`: missing in a text message": lambda _, message: message.pop("text"),
+    "`chatMessage.text`: unexpected in a message that is no text, got an object": (
+        lambda _, message: message.update(type="image", image={})
     ),
-    "an unknown field": (
-        lambda _, message: message.update(colour="red"),
-        "`chatMessage.colour` is not in the description",
-    ),
-    "text without a text": (
-        lambda _, message: message.pop("text"),
-        "`chatMessage.text` is missing: a text message has it",
+    "`chatMessage.colour`: not in the description": (
+        lambda _, message: message.update(colour="red")
     ),
 }
 
 
-@pytest.mark.parametrize("what", SENTENCES)
-def test_a_deviation_is_told_in_a_sentence(what: str) -> None:
-    change, sentence = SENTENCES[what]
+def test_a_deviation_is_told_in_a_sentence_with_its_path() -> None:
+    assert [[sentence] for sentence in SENTENCES] == [
+        told("failed", change) for change in SENTENCES.values()
+    ]
 
-    assert [sentence] == told("failed", change)
+
+def test_of_an_unknown_status_is_told_what_deviates_whatever_the_status() -> None:
+    def change(event: Any, message: Any) -> None:
+        message.update(status="seen", currency="usd", createTime="today", readTime="today")
+        message["conversation"]["id"] = message["text"] = 7
+        message["conversation"].pop("type")
+        message.pop("bizType")
+        event.update(type="chat.message.update")
+
+    assert {
+        "`type`: expected 'chat.message.updated', got 'chat.message.update'",
+        "`chatMessage.status`: expected 'sent', 'delivered', 'read' or 'failed', got 'seen'",
+        "`chatMessage.currency`: expected the form ^[A-Z]{3}$, got 'usd'",
+        "`chatMessage.createTime`: expected a moment in UTC with milliseconds and Z, got 'today'",
+        "`chatMessage.readTime`: expected a moment in UTC with milliseconds and Z, got 'today'",
+        "`chatMessage.conversation.id`: expected a text, got 7",
+        "`chatMessage.bizType`: missing",
+        "`chatMessage.text`: expected an object, got 7",
+    } == set(told("read", change))
+    assert ["`chatMessage.status`: missing"] == told("sent", lambda _, one: one.pop("status"))
 
 
 def test_a_conversation_has_a_type_where_its_session_has_begun() -> None:
-    assert [
-        "`chatMessage.conversation.type` is missing: the conversation of a read message has it"
-    ] == (told("read", lambda _, message: message["conversation"].pop("type")))
-    sentence = (
-        "`chatMessage.conversation.type` is 'REGULAR', and the conversation of a sent message does "
-        "not have it"
+    assert ["`chatMessage.conversation.type`: missing in a read message"] == told(
+        "read", lambda _, message: message["conversation"].pop("type")
     )
-    assert [sentence] == told(
+    assert ["`chatMessage.conversation.type`: unexpected in a sent message, got 'REGULAR'"] == told(
         "sent", lambda _, message: message["conversation"].update(type="REGULAR")
     )
 
 
-def test_a_body_that_is_no_object_is_one_deviation() -> None:
-    assert ["the event is a list, and not an object"] == deviations([], event_schema())
-
-
 def test_fields_of_an_account_may_be_let_pass() -> None:
     def change(event: Any, message: Any) -> None:
-        event["region"] = "eu"
-        message["conversation"]["colour"] = 1
+        for place in (event, message["text"], message["chatApiError"]["error_data"]):
+            place["colour"] = {"of": "sky"}
 
-    assert 2 == len(told("read", change))
-    assert [] == told("read", change, extra_fields=True)
+    assert [
+        "`chatMessage.chatApiError.error_data.colour`: not in the description",
+        "`chatMessage.text.colour`: not in the description",
+        "`colour`: not in the description",
+    ] == sorted(told("failed", change))
+    assert [] == told("failed", change, extra_fields=True)
 
 
-def test_a_message_that_is_no_text_has_its_content_under_its_type() -> None:
-    def change(_: Any, message: Any) -> None:
-        message.update(type="image", image={"link": "https://example.test/a.png"})
+@pytest.mark.parametrize("status", ["read", "seen"])
+def test_a_message_that_is_no_text_has_its_content_under_its_type(status: str) -> None:
+    def change(_: Any, message: Any, content: Any) -> None:
+        message.update(type="image", image=content, status=status)
         del message["text"]
 
-    assert [] == told("read", change)
-
-    def without_object(event: Any, message: Any) -> None:
-        change(event, message)
-        message["image"] = "a.png"
-
-    assert ["`chatMessage.image` is not in the description"] == told("read", without_object)
-
-
-def test_a_float_is_a_number_too() -> None:
-    assert [] == told("read", lambda _, message: message.update(totalPrice=0.05))
+    link = {"link": "https://example.test/a.png"}
+    of_status = told("read", lambda _, message: message.update(status=status))
+    assert of_status == told("read", lambda *body: change(*body, link))
+    assert sorted([*of_status, "`chatMessage.image`: not in the description"]) == sorted(
+        told("read", lambda *body: change(*body, "a.png"))
+    )
+    assert ["`image`: not in the description"] == told(
+        "read", lambda event, _: event.update(image={})
+    )
 
 
-def test_the_schema_of_a_fake_with_every_default_is_the_default() -> None:
-    with ChatFake() as fake:
-        assert event_schema() == event_schema(fake.config.naming)
+# -- the model that users import -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", ["1e400", "-9.9E+400", "1e-400", "0e999999999"])
-def test_a_number_that_languages_read_is_one(number: str, tmp_path: Any) -> None:
-    path = tmp_path / "recorded.json"
-    path.write_text(f'[{{"type": "chat.x", "a": {number}}}]')
-    (entry,) = recorded(path)
-    assert not entry.problem
+def test_a_model_reads_an_event_into_pythons_types() -> None:
+    sent, delivered = (ChatMessageUpdated.model_validate(one) for one in emitted("delivered"))
+
+    message = delivered.chat_message
+    assert datetime(2026, 1, 1, 12, tzinfo=UTC) == delivered.create_time == message.deliver_time
+    assert ("0.05", Decimal) == (str(message.total_price), type(message.total_price))
+    assert message.conversation is not None
+    assert ("REGULAR", "marketing") == (message.conversation.type, message.conversation.origin_type)
+    assert message.text is not None
+    assert "Hello" == message.text.body
+    assert (None, None, None) == (message.read_time, message.error_code, message.chat_api_error)
+    assert sent.chat_message.deliver_time is None
+    with pytest.raises(ValidationError, match="frozen"):
+        sent.id = "evt_other"
 
 
-@pytest.mark.parametrize("number", ["1e401", "-1E+999999999", "1.5e-401"])
-def test_a_number_that_would_fill_the_memory_is_no_number(number: str, tmp_path: Any) -> None:
-    path = tmp_path / "recorded.json"
-    path.write_text(f'[{{"type": "chat.x", "a": {number}}}]')
-    (entry,) = recorded(path)
-    assert "out of range" in entry.problem
+def test_a_model_takes_fields_of_an_account_and_numbers_that_were_read_as_floats() -> None:
+    body = emitted("read")[-1]
+    body["chatMessage"].update(totalPrice=0.05, region="eu")
+
+    message: Any = ChatMessageUpdated.model_validate(body).chat_message
+    assert (Decimal("0.05"), "eu") == (message.total_price, message.region)
+
+
+@pytest.mark.parametrize(
+    "change", [{"readTime": None}, {"totalPrice": "0.05"}, {"createTime": "now"}, {"text": None}]
+)
+def test_a_model_refuses_what_the_description_does_not_show(change: dict[str, Any]) -> None:
+    body = emitted("sent")[-1]
+    body["chatMessage"] |= change
+
+    with pytest.raises(ValidationError, match=f"chatMessage.sent.{next(iter(change))}"):
+        ChatMessageUpdated.model_validate(body)
+
+
+def test_a_model_of_a_teams_own_names_keeps_the_names_of_its_attributes() -> None:
+    event = event_model(OWN).model_validate(emitted("failed", OWN)[-1])
+
+    message: Any = event.chat_message
+    assert "ChatMessageUpdated" == type(event).__name__
+    assert message.chat_message_id.startswith("pgid.")
+    assert message.chat_api_error is not None
+    assert ("131026", "coo") == (
+        message.chat_api_error.code,
+        message.chat_api_error.error_data.messaging_product,
+    )
+    assert ("+15550199", "+15550100") == (message.sender, message.recipient)

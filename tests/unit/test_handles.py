@@ -1,17 +1,14 @@
-"""What a test reads from its handles: messages, conversations, views, and the models of events."""
+"""What a test reads from its handles: messages, conversations and views."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 import time_machine
-from pydantic import ValidationError
 
-from pytest_chatfake import ChatFake, ChatMessageUpdated, Naming, PlatformError
+from pytest_chatfake import ChatFake, PlatformError
 from pytest_chatfake.domain.schedule import Schedule
-from pytest_chatfake.wire.models import event_model
 
 from .fakes import START, frozen_fake
 
@@ -129,78 +126,6 @@ def test_the_clock_of_a_message_is_untouched_by_reading() -> None:
 
         assert before == fake.clock.next_due
         assert NOON == fake.clock.now
-
-
-# -- the models ------------------------------------------------------------------------------------
-
-
-def body_of(status: str, **fake_config: Any) -> Any:
-    with frozen_fake(**fake_config) as fake:
-        message = fake.send_text()
-        match status:
-            case "delivered":
-                message.deliver()
-            case "failed":
-                message.fail()
-        return message.events[-1].json()
-
-
-@pytest.mark.parametrize(
-    ("status", "change", "words"),
-    [
-        ("sent", {"readTime": "2026-01-01T12:00:00.000Z"}, "wrong in having or lacking"),
-        ("sent", {"sendTime": None}, "wrong in having or lacking"),
-        ("sent", {"totalPrice": -1}, "greater than or equal to 0"),
-        ("sent", {"currency": "usd"}, "should match pattern"),
-        ("sent", {"status": "played"}, "Input should be 'sent', 'delivered', 'read' or 'failed'"),
-        ("sent", {"chatMessageId": "x"}, "should match pattern '.wamid"),
-        ("delivered", {"conversation.type": None}, "in delivered and read events, and only there"),
-    ],
-)
-def test_a_model_refuses_what_the_description_does_not_show(
-    status: str, change: dict[str, Any], words: str
-) -> None:
-    body = body_of(status)
-    event_model().model_validate(body)
-    for path, value in change.items():
-        *parents, key = path.split(".")
-        place = body["chatMessage"]
-        for name in parents:
-            place = place[name]
-        place[key] = value
-
-    with pytest.raises(ValidationError, match=words):
-        event_model().model_validate(body)
-
-
-def test_a_platform_error_belongs_to_a_failure() -> None:
-    error = body_of("failed")["chatMessage"]["chatApiError"]
-    body = body_of("sent")
-    body["chatMessage"]["chatApiError"] = error
-
-    with pytest.raises(ValidationError, match="a sent message has no platform error"):
-        ChatMessageUpdated.model_validate(body)
-
-
-def test_a_model_reads_a_teams_own_names() -> None:
-    naming = Naming(
-        event_type="brand.message.updated",
-        message_key="brandMessage",
-        original_id_key="brandMessageId",
-        error_key="brandError",
-        trace_key="brandtrace_id",
-        biz_type="brand",
-        messaging_product="brand",
-        id_prefix="brand.",
-    )
-    body = body_of("failed", naming=naming)
-    event = event_model(naming).model_validate(body)
-
-    assert event.chat_message.chat_message_id.startswith("brand.")
-    assert event.chat_message.chat_api_error is not None
-    assert "131026" == event.chat_message.chat_api_error.code
-    with pytest.raises(ValidationError):
-        event_model().model_validate(body)
 
 
 def test_a_platform_error_is_a_value() -> None:

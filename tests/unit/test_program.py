@@ -14,7 +14,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming
 from pytest_chatfake.__main__ import main
-from pytest_chatfake.wire.schema import event_schema
+from pytest_chatfake.wire.models import event_schema
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def out(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_schema_prints_the_schema_of_events(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["schema"])
-    assert event_schema() == json.loads(capsys.readouterr().out)
+    assert event_schema(Naming()) == json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("name", ["NAMING", "CONFIG", "CONFIG.naming"])
@@ -54,12 +54,12 @@ def test_schema_has_the_names_of_the_team(name: str, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("conftest", "write MODULE:OBJECT, as in tests.conftest:NAMING, not 'conftest'"),
-        ("json:", "write MODULE:OBJECT, as in tests.conftest:NAMING, not 'json:'"),
+        ("conftest", "expected MODULE:OBJECT, as in tests.conftest:NAMING, got 'conftest'"),
+        ("json:", "expected MODULE:OBJECT, as in tests.conftest:NAMING, got 'json:'"),
         ("nowhere_at_all:NAMING", "can't be imported: No module named 'nowhere_at_all'"),
         (".conftest:NAMING", "can't be imported: the 'package' argument is required"),
         ("json:NAMING", "can't be imported: module 'json' has no attribute 'NAMING'"),
-        (f"{HERE}:NUMBER", "is 7, and neither a Naming nor has one"),
+        (f"{HERE}:NUMBER", "expected a Naming or something with .naming, got 7"),
     ],
 )
 def test_a_naming_that_is_none_is_refused(
@@ -92,8 +92,8 @@ def test_a_deviation_is_a_sentence_with_its_file_and_line(
 
     assert 1 == main(["validate", path])
     assert [
-        f"{path}:2: `chatMessage.totalPrice` is '0.05', and not a number",
-        f"{path}:3: `apiVersion` is 'v3', and not 'v2'",
+        f"{path}:2: `chatMessage.totalPrice`: expected a number, got '0.05'",
+        f"{path}:3: `apiVersion`: expected 'v2', got 'v3'",
         "3 events, 2 deviations",
     ] == out(capsys)
 
@@ -103,7 +103,7 @@ def test_an_entry_of_a_list_is_counted(tmp_path: Path, capsys: pytest.CaptureFix
 
     assert 1 == main(["validate", path])
     lines = out(capsys)
-    assert f"{path}, number 2: `id` is missing" == lines[0]
+    assert f"{path}, number 2: `id`: missing" == lines[0]
     assert f"{path}, number 3: is 3, and not an object" == lines[-2]
     assert "2 events, 7 deviations" == lines[-1]
 
@@ -124,7 +124,7 @@ def test_fields_of_an_account_are_deviations_unless_they_may_pass(
     path = written(tmp_path / "a.jsonl", "\n".join(bodies(extra={"region": "eu"})))
 
     assert 1 == main(["validate", path])
-    assert f"{path}:1: `chatMessage.region` is not in the description" == out(capsys)[0]
+    assert f"{path}:1: `chatMessage.region`: not in the description" == out(capsys)[0]
     assert 0 == main(["validate", "--extra-fields", path])
 
 
@@ -144,7 +144,7 @@ def test_it_is_a_program() -> None:
         timeout=60,
     )
 
-    assert event_schema() == json.loads(ran.stdout)
+    assert event_schema(Naming()) == json.loads(ran.stdout)
 
 
 def other(type_: str, **fields: object) -> str:
@@ -164,8 +164,8 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(
     path = written(tmp_path / "b.jsonl", inbound.replace("evt_o1", "o1").replace('"v2"', "2"))
     assert 1 == main(["validate", path])
     assert [
-        f"{path}:1: `id` is 'o1', and not of the form ^evt_.+",
-        f"{path}:1: `apiVersion` is 2, and not 'v2'",
+        f"{path}:1: `id`: expected the form ^evt_.+, got 'o1'",
+        f"{path}:1: `apiVersion`: expected 'v2', got 2",
         "1 event, 1 of other types (envelope only), 2 deviations",
     ] == out(capsys)
 
@@ -187,7 +187,7 @@ def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(
 
     assert 1 == main(["validate", path])
     lines = out(capsys)
-    assert any(f"{path}:1: `type` is " in line for line in lines)
+    assert any(f"{path}:1: `type`: " in line for line in lines)
     assert "of other types" not in lines[-1]
 
 

@@ -121,6 +121,8 @@ def test_a_byte_order_mark_is_no_part_of_it(path: Path) -> None:
         ('{\n "a": x\n}', ":2", "is not JSON: Expecting value at column 7"),
         ('{"a": 1}\n{"a": \n', ":2", "is not JSON: Expecting value at column 6"),
         ('{"a": NaN}', "", "is not JSON: NaN and Infinity are no numbers of JSON"),
+        ('{"a": 1e401}', "", "is not JSON: the number 1e401 is out of range"),
+        ('{"a": -1.5e-401}', "", "is not JSON: the number -1.5e-401 is out of range"),
         ("[" * 100_000, "", "is not JSON: it is nested too deeply"),
         ('{"a": 1}\n[1]', ":2", "is [1], and not an object"),
         ("[[1]]", ", number 1", "is [1], and not an object"),
@@ -142,6 +144,12 @@ def test_what_is_no_event_is_told_with_its_line(
 
     assert f"{path}{where}" == entry.where
     assert entry.problem.startswith(problem), entry.problem
+
+
+def test_numbers_that_languages_read_are_numbers(path: Path) -> None:
+    (only,) = recorded(written(path, '{"a": [1e400, -9.9E+400, 1e-400, 0e999999999]}'))
+
+    assert "" == only.problem
 
 
 def test_what_is_no_text_is_told(path: Path) -> None:

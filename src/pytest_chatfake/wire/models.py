@@ -1,43 +1,128 @@
-"""The shapes of §2.2 to §2.5 as pydantic models: to read events with, and to check them by.
+"""The event, declared once (§2.2 to §2.5, §6): pydantic models, one for each status of a message.
 
-The fake itself writes events without them (:mod:`.bodies`), which is many times faster; the tests
-hold every kind of event against these models.
+The models that users import, the JSON Schema that is printed, and what recorded bodies are held
+against all come from here. The fake writes its events without them (:mod:`.bodies`), which is many
+times faster; the tests hold what it writes against them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    create_model,
+    field_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import PydanticCustomError, core_schema
 
 from .naming import Naming
+
+_T = TypeVar("_T")
+
+_MOMENT: Final = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"
+
+
+def _check_number(value: object) -> object:
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return value
+    raise PydanticCustomError("number_type", "Input should be a number")
+
+
+def _check_moment(value: object) -> object:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, str) and re.fullmatch(_MOMENT, value):
+        with suppress(ValueError):
+            return datetime.fromisoformat(value)
+    raise PydanticCustomError("moment", "Input should be a moment in UTC with milliseconds and Z")
+
+
+def _refuse(_: object) -> NoReturn:
+    raise PydanticCustomError("unexpected", "Field not allowed in messages of this status")
+
+
+Filled: TypeAlias = Annotated[str, Field(min_length=1)]
+Amount: TypeAlias = Annotated[
+    Decimal,
+    Field(ge=0),
+    BeforeValidator(_check_number),
+    WithJsonSchema({"type": "number", "minimum": 0}),
+]
+Moment: TypeAlias = Annotated[
+    datetime,
+    BeforeValidator(_check_moment),
+    WithJsonSchema({"type": "string", "format": "date-time", "pattern": _MOMENT}),
+]
+
+
+class _NotNull:
+    """Marks a field that is None in Python if it is left out, and is never null in a body."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return handler(get_args(source)[0])
+
+
+Possible: TypeAlias = Annotated[_T | None, _NotNull()]
+#: A field that only other statuses have: None in Python, and refused in a body, even as null.
+Absent: TypeAlias = Annotated[None, PlainValidator(_refuse), WithJsonSchema({"not": {}})]
+
+
+def _keys(naming: Naming) -> Callable[[str], str]:
+    """Return a function from the Python name of a field to its key."""
+    keys = {
+        "chat_message": naming.message_key,
+        "chat_message_id": naming.original_id_key,
+        "chat_api_error": naming.error_key,
+        "trace_id": naming.trace_key,
+        "sender": naming.from_key,
+        "recipient": naming.to_key,
+        # The platform spells its names in its own way (§2.5).
+        "error_data": "error_data",
+        "messaging_product": "messaging_product",
+    }
+    return lambda name: keys.get(name) or to_camel(name)
 
 
 class _Model(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, extra="allow", populate_by_name=True
+        frozen=True, extra="allow", alias_generator=_keys(Naming())
     )
 
 
 class Text(_Model):
-    """``text`` of a text message (§2.3)."""
+    """The text of a message (§2.3)."""
 
     body: str
 
 
 class ErrorData(_Model):
-    """``error_data`` of a platform error (§2.5)."""
+    """What the platform's error tells beside (§2.5)."""
 
     messaging_product: str
     details: str
 
 
 class ChatApiError(_Model):
-    """The platform's error, ``chatApiError`` (§2.5)."""
+    """The platform's error (§2.5)."""
 
     message: str
     type: str
@@ -47,105 +132,201 @@ class ChatApiError(_Model):
 
 
 class Conversation(_Model):
-    """``conversation`` (§2.4); ``type`` is absent while the message is only sent."""
+    """The conversation (§2.4)."""
 
-    id: str = Field(pattern=r"^[0-9a-fA-F]+$")
-    type: str | None = None
-    origin_type: str = Field(alias="originType")
-    expire_time: datetime = Field(alias="expireTime")
+    id: Annotated[str, Field(pattern="^[0-9a-fA-F]+$")]
+    origin_type: Filled
+    expire_time: Moment
 
 
-_SENT: Final = frozenset({"conversation", "create_time", "send_time"})
+class PendingConversation(Conversation):
+    """The conversation of a sent message, whose session may not have begun (§2.4)."""
 
-#: Which optional fields each status has (§2.3, §6). ``chatApiError`` may be in ``failed``, too.
-_PRESENT: Final[dict[str, frozenset[str]]] = {
-    "sent": _SENT,
-    "delivered": _SENT | {"deliver_time"},
-    "read": _SENT | {"deliver_time", "read_time"},
-    "failed": frozenset({"error_code", "error_message"}),
-}
-_OPTIONAL: Final = frozenset[str]().union(*_PRESENT.values())
+    type: Absent = None
+
+
+class StartedConversation(Conversation):
+    """The conversation of a message that was delivered (§2.4)."""
+
+    type: Filled
+
+
+#: Stands for a text that is not there: None would be null.
+_NO_TEXT: Any = object()
 
 
 class ChatMessage(_Model):
-    """The message resource (§2.3): which fields are present depends on the status."""
+    """What messages of every status have (§2.3)."""
 
-    id: str
-    chat_message_id: str = Field(alias="chatMessageId")
-    status: Literal["sent", "delivered", "read", "failed"]
-    conversation: Conversation | None = None
-    total_price: Decimal = Field(alias="totalPrice", ge=0)
-    currency: str = Field(pattern=r"^[A-Z]{3}$")
-    create_time: datetime | None = Field(None, alias="createTime")
-    send_time: datetime | None = Field(None, alias="sendTime")
-    deliver_time: datetime | None = Field(None, alias="deliverTime")
-    read_time: datetime | None = Field(None, alias="readTime")
-    error_code: str | None = Field(None, alias="errorCode")
-    error_message: str | None = Field(None, alias="errorMessage")
-    chat_api_error: ChatApiError | None = Field(None, alias="chatApiError")
-    biz_type: str = Field(alias="bizType")
-    type: str
-    text: Text | None = None
+    id: Filled
+    chat_message_id: str
+    total_price: Amount
+    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")]
+    biz_type: str
+    type: Filled
+    text: Possible[Text] = Field(_NO_TEXT, validate_default=True)
 
-    @model_validator(mode="after")
-    def _check_presence(self) -> Self:
-        present = {name for name in _OPTIONAL if getattr(self, name) is not None}
-        expected = _PRESENT[self.status]
-        if present != expected:
-            wrong = sorted(present.symmetric_difference(expected))
-            raise ValueError(f"a {self.status} message is wrong in having or lacking {wrong}")
-        if (self.type == "text") != (self.text is not None):
-            raise ValueError("text is in messages of the type text, and only there")
-        if self.chat_api_error is not None and self.status != "failed":
-            raise ValueError(f"a {self.status} message has no platform error")
-        typed = self.conversation is not None and self.conversation.type is not None
-        if typed != (self.status in {"delivered", "read"}):
-            raise ValueError("conversation.type is in delivered and read events, and only there")
-        return self
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"type": {"const": "text"}}, "required": ["type"]},
+            "then": {"required": ["text"]},
+            "else": {"properties": {"text": {"not": {}}}},
+        }
+    )
+
+    @field_validator("text", mode="wrap")
+    @classmethod
+    def _check_text(
+        cls, value: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> object:
+        """Text messages have this field, and other messages don't: as in the schema above."""
+        is_text = info.data.get("type") == "text"
+        if value is _NO_TEXT and is_text:
+            raise PydanticCustomError(
+                "missing", "Field required in {kind}", {"kind": "a text message"}
+            )
+        if value is _NO_TEXT:
+            return None
+        if not is_text:
+            raise PydanticCustomError(
+                "unexpected", "Field not allowed in {kind}", {"kind": "a message that is no text"}
+            )
+        return validate(value)
 
 
-class ChatMessageUpdated(_Model):
-    """The event envelope (§2.2), with the names of the description."""
+class AcceptedMessage(ChatMessage):
+    """What messages have that were sent, whatever came of it (§6)."""
 
-    id: str = Field(pattern=r"^evt_.+")
-    type: str
-    api_version: Literal["v2"] = Field(alias="apiVersion")
-    create_time: datetime = Field(alias="createTime")
-    chat_message: ChatMessage = Field(alias="chatMessage")
+    create_time: Moment
+    send_time: Moment
+    error_code: Absent = None
+    error_message: Absent = None
+    chat_api_error: Absent = None
+
+
+class SentMessage(AcceptedMessage):
+    """A message whose status is ``sent`` (§6)."""
+
+    status: Literal["sent"]
+    conversation: PendingConversation
+    deliver_time: Absent = None
+    read_time: Absent = None
+
+
+class DeliveredMessage(AcceptedMessage):
+    """A message whose status is ``delivered`` (§6)."""
+
+    status: Literal["delivered"]
+    conversation: StartedConversation
+    deliver_time: Moment
+    read_time: Absent = None
+
+
+class ReadMessage(AcceptedMessage):
+    """A message whose status is ``read`` (§6)."""
+
+    status: Literal["read"]
+    conversation: StartedConversation
+    deliver_time: Moment
+    read_time: Moment
+
+
+class FailedMessage(ChatMessage):
+    """A message whose status is ``failed``; the platform's error is there if it was tried (§6)."""
+
+    status: Literal["failed"]
+    conversation: Absent = None
+    create_time: Absent = None
+    send_time: Absent = None
+    deliver_time: Absent = None
+    read_time: Absent = None
+    error_code: Filled
+    error_message: str
+    chat_api_error: Possible[ChatApiError] = None
+
+
+class Event(_Model):
+    """The event envelope (§2.2): what events of every type have."""
+
+    id: Annotated[str, Field(pattern="^evt_.+")]
+    type: Filled
+    api_version: Literal["v2"]
+    create_time: Moment
+
+
+class ChatMessageUpdated(Event):
+    """The event of a message (§2.2, §6), with the names of the description."""
+
+    chat_message: Annotated[
+        SentMessage | DeliveredMessage | ReadMessage | FailedMessage, Field(discriminator="status")
+    ]
 
 
 @cache
-def event_model(naming: Naming | None = None) -> type[ChatMessageUpdated]:
-    """Return the model of events that are written with ``naming``; None: the description's names.
+def event_model(
+    naming: Naming, extra: Literal["allow", "forbid"] = "allow"
+) -> type[ChatMessageUpdated]:
+    """Return the model of events that are written with a naming.
 
-    The attributes keep their Python names (``event.chat_message.chat_api_error``); the keys and
-    the fixed values are the naming's.
+    The attributes keep their Python names; the keys and the fixed values are the naming's.
+
+    Args:
+        naming: The names.
+        extra: What is done with fields that the description does not have.
     """
-    naming = naming or Naming()
-    error_data = _derived(ErrorData, {}, messaging_product=Literal[naming.messaging_product])
-    error = _derived(ChatApiError, {"trace_id": naming.trace_key}, error_data=error_data)
-    message = _derived(
-        ChatMessage,
-        {"chat_message_id": naming.original_id_key, "chat_api_error": naming.error_key},
-        chat_message_id=Annotated[str, Field(pattern="^" + re.escape(naming.id_prefix))],
-        chat_api_error=error | None,
-        biz_type=Literal[naming.biz_type],
-    )
-    event: type[ChatMessageUpdated] = _derived(
+
+    class Named(_Model):
+        model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=_keys(naming), extra=extra)
+
+    def named(model: type[_Model], **fields: Any) -> Any:
+        return create_model(
+            model.__name__, __base__=(model, Named), __doc__=model.__doc__, **fields
+        )
+
+    def message(model: type[ChatMessage], **fields: Any) -> Any:
+        prefixed = Annotated[str, Field(pattern="^" + re.escape(naming.id_prefix))]
+        addresses = {"sender": naming.from_key, "recipient": naming.to_key}
+        fields |= {name: (Filled, ...) for name, key in addresses.items() if key is not None}
+        return named(
+            model,
+            chat_message_id=(prefixed, ...),
+            biz_type=(Literal[naming.biz_type], ...),
+            text=(possible[text], Field(_NO_TEXT, validate_default=True)),
+            **fields,
+        )
+
+    possible: Any = Possible
+    text = named(Text)
+    data = named(ErrorData, messaging_product=(Literal[naming.messaging_product], ...))
+    error = named(ChatApiError, error_data=(data, ...))
+    started = named(StartedConversation)
+    sent = message(SentMessage, conversation=(named(PendingConversation), ...))
+    delivered = message(DeliveredMessage, conversation=(started, ...))
+    read = message(ReadMessage, conversation=(started, ...))
+    failed = message(FailedMessage, chat_api_error=(possible[error], None))
+    any_message: Any = Annotated[sent | delivered | read | failed, Field(discriminator="status")]
+    event: type[ChatMessageUpdated] = named(
         ChatMessageUpdated,
-        {"chat_message": naming.message_key},
-        chat_message=message,
-        type=Literal[naming.event_type],
+        type=(Literal[naming.event_type], ...),
+        chat_message=(any_message, ...),
     )
     return event
 
 
-def _derived(model: Any, aliases: dict[str, str], **types: Any) -> Any:
-    """Derive a model with other aliases and other types."""
-    fields: dict[str, Any] = {}
-    for name in {**aliases, **types}:
-        field = model.model_fields[name]
-        default: Any = ... if field.is_required() else field.default
-        alias = aliases.get(name, field.alias)
-        fields[name] = (types.get(name, field.annotation), Field(default, alias=alias))
-    return create_model(model.__name__, __base__=model, **fields)
+def event_schema(naming: Naming) -> JsonSchemaValue:
+    """Return the JSON Schema of events that are written with a naming, draft 2020-12.
+
+    Fields that it does not name are allowed: those of an account, and of messages that are no text.
+    """
+    schema = event_model(naming).model_json_schema(schema_generator=_PlainSchema)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
+
+
+class _PlainSchema(GenerateJsonSchema):
+    """Without titles that repeat the names of fields, and without the defaults of attributes."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])

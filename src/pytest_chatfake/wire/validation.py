@@ -1,0 +1,152 @@
+"""Recorded events, held against the models: how they deviate, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..base.arguments import cited
+from ..base.views import counted
+from ..domain.messages import STATUSES
+from .models import Event, event_model
+from .naming import Naming
+
+Fields: TypeAlias = Mapping[str, Any]
+Path: TypeAlias = tuple[str | int, ...]
+
+#: What should stand in a field, by the type of the error that a model finds.
+_EXPECTED: Final = {
+    "greater_than_equal": "at least {ge}",
+    "literal_error": "{expected}",
+    "model_attributes_type": "an object",
+    "model_type": "an object",
+    "moment": "a moment in UTC with milliseconds and Z",
+    "number_type": "a number",
+    "string_pattern_mismatch": "the form {pattern}",
+    "string_too_short": "a text that is not empty",
+    "string_type": "a text",
+    "string_unicode": "a text without half of a letter (a lone surrogate)",
+    "union_tag_not_found": "an object",
+}
+
+
+class _Status(BaseModel):
+    status: Literal["sent", "delivered", "read", "failed"]
+
+
+def is_other_type(event: Fields, naming: Naming) -> bool:
+    """Return whether an event is of another type than those about messages (§6).
+
+    It is not if it has a message, or if its type differs in the channel's name only: then
+    something else is wrong, with the event or with the naming.
+    """
+    type_ = event.get("type")
+    if not isinstance(type_, str) or not type_ or naming.message_key in event:
+        return False
+    own = naming.event_type
+    return type_ != own and type_.partition(".")[2] != own.partition(".")[2]
+
+
+def deviations(event: Fields, naming: Naming, *, extra_fields: bool = False) -> list[str]:
+    """Return how an event deviates from the description, a sentence for each deviation.
+
+    The description has one type of event (§6); one of another type is held to the envelope alone.
+
+    Args:
+        event: The event, parsed; fractions may be decimals.
+        naming: The names that it should have.
+        extra_fields: Whether it may have fields that the description does not have.
+    """
+    if is_other_type(event, naming):
+        return [_sentence(path, error) for path, error in _errors(Event, event).items()]
+    model, key = event_model(naming, "allow" if extra_fields else "forbid"), naming.message_key
+    errors = _errors(model, event)
+    refused = errors.get((key,))
+    if refused and refused["type"].startswith("union_tag") and isinstance(refused["input"], dict):
+        # The status is none of the four: what deviates in each of them deviates.
+        message: Fields = event[key]
+        variants = [{**event, key: {**message, "status": status}} for status in STATUSES]
+        errors = _shared([_errors(model, variant) for variant in variants])
+        errors[key, "status"] = _errors(_Status, message)["status",]
+    return [
+        _sentence(path, error)
+        for path, error in errors.items()
+        if not _is_content(path, error, event)
+    ]
+
+
+def summary(events: int, others: int, found: int) -> str:
+    """Return the line that ends a validation: how many events, of other types, and deviations."""
+    beside = f", {others:,} of other types (envelope only)" if others else ""
+    return f"{counted(events, 'event')}{beside}, {counted(found, 'deviation')}"
+
+
+def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
+    """Return what a model finds wrong, by the path of each field."""
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        # Below the message, the second part of a place is the status.
+        found = error.errors(include_url=False)
+        return {one["loc"][:1] + one["loc"][2:]: one for one in found}
+    return {}
+
+
+def _shared(each: list[dict[Path, ErrorDetails]]) -> dict[Path, ErrorDetails]:
+    """Return the errors that a message has in every status."""
+    shared: dict[Path, ErrorDetails] = {}
+    for path, error in (item for errors in each for item in errors.items()):
+        # An object that a status does not have is refused as a whole.
+        parts = [path[: n + 1] for n in range(len(path))]
+        is_shared = all(any(part in errors for part in parts) for errors in each)
+        if is_shared and (path not in shared or shared[path]["type"] == "unexpected"):
+            shared[path] = {**error, "loc": path[:1]}
+    return shared
+
+
+def _is_content(path: Path, error: ErrorDetails, event: Fields) -> bool:
+    """Return whether a field is what a message that is no text has under the name of its type."""
+    is_field_of_message = error["type"] == "extra_forbidden" and len(path) == 2
+    return (
+        is_field_of_message
+        and isinstance(error["input"], dict)
+        and path[1] == event[str(path[0])].get("type")
+    )
+
+
+def _sentence(path: Path, error: ErrorDetails) -> str:
+    place, context, got = error["loc"], error.get("ctx", {}), _shown(error["input"])
+    kind = context.get("kind") or (f"a {place[1]} message" if len(place) > 1 else "")
+    within = f" in {kind}" if kind else ""
+    match error["type"]:
+        case "missing":
+            problem = f"missing{within}"
+        case "unexpected":
+            problem = f"unexpected{within}, got {got}"
+        case "extra_forbidden":
+            problem = "not in the description"
+        case type_:
+            expected = _EXPECTED.get(type_, error["msg"]).format(**context)
+            problem = f"expected {expected}, got {got}"
+    where = f"`{'.'.join(map(str, path))}`" if path else "the event"
+    return f"{where}: {problem}"
+
+
+def _shown(value: object) -> str:
+    match value:
+        case dict():
+            return "an object"
+        case list():
+            return "a list"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return str(value)
+        case _:
+            return cited(value)
