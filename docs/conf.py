@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "myst_parser",
     "docstrings",
+    "member_links",
     "mermaid_pictures",
     "navigation",
     "nothing_remote",

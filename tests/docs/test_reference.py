@@ -44,10 +44,14 @@ def lines(section: str) -> set[str]:
 
 def members(cls: type) -> set[str]:
     """The public members of a class: what it defines, and the attributes that it describes."""
-    described = (inspect.getdoc(cls) or "").partition("\nAttributes:\n")[2]
-    attributes = re.findall(r"^    (\w+): ", described.partition("\n\n")[0], re.MULTILINE)
-    ours = [name for base in cls.__mro__ if "chatfake" in base.__module__ for name in vars(base)]
-    return {name for name in [*ours, *attributes] if not name.startswith("_")}
+    if fields := getattr(cls, "model_fields", None):
+        return set(fields)
+    found: list[str] = []
+    for base in [base for base in cls.__mro__ if "chatfake" in base.__module__]:
+        described = (inspect.getdoc(base) or "").partition("\nAttributes:\n")[2]
+        attributes = re.findall(r"^    (\w+): ", described.partition("\n\n")[0], re.MULTILINE)
+        found += [*vars(base), *attributes]
+    return {name for name in found if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("name", [*CLASSES, "chat_fake.api"])
@@ -55,8 +59,8 @@ def test_every_member_has_a_line_and_a_docstring(name: str) -> None:
     cls = CLASSES.get(name, AccountApi)
     assert members(cls) == lines(sections()[name])
     for member in vars(cls).values():
-        if inspect.isfunction(member) and not member.__name__.startswith("_"):
-            assert member.__doc__, f"{name}.{member.__name__}() has no docstring"
+        if inspect.isfunction(member) and member.__module__ == cls.__module__:
+            assert member.__doc__ or member.__name__.startswith("_"), member
 
 
 def test_every_public_name_has_a_section_and_its_docstring_on_the_site() -> None:

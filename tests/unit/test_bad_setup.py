@@ -77,7 +77,7 @@ def test_a_bad_value_in_the_configuration(name: str, value: Any, error: Any, wor
 
 
 def test_an_unknown_field_is_named_and_the_valid_ones_are_listed() -> None:
-    for make in (ChatFake, ChatFakeConfig.of, ChatFakeConfig().replace):
+    for make in (ChatFake, ChatFakeConfig().replace):
         with pytest.raises(TypeError) as caught:
             make(prize="1", colour="red")
 

@@ -42,6 +42,9 @@ class Explorer:
         start: When every world begins, unless time stands still already.
         progress: Takes the text of a progress line.
 
+    Attributes:
+        explorations: What was explored, in order.
+
     Raises:
         ValueError: ``start`` has no time zone.
     """

@@ -146,16 +146,6 @@ class ChatFakeConfig:
         _refuse_unknown(fields)
         return dataclasses.replace(self, **fields)
 
-    @classmethod
-    def of(cls, **fields: Any) -> ChatFakeConfig:
-        """Return a configuration with these fields, like the class itself, but with its errors.
-
-        Raises:
-            TypeError: There is no such field; the error lists those that exist.
-        """
-        _refuse_unknown(fields)
-        return cls(**fields)
-
     def _settings(self, seed: str) -> Settings:
         """Return what the engine needs, in the engine's own units."""
         return Settings(

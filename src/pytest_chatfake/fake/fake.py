@@ -163,7 +163,7 @@ class ChatFake:
 
         Args:
             body: The text.
-            to: An address, or a recipient; None: one and the same person.
+            to: An address (any text), or a recipient; None: one and the same person (assumed).
             conversation: The conversation it belongs to, or a hex id for one; None: the pending
                 or open one with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
@@ -271,7 +271,8 @@ class ChatFake:
             online: Whether the phone is on; nothing arrives at one that is off (§3 rule 2).
             blocked: Whether they have blocked the sender: what is sent stays sent (§3 rule 2).
             chat_open: Whether the chat is on their screen: what comes is read at once (§3).
-            registered: Whether the number is; if not, what is sent fails with 131026 (§7.2).
+            registered: Whether the number is; if not, what is sent fails with 131026 (§7.2), at
+                once (assumed).
             withheld: Whether the platform's limits hold back what is sent to them (§3 rule 2).
 
         Raises:
@@ -724,13 +725,15 @@ class ChatFake:
     def wait_until(self, predicate: Callable[[], Any], *, timeout: timedelta | float = 5) -> Any:
         """Wait until an app that works in the background has done something.
 
-        Real time passes, and the fake's clock is never moved. The fake settles before each look.
+        Real time passes, and the fake's clock is never moved. The fake settles before each look,
+        and verbs of other threads and tasks go on.
 
         Args:
             predicate: Is called again and again, without arguments, until it returns something
                 true. A ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a
                 coroutine function.
-            timeout: For how long; a ``timedelta`` or seconds, in real time.
+            timeout: For how long; a ``timedelta`` or seconds, in real time, also while time is
+                frozen.
 
         Returns:
             What the predicate returned. In async mode, ``await`` it.
@@ -759,7 +762,7 @@ class ChatFake:
     def reset(self) -> PendingPlan:
         """Begin as new: no messages, the opening balance, ids from the start.
 
-        Endpoints and routes stay; recipients, faults and records go, a receiver's too.
+        Endpoints, routes and the key stay; recipients, faults and records go, a receiver's too.
         """
         return self._engine.reset(self._forget)
 
@@ -798,7 +801,11 @@ class ChatFake:
 
     @property
     def http(self) -> Listener:
-        """The pytest-httpserver server behind :attr:`base_url`, for handlers of your own."""
+        """The pytest-httpserver server behind :attr:`base_url`, for handlers of your own.
+
+        The fixture clears them after every test. Beside its own tools the server has
+        ``open_connections``, and ``close_idle_connections()``, which closes what clients keep open.
+        """
         self._engine.refuse_closed()
         _ = service.url
         return service.listener

@@ -126,12 +126,13 @@ class Message:
         The first delivery of a conversation starts its 24 hours and is charged (§1).
 
         Args:
-            devices: How many, 10,000 at most; None: all of the recipient's that do not have it yet.
+            devices: How many, 10,000 at most; None: all of the recipient's that do not have it
+                yet, at least one.
             price: The final price, if it differs from the estimate: a ``Decimal``, an ``int`` or
                 a text. Only a delivery that is charged uses it.
 
         Raises:
-            IllegalTransition: Its status does not allow it.
+            IllegalTransition: Its status does not allow it, or it contradicts the person.
             TypeError: The number or the price is of the wrong kind.
             ValueError: The number or the price is out of range.
         """
@@ -144,7 +145,8 @@ class Message:
         """Let the person read it: a ``read`` event (§3).
 
         A message that was not delivered before is delivered and read at once, and has no
-        ``delivered`` event. A person without read receipts reads unseen (§3 rule 3).
+        ``delivered`` event. A person without read receipts reads unseen (§3 rule 3): a message that
+        was still sent becomes delivered, a delivered one stays so, and there is no ``read`` event.
 
         Raises:
             IllegalTransition: Its status does not allow it.
@@ -179,10 +181,15 @@ class Message:
     def after(
         self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
     ) -> Message:
-        """Return the same message, whose verbs are laid on the clock: they happen when it is time.
+        """Return the same message, as a handle whose verbs are scheduled for later.
 
-        It counts from the ``after()`` before it, or from now; what stands between two shares its
-        moment. This handle goes on acting at once, or at its own moment.
+        The length counts from the ``after()`` before it in the chain, or from now; in async mode
+        from the moment of the ``await``. All verbs up to the next ``after()`` share a moment, and
+        happen when the clock moves past it. Verbs of this handle still act at its own moment.
+
+        If a step is not possible at its moment, time stops there, the message's other steps are
+        dropped, and the call that moved time raises an error with the line of the step. An
+        ``after()`` without a verb is warned about at the end of the test.
 
         Args:
             delta: A ``timedelta`` or seconds.
@@ -200,7 +207,7 @@ class Message:
         return Message(self._engine, self._state, later)
 
     def cancel(self) -> Self:
-        """Forget what is laid on the clock for it and did not happen yet.
+        """Forget its scheduled steps, whichever handle it is called on.
 
         Raises:
             ClosedError: It was sent before the fake was reset.

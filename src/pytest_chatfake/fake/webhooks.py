@@ -99,19 +99,26 @@ class Webhooks:
         """Attempt events at an endpoint from now on: a URL, an app in process, or a function.
 
         Args:
-            url: Where to post, for a server that listens.
-            wsgi: A WSGI app, called in process.
-            asgi: An ASGI app, called in process.
-            handler: A function that takes a :class:`~pytest_chatfake.WebhookRequest` and returns
-                None (200), a status, or a response.
+            url: Where to post, for a server that listens: ``http`` or ``https``, over one kept
+                connection.
+            wsgi: A WSGI app, called in process: in the test's thread, in async mode in a thread
+                of its own.
+            asgi: An ASGI app, called in process: in async mode in the test's own loop, in sync
+                mode on a loop of the fake's, or on the session's (``chat_fake_loop_scope``).
+            handler: A function, or an async one, that takes a
+                :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
+                ``(status, body)``, or a response.
             path: Where the app takes webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
             client: Who seems to call, an IP address and a port; only with ``wsgi`` or ``asgi``.
-                Default ``("127.0.0.1", 50000)`` (assumed).
-            headers: Headers that every attempt carries.
+                Default ``("127.0.0.1", 50000)`` (assumed). With an address from outside, an app
+                that trusts callers from its own machine no longer looks safe.
+            headers: Headers that every attempt carries. In process, ``Host`` is ``testserver``
+                unless it is among them.
             events: The event types to listen for (§4.2); by default the service's one type, and
                 ``"*"`` for all.
             raise_exceptions: Whether an exception that leaves an app or a function comes back in
-                the test. If not, it is recorded, as a 500 would be.
+                the test. If not, it is recorded, as a 500 would be. With retries it is only
+                recorded; but an ``AssertionError`` of a handler always comes back.
             retry_after: When failed attempts are made again, instead of the configuration's.
             signer: Signs attempts, instead of the configuration's.
 
@@ -201,8 +208,11 @@ class Webhooks:
     def paused(self) -> Paused:
         """Hold events back inside a block, to release them there in any order.
 
-        ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. What is left
-        at the end of the block is released in the order in which it was emitted.
+        ``with fake.webhooks.paused() as queue:``, or ``async with`` in async mode. The queue is a
+        sequence of events; without an endpoint it stays empty. ``queue.release(order, seed)``
+        attempts them in the order ``"emitted"`` (the default), ``"reversed"`` or ``"shuffled"``
+        (by ``seed``, the fake's own unless given), or in that of a list of indices; with indices
+        the others stay. The rest is released at the end of the block, as it was emitted.
 
         Raises:
             ClosedError: The fake is closed.
@@ -444,7 +454,8 @@ class Webhooks:
         """Attempt recorded events at the endpoints, in the file's order, byte for byte (assumed).
 
         They are signed afresh, and belong to no message of this fake: they cost nothing. Those that
-        tell of a message have the status that was recorded.
+        tell of a message have the status that was recorded, so ``drop(status="delivered")``
+        matches them; the timeline calls these messages ``r1``, ``r2``.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
@@ -511,7 +522,8 @@ class Webhooks:
 
         Args:
             message: A message that was sent or rejected.
-            status: Any text; an unknown status has the fields of a ``sent`` event.
+            status: Any text; an unknown status has the fields of a ``sent`` event. Filters and
+                expectations take a status of your own once an event has it.
             changes: New values of fields, or new fields.
             remove: Fields to leave out.
             raw: The whole body instead: cut off, not JSON, or huge.
@@ -540,7 +552,9 @@ class Webhooks:
     ) -> PendingPlan:
         """Emit an event of another type, which belongs to no message and costs nothing (assumed).
 
-        The service's description has one type (§6); the shapes of others are yours to give.
+        The service's description has one type (§6); the shapes of others are yours to give. The
+        event goes to the endpoints that listen for its type. Signatures, retries, faults and
+        :meth:`redeliver` apply to it as to all others.
 
         Args:
             type: The event's type; who listens for it gets the event.

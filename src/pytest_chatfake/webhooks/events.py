@@ -222,11 +222,6 @@ class Event:
         """Whether ``emit`` made it, and the service would not have."""
         return self._index in self._log._synthetic
 
-    @property
-    def forged(self) -> bool:
-        """The former name of :attr:`synthetic`."""
-        return self.synthetic
-
     def json(self) -> Any:
         """Return the body parsed as JSON, with every fraction as an exact ``Decimal``.
 
