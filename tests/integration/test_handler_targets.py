@@ -7,8 +7,8 @@ import functools
 
 import pytest
 
-from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.portal import Portal
+from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import HandlerTarget
 
 from ..unit.both_frameworks import hard_limit
@@ -34,7 +34,7 @@ def test_a_function_gets_the_request_and_its_result_is_the_answer(attempt, closi
     seen = []
     target = closing(HandlerTarget(seen.append, portal=portal))
 
-    assert Answer(200) == attempt(target)
+    assert Response(200) == attempt(target)
     assert [EVENT] == seen
 
 
@@ -70,7 +70,7 @@ async def with_more(status, request):
 def test_an_async_function_in_any_form_is_awaited(attempt, function, closing, portal):
     target = closing(HandlerTarget(function, portal=portal))
 
-    assert Answer(201, EVENT.body) == attempt(target)
+    assert Response(201, EVENT.body) == attempt(target)
 
 
 @THREE

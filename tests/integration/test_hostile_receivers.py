@@ -10,30 +10,30 @@ from http.client import HTTPException, RemoteDisconnected
 import pytest
 import time_machine
 
-from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.responses import Response
 
 from .raw_server import CHUNKED, LENGTH, OK, SECONDS, SOON, answer_to, dribbles, post_to, serving
 
-OKAY = Answer(200, b"ok")
-BAD_CHUNKS = "the answer's chunks are malformed or cut off"
+OKAY = Response(200, b"ok")
+BAD_CHUNKS = "the response's chunks are malformed or cut off"
 
 # Malformed
 
 
 NO_ANSWERS = [
-    (b"hello", "no HTTP answer: it began with 'hello'"),
-    (b"SSH-2.0-OpenSSH\r\n", "no HTTP answer: it began with 'SSH-2.0-OpenSSH'"),
-    (b"\r\n\r\n" + OK, r"no HTTP answer: it began with '\r\n'"),
-    (b"\x16\x03\x01", r"no HTTP answer: it began with '\x16\x03\x01'"),
-    (b"x" * 1000, f"no HTTP answer: it began with '{'x' * 80}'"),
-    (b"HTTP/1.1 okay\r\n\r\n", "no HTTP answer: it began with 'HTTP/1.1 okay'"),
-    (b"HTTP/1.1 20 OK\r\n\r\n", "no HTTP answer: it began with 'HTTP/1.1 20 OK'"),
-    (b"HTTP/1.1 100 x\r\n\r\nhello", "no HTTP answer: it began with 'hello'"),
-    (b"HTTP/3 200 OK\r\n\r\n", "no HTTP/1.1 answer: it began with 'HTTP/3'"),
+    (b"hello", "no HTTP response: it began with 'hello'"),
+    (b"SSH-2.0-OpenSSH\r\n", "no HTTP response: it began with 'SSH-2.0-OpenSSH'"),
+    (b"\r\n\r\n" + OK, r"no HTTP response: it began with '\r\n'"),
+    (b"\x16\x03\x01", r"no HTTP response: it began with '\x16\x03\x01'"),
+    (b"x" * 1000, f"no HTTP response: it began with '{'x' * 80}'"),
+    (b"HTTP/1.1 okay\r\n\r\n", "no HTTP response: it began with 'HTTP/1.1 okay'"),
+    (b"HTTP/1.1 20 OK\r\n\r\n", "no HTTP response: it began with 'HTTP/1.1 20 OK'"),
+    (b"HTTP/1.1 100 x\r\n\r\nhello", "no HTTP response: it began with 'hello'"),
+    (b"HTTP/3 200 OK\r\n\r\n", "no HTTP/1.1 response: it began with 'HTTP/3'"),
     (b"HTTP/1.1 200 " + b"x" * 100_000, "got more than 65536 bytes when reading status line"),
     (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 1000, "got more than 100 headers"),
-    (LENGTH % b"10" + b"half", "the answer is cut off: 4 of 10 bytes of its body came"),
-    (LENGTH % (b"9" * 18), f"the answer is cut off: 0 of {'9' * 18} bytes of its body came"),
+    (LENGTH % b"10" + b"half", "the response is cut off: 4 of 10 bytes of its body came"),
+    (LENGTH % (b"9" * 18), f"the response is cut off: 0 of {'9' * 18} bytes of its body came"),
     (CHUNKED + b"3\r\none\r\n5\r\ntw", BAD_CHUNKS),
     (CHUNKED + b"3\r\none\r\n", BAD_CHUNKS),
     (CHUNKED + b"3\r\nfour\r\n0\r\n\r\n", BAD_CHUNKS),
@@ -59,7 +59,7 @@ def test_an_impossible_length_is_a_failed_attempt(length):
     answer = answer_to(LENGTH % length + b"ok")
 
     shown = length.decode("latin-1")[:80]
-    assert f"the answer has an impossible Content-Length: {shown!r}" == str(answer.error)
+    assert f"the response has an impossible Content-Length: {shown!r}" == str(answer.error)
     assert None is answer.status
 
 
@@ -96,7 +96,7 @@ def test_an_endless_answer_is_given_up_after_16_mib(script):
         answer = post_to(server.url)
 
     assert (None, b"") == answer[:2]
-    too_much = "the answer is longer than 16 MiB"
+    too_much = "the response is longer than 16 MiB"
     if script is ENDLESS["trailers"] and sys.version_info >= (3, 14):
         too_much = "got more than 100 trailers"  # by http.client itself
     assert too_much == str(answer.error)
@@ -139,7 +139,7 @@ def test_the_timeout_is_for_the_whole_answer_however_it_dribbles(script):
         took = time.monotonic() - started
 
     assert isinstance(answer.error, TimeoutError)
-    assert "no complete answer within 0.2 s" == str(answer.error)
+    assert "no complete response within 0.2 s" == str(answer.error)
     assert SOON <= took < SECONDS / 2
 
 

@@ -12,12 +12,12 @@ from http.client import RemoteDisconnected
 import pytest
 
 from pytest_chatfake.transport.client import http_client
-from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.http_client import HttpClient
+from pytest_chatfake.transport.client.responses import Response
 
 from .raw_server import OK, SECONDS, keeps_alive, serving
 
-OKAY = Answer(200, b"ok")
+OKAY = Response(200, b"ok")
 
 
 @pytest.fixture

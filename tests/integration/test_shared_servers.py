@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import UrlTarget
 
 from ..unit.both_frameworks import hard_limit
@@ -84,7 +84,7 @@ def test_two_endpoints_at_a_server_that_serves_one_client_both_get_their_events(
     with targets(*(f"http://{host}:{port}/{host}" for host in hosts)) as both:
         answers = [target.attempt(request(number)) for number in range(3) for target in both]
 
-    assert [Answer(200, b"ok")] * 6 == answers
+    assert [Response(200, b"ok")] * 6 == answers
     assert [(f"/{host}", b"%d" % n) for n in range(3) for host in hosts] == server.posts
 
 
@@ -124,7 +124,7 @@ def test_when_an_endpoint_is_closed_another_one_at_the_server_goes_on(server):
         second.attempt(request(1))
         first.close()
 
-        assert Answer(200, b"ok") == second.attempt(request(2))
+        assert Response(200, b"ok") == second.attempt(request(2))
     assert [("/a", b"0"), ("/b", b"1"), ("/b", b"2")] == server.posts
 
 
@@ -158,7 +158,7 @@ def test_attempts_at_one_server_at_once_do_not_share_a_connection():
         for thread in threads:
             thread.join(SECONDS)
 
-        assert [Answer(200, b"ok")] * 3 == answers
+        assert [Response(200, b"ok")] * 3 == answers
         assert 2 == len(server.connections)
 
 

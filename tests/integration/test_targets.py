@@ -14,9 +14,9 @@ import trio
 import uvicorn
 from fastapi import BackgroundTasks, FastAPI, Request
 
-from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.portal import Portal
+from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import UrlTarget
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
@@ -63,7 +63,7 @@ def flask_app():
 def test_a_flask_app_answers(attempt, closing, flask_app):
     target = closing(WsgiTarget(flask_app, path="/hooks/chat"))
 
-    assert [Answer(202, b"evt_1")] * 3 == [attempt(target) for _ in range(3)]
+    assert [Response(202, b"evt_1")] * 3 == [attempt(target) for _ in range(3)]
     here = attempt is in_plain_code
     assert here == (threading.get_ident() == flask_app.thread)
 
@@ -94,7 +94,7 @@ def test_a_fastapi_app_answers_and_its_background_work_is_done(
 ):
     target = closing(AsgiTarget(fastapi_app, path="/hooks/chat", portal=portal))
 
-    assert [Answer(200, b'"evt_1"')] * 3 == [attempt(target) for _ in range(3)]
+    assert [Response(200, b'"evt_1"')] * 3 == [attempt(target) for _ in range(3)]
     assert ["evt_1"] * 3 == fastapi_app.done
 
 
@@ -128,7 +128,7 @@ def test_a_url_answers(attempt, closing):
     with serving(keeps_alive) as server:
         target = closing(UrlTarget(server.url, timeout=SECONDS))
 
-        assert [Answer(200, b"ok")] * 3 == [attempt(target) for _ in range(3)]
+        assert [Response(200, b"ok")] * 3 == [attempt(target) for _ in range(3)]
         assert [EVENT.body] * 3 == [post.body for post in server.posts]
         assert 1 == len(server.connections)
         target.close()
@@ -160,7 +160,7 @@ def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):
             nursery.cancel_scope.cancel()
         return answer
 
-    assert Answer(200) == in_trio(main)
+    assert Response(200) == in_trio(main)
 
 
 def test_a_cancelled_attempt_at_a_url_is_finished_and_posted_once(closing):
@@ -191,7 +191,7 @@ def test_a_cancelled_attempt_at_a_url_is_finished_and_posted_once(closing):
 
     with serving(script) as server:
         target = closing(UrlTarget(server.url, timeout=SECONDS))
-        assert [Answer(200)] == in_asyncio(main)
+        assert [Response(200)] == in_asyncio(main)
         assert 1 == len(server.posts)
         target.close()
 

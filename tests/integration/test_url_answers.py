@@ -10,8 +10,8 @@ import subprocess
 import pytest
 
 from pytest_chatfake.transport.client import http_client
-from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.http_client import HttpClient
+from pytest_chatfake.transport.client.responses import Response
 
 from .raw_server import (
     CHUNKED,
@@ -65,18 +65,18 @@ def test_localhost_is_found_on_whichever_address_the_server_listens():
 @pytest.mark.parametrize(
     ("data", "answer"),
     [
-        (b"HTTP/1.1 204 No Content\r\n\r\n", Answer(204)),
-        (b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", Answer(200)),
-        (b"HTTP/1.0 200 OK\r\n\r\nto the end", Answer(200, b"to the end")),
-        (b"HTTP/1.1 500 Oh\r\nContent-Length: 5\r\n\r\nsorry", Answer(500, b"sorry")),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", Response(204)),
+        (b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", Response(200)),
+        (b"HTTP/1.0 200 OK\r\n\r\nto the end", Response(200, b"to the end")),
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 5\r\n\r\nsorry", Response(500, b"sorry")),
         (
             CHUNKED + b"3;ext=1\r\none\r\n8\r\n and two\r\n0\r\nX-Trailer: 1\r\n\r\n",
-            Answer(200, b"one and two"),
+            Response(200, b"one and two"),
         ),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, Answer(200, b"ok")),
-        (b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + OK, Answer(200, b"ok")),
-        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Wait\r\n\r\n" * 3 + OK, Answer(200, b"ok")),
-        (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", Answer(101)),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, Response(200, b"ok")),
+        (b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + OK, Response(200, b"ok")),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Wait\r\n\r\n" * 3 + OK, Response(200, b"ok")),
+        (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", Response(101)),
     ],
 )
 def test_an_answer_comes_back_whole(data, answer):
@@ -99,7 +99,7 @@ OF_EVERY_KIND = {
 
 @pytest.mark.parametrize("data", OF_EVERY_KIND.values(), ids=OF_EVERY_KIND)
 def test_of_a_huge_answer_the_first_64_kib_come_back(data):
-    assert Answer(200, HUGE[: 64 * 1024]) == answer_to(b"HTTP/1.1 200 OK\r\n" + data)
+    assert Response(200, HUGE[: 64 * 1024]) == answer_to(b"HTTP/1.1 200 OK\r\n" + data)
 
 
 def test_answers_in_chunks_and_announced_ones_leave_the_connection_in_order():
@@ -129,7 +129,7 @@ def test_a_server_may_answer_before_it_has_read_everything():
         conversation.send(b"HTTP/1.1 413 Too Much\r\nContent-Length: 2\r\n\r\nno")
 
     with serving(refuses) as server:
-        assert Answer(413, b"no") == post_to(server.url, b"x" * 10_000_000)
+        assert Response(413, b"no") == post_to(server.url, b"x" * 10_000_000)
 
 
 # No connections
@@ -188,7 +188,7 @@ def test_a_certificate_that_nobody_trusts_is_a_failed_attempt(tls):
 def test_a_trusted_server_is_posted_to_over_one_kept_connection(tls, certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with serving(keeps_alive, tls) as server:
-        assert Answer(200, b"ok") == post_to(server.url, times=5)
+        assert Response(200, b"ok") == post_to(server.url, times=5)
 
         assert 5 == len(server.posts)
         assert 1 == len(server.connections)
@@ -198,7 +198,7 @@ def test_a_tls_server_that_closes_in_silence_gets_each_event_once(tls, certifica
     monkeypatch.setattr(http_client, "WATCH_SECONDS", SECONDS)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with serving(answers(OK), tls) as server:
-        assert Answer(200, b"ok") == post_to(server.url, times=5)
+        assert Response(200, b"ok") == post_to(server.url, times=5)
 
         assert 5 == len(server.posts)
 

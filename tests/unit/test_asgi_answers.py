@@ -6,7 +6,7 @@ import traceback
 
 import pytest
 
-from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.responses import Response
 
 from .asgi_apps import finish, post, start
 from .both_frameworks import BOTH
@@ -20,7 +20,7 @@ def test_any_bytes_are_a_body(part):
         await start(send)
         await finish(send, part)
 
-    assert Answer(200, b"abc") == post(app)
+    assert Response(200, b"abc") == post(app)
 
 
 def test_a_buffer_that_is_filled_anew_is_copied():
@@ -31,7 +31,7 @@ def test_a_buffer_that_is_filled_anew_is_copied():
         buffer[:] = b"two"
         await finish(send, buffer)
 
-    assert Answer(200, b"onetwo") == post(app)
+    assert Response(200, b"onetwo") == post(app)
 
 
 @pytest.mark.parametrize("part", ["text", 5, None])

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 import trio
 
-from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.responses import Response
 
 from .asgi_apps import JSON, NOTHING, finish, post, start, target_of
 from .both_frameworks import BOTH, in_asyncio, in_trio
@@ -34,7 +34,7 @@ class App:
 def test_the_body_arrives_in_one_message_and_the_answer_comes_back(run):
     app = App()
 
-    assert Answer(200, b"fine") == post(app, b'{"id":"evt_1"}', run=run)
+    assert Response(200, b"fine") == post(app, b'{"id":"evt_1"}', run=run)
     assert [{"type": "http.request", "body": b'{"id":"evt_1"}', "more_body": False}] == app.messages
 
 
@@ -136,7 +136,7 @@ def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
                 group.create_task(answer())
         order.append((await receive())["type"])
 
-    assert Answer(200, b"ab") == post(app, run=run)
+    assert Response(200, b"ab") == post(app, run=run)
     assert ["half", "complete", "http.disconnect", "http.disconnect"] == order
 
 
@@ -150,7 +150,7 @@ def test_background_work_is_finished_before_the_attempt_is_over(run):
         await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
         done.append(True)
 
-    assert Answer(200, b"accepted") == post(app, run=run)
+    assert Response(200, b"accepted") == post(app, run=run)
     assert [True] == done
 
 
@@ -211,7 +211,7 @@ def test_starlette_streams_and_runs_its_background_task(run):
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=passing)],
     )
 
-    assert Answer(202, b"got evt_1") == post(app, b'{"id":"evt_1"}', run=run)
+    assert Response(202, b"got evt_1") == post(app, b'{"id":"evt_1"}', run=run)
     assert ["evt_1"] == done
 
 

@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from pytest_chatfake.transport.client import connection as module
-from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.connection import Connection
+from pytest_chatfake.transport.client.responses import Response
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -62,7 +62,7 @@ def connect(monkeypatch):
 def test_every_read_has_what_is_left_of_the_time(connect):
     sock, connection = connect(OK[:5], OK[5:20], OK[20:-1], OK[-1:])
 
-    assert (Answer(200, b"ok"), True) == connection.exchange(b"", 10.0)
+    assert (Response(200, b"ok"), True) == connection.exchange(b"", 10.0)
     assert [10.0, 10.0, 9.0, 8.0, 7.0] == sock.timeouts
 
 

@@ -16,7 +16,7 @@ import time_machine
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError, explore
 from pytest_chatfake.fake.fake import opened, service
-from pytest_chatfake.transport.client.watch import watch
+from pytest_chatfake.transport.client.watchdog import watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,7 +101,7 @@ class Process:
     def _state(self) -> tuple[object, ...]:
         return (
             *(list(service._accounts.values()), service._users, list(opened)),
-            *(list(watch._watched), list(time_machine.traveller_stack)),
+            *(list(watchdog._watched), list(time_machine.traveller_stack)),
         )
 
 

@@ -11,10 +11,10 @@ import pytest
 import trio
 from fastapi import FastAPI, Request
 
-from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
+from pytest_chatfake.transport.client.responses import Response
 
 from .both_frameworks import BOTH, hard_limit, in_asyncio, in_trio
 
@@ -122,7 +122,7 @@ def test_requests_get_the_state_while_the_lifespan_runs(run, both):
     async def main():
         await both.attempt(app)
         async with both.lifespan(app):
-            assert Answer(200) == await both.attempt(app)
+            assert Response(200) == await both.attempt(app)
             await both.attempt(app)
         await both.attempt(app)
 
@@ -366,7 +366,7 @@ def test_fastapi_shares_what_its_lifespan_made(run, both):
         async with both.lifespan(app):
             return await both.attempt(app)
 
-    assert Answer(200, b'"open"') == run(main)
+    assert Response(200, b'"open"') == run(main)
     assert [True] == closed
 
 

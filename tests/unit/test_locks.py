@@ -21,7 +21,7 @@ from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.private_loop import PrivateLoop
-from pytest_chatfake.transport.client.watch import Watch
+from pytest_chatfake.transport.client.watchdog import Watchdog
 from pytest_chatfake.transport.server.listener import Listener
 
 if TYPE_CHECKING:
@@ -332,7 +332,7 @@ def test_no_more_threads_wait_for_clients_than_may(locked: bool, meeting: Meetin
 
 
 def test_two_threads_begin_one_watch(locked: bool, meeting: Meeting) -> None:
-    class StandingWatch(Watch):
+    class StandingWatch(Watchdog):
         """A watch in which whoever begins the thread stands for a moment."""
 
         begun = 0
@@ -342,12 +342,12 @@ def test_two_threads_begin_one_watch(locked: bool, meeting: Meeting) -> None:
             meeting.stand()
             return threading.current_thread()
 
-    watch = StandingWatch()
+    watchdog = StandingWatch()
     lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
-    watch._lock = lock
-    meeting.hold(lambda: watch.add(Watched()), lambda: watch.add(Watched()))
+    watchdog._lock = lock
+    meeting.hold(lambda: watchdog.add(Watched()), lambda: watchdog.add(Watched()))
 
-    assert (1 if locked else 2) == watch.begun
+    assert (1 if locked else 2) == watchdog.begun
 
 
 class Served:
@@ -360,10 +360,10 @@ class Served:
 class Watched:
     """Something that is watched."""
 
-    doing: object | None = None
+    current: object | None = None
     limit = 1.0
 
-    def overdue(self, doing: object) -> float | None:
+    def on_timeout(self, current: object) -> float | None:
         return None
 
 
@@ -376,13 +376,13 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked: bool, meeting: Me
             return super().__len__()
 
     begun: list[object] = []
-    watch = Watch()
-    watch._begin = lambda: begun.append(1) or threading.current_thread()  # type: ignore[func-returns-value]
+    watchdog = Watchdog()
+    watchdog._begin = lambda: begun.append(1) or threading.current_thread()  # type: ignore[func-returns-value]
     lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
-    watch._lock = lock
-    watch._thread = threading.current_thread()
-    watch._watched = StandingThings()
-    ends, _ = meeting.hold(watch._ends, lambda: watch.add(Watched()))
+    watchdog._lock = lock
+    watchdog._thread = threading.current_thread()
+    watchdog._watched = StandingThings()
+    ends, _ = meeting.hold(watchdog._ends, lambda: watchdog.add(Watched()))
 
     assert not ends
     assert ([] if locked else [1]) == begun  # without it there are two
@@ -417,6 +417,6 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     client = "transport/client"
     assert {
         *["engine/engine.py", "http_api/service.py"],
-        *[f"{client}/private_loop.py", f"{client}/watch.py"],
+        *[f"{client}/private_loop.py", f"{client}/watchdog.py"],
         *["transport/server/listener.py", "webhooks/drain.py"],
     } == found

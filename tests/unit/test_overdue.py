@@ -14,8 +14,8 @@ import pytest
 import trio
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks
-from pytest_chatfake.transport.client import watch as watch_module
-from pytest_chatfake.transport.client.endable import Endable, Ended
+from pytest_chatfake.transport.client import watchdog as watchdog_module
+from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
 from pytest_chatfake.webhooks import drain
 
 from .both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
@@ -29,7 +29,7 @@ MODES = pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
 
 #: Real seconds of an attempt that is to take too long.
 SHORT = 0.01
-LATE = "TimeoutError: no complete answer within 0.01 s"
+LATE = "TimeoutError: no complete response within 0.01 s"
 
 
 def a_fake(mode: str, timeout: float = SHORT, **config: Any) -> ChatFake:
@@ -207,7 +207,7 @@ def test_nothing_is_cancelled_while_somebody_debugs(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = threading.Semaphore(0)
-    monkeypatch.setattr(watch_module, "is_debugging", lambda: asked.release() or True)
+    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
     said: list[str] = []
     monkeypatch.setattr(drain, "say", said.append)
 
@@ -226,8 +226,8 @@ def test_nothing_is_cancelled_while_somebody_debugs(
 @pytest.mark.parametrize("timeout", [None, 10**9])
 def test_without_a_timeout_it_waits(timeout: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = threading.Semaphore(0)
-    look = watch_module._look
-    monkeypatch.setattr(watch_module, "_look", lambda *seen: looks.release() or look(*seen))
+    look = watchdog_module._look
+    monkeypatch.setattr(watchdog_module, "_look", lambda *seen: looks.release() or look(*seen))
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         while looks._value < 3:
@@ -337,7 +337,7 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
 def test_each_hanging_attempt_is_told_once(words: Words) -> None:
     def app(environ: Any, start_response: Any) -> list[bytes]:
         words.wait()
-        time.sleep(4 * watch_module.TICK)  # the watch has looked since
+        time.sleep(4 * watchdog_module.TICK)  # the watch has looked since
         start_response("204 No Content", [])
         return []
 
@@ -352,26 +352,26 @@ def test_each_hanging_attempt_is_told_once(words: Words) -> None:
 
 @BOTH
 def test_only_what_is_awaited_now_and_under_its_own_key_is_ended(run: Any) -> None:
-    endable = Endable()
+    cancellable = Cancellable()
     why = TimeoutError("late")
 
     async def ends(key: object) -> bool:
-        return endable.end(key, why)
+        return cancellable.cancel(key, why)
 
     async def main() -> list[bool]:
-        before = endable.end("a", why)
-        other = await endable.run("a", ends("b"))
-        return [before, other, endable.end("a", why)]
+        before = cancellable.cancel("a", why)
+        other = await cancellable.run("a", ends("b"))
+        return [before, other, cancellable.cancel("a", why)]
 
     assert [False, False, False] == run(main)
 
 
 @BOTH
 def test_what_is_ended_in_its_last_moment_leaves_the_next_one_alone(run: Any) -> None:
-    endable = Endable()
+    cancellable = Cancellable()
 
     async def first() -> str:
-        assert endable.end("first", TimeoutError("of the first"))
+        assert cancellable.cancel("first", TimeoutError("of the first"))
         return "done"
 
     async def second() -> str:
@@ -379,26 +379,26 @@ def test_what_is_ended_in_its_last_moment_leaves_the_next_one_alone(run: Any) ->
         return "done, too"
 
     async def main() -> list[str]:
-        return [await endable.run("first", first()), await endable.run("second", second())]
+        return [await cancellable.run("first", first()), await cancellable.run("second", second())]
 
     assert ["done", "done, too"] == run(main)
 
 
 @BOTH
 def test_what_has_ended_says_why_and_from_what_it_came(run: Any) -> None:
-    endable = Endable()
+    cancellable = Cancellable()
     why, error = TimeoutError("late"), KeyError("in its clean-up")
 
     async def hangs() -> None:
-        assert endable.end("it", why)
+        assert cancellable.cancel("it", why)
         try:
             await for_ever()
         finally:
             raise error
 
     async def main() -> None:
-        with pytest.raises(Ended, match="late") as ended:
-            await endable.run("it", hangs())
+        with pytest.raises(CancelledExternally, match="late") as ended:
+            await cancellable.run("it", hangs())
         assert why is ended.value.why
         assert error is ended.value.__cause__
 

@@ -8,7 +8,7 @@ from wsgiref.validate import validator
 
 import pytest
 
-from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.responses import Response
 
 from .wsgi_apps import App, post
 
@@ -36,7 +36,7 @@ class Parts:
     ("said", "status"), [("200 OK", 200), ("204", 204), ("418 ", 418), ("599 Any Thing", 599)]
 )
 def test_a_status_may_come_without_a_reason(said, status):
-    assert Answer(status, b"") == post(App(said, []))
+    assert Response(status, b"") == post(App(said, []))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_generator_may_start_the_response_when_it_is_first_asked():
         yield b"later, "
         yield b"but not too late"
 
-    assert Answer(202, b"later, but not too late") == post(app)
+    assert Response(202, b"later, but not too late") == post(app)
 
 
 def test_empty_parts_may_come_before_the_response_starts_no_more_than_any_other():
@@ -73,7 +73,7 @@ def test_written_parts_come_before_returned_ones():
         write(b"two ")
         return [b"three"]
 
-    assert Answer(200, b"one two three") == post(validator(app))
+    assert Response(200, b"one two three") == post(validator(app))
 
 
 @pytest.mark.parametrize("part", ["text", bytearray(b"x"), 7, None])
@@ -103,7 +103,7 @@ def test_an_error_page_replaces_a_response_that_is_not_sent_yet():
             start_response("500 Oh", [("Content-Type", "text/plain")], sys.exc_info())
         return [b"sorry"]
 
-    assert Answer(500, b"sorry") == post(validator(app))
+    assert Response(500, b"sorry") == post(validator(app))
 
 
 def test_an_error_page_replaces_a_response_of_empty_parts_only():
@@ -116,7 +116,7 @@ def test_an_error_page_replaces_a_response_of_empty_parts_only():
             start_response("500 Oh", [], sys.exc_info())
         yield b"sorry"
 
-    assert Answer(500, b"sorry") == post(app)
+    assert Response(500, b"sorry") == post(app)
 
 
 def test_an_error_that_comes_after_the_headers_were_sent_leaves_the_app_as_it_is():
@@ -158,7 +158,7 @@ def test_a_body_is_closed_once_after_it_was_read():
         start_response("200 OK", [])
         return parts
 
-    assert Answer(200, b"ab") == post(app)
+    assert Response(200, b"ab") == post(app)
     assert 1 == parts.closed
 
 

@@ -7,7 +7,7 @@ from wsgiref.validate import validator
 import flask
 import pytest
 
-from pytest_chatfake.transport.client.answers import Answer
+from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
 from .wsgi_apps import JSON, NOTHING, App, post
@@ -18,7 +18,7 @@ from .wsgi_apps import JSON, NOTHING, App, post
 def test_an_app_under_the_validator_finds_nothing_to_complain_about():
     app = App()
 
-    assert Answer(200, b"fine") == post(
+    assert Response(200, b"fine") == post(
         validator(app), b"x" * 10, {**JSON, "X-Signature": "v1=abc"}, "/a%20b/?q=1"
     )
     assert [b"x" * 10] == app.bodies
@@ -110,7 +110,7 @@ def test_a_body_can_be_read_by_line_and_past_its_end():
         start_response("200 OK", [])
         return [b"|".join([*lines, stream.read(), stream.read(5)])]
 
-    assert Answer(200, b"a\n|b\n|c||") == post(app, b"a\nb\nc")
+    assert Response(200, b"a\n|b\n|c||") == post(app, b"a\nb\nc")
 
 
 # Frameworks
@@ -127,5 +127,5 @@ def test_a_flask_app_gets_json_and_streams_its_answer():
         response.call_on_close(lambda: closed.append(True))
         return response
 
-    assert Answer(202, b"chat:evt_1") == post(app, b'{"id":"evt_1"}')
+    assert Response(202, b"chat:evt_1") == post(app, b'{"id":"evt_1"}')
     assert [True] == closed

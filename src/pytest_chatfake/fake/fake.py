@@ -41,7 +41,7 @@ from ..report import watching
 from ..report.sections import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
-from ..transport.client.watch import watch
+from ..transport.client.watchdog import watchdog
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from .clock import Clock
@@ -937,7 +937,7 @@ class ChatFake:
                 stack.callback(self._engine.time.stop)
                 stack.callback(self._portal.close)
                 stack.callback(self._engine.outbox.endpoints.close)
-                stack.callback(watch.remove, self._engine.drain.overdue)
+                stack.callback(watchdog.remove, self._engine.drain.overdue)
         except Exception:
             del opened[self]
             raise

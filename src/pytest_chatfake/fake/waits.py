@@ -7,9 +7,9 @@ each look it settles: what an app caused meanwhile, over HTTP for example, is at
 look sees what came of it. Between two looks no lock is held, no step is on the plan, and nothing is
 attempted: verbs of threads and of other tasks go on as if nobody waited.
 
-*Real time.* The limit is told by the process's :class:`.Watch`, and a pause is the wait of a lock;
-in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too, which stops
-the clocks and with them the timers of asyncio.
+*Real time.* The process's :class:`.Watchdog` tells when the limit is over, and a pause is the wait
+of a lock; in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too,
+which stops the clocks and with them the timers of asyncio.
 
 *What an app left on a loop* goes on during the pauses: in async mode on the test's own, in sync
 mode on the fake's, which runs only while somebody lets it.
@@ -26,9 +26,9 @@ from ..base.calling_line import Line
 from ..base.terminal import say
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
-from ..transport.client.endable import Endable, Ended
+from ..transport.client.cancellable import Cancellable, CancelledExternally
 from ..transport.client.portal import Portal
-from ..transport.client.watch import watch
+from ..transport.client.watchdog import watchdog
 from ..transport.client.worker import Worker
 
 #: Real seconds of the first pause and of the longest; each is twice as long as the one before.
@@ -77,14 +77,14 @@ class Wait:
 
     Attributes:
         value: What the predicate returned last.
-        doing: For the watch: the same thing all the time.
+        current: For the watch: the same thing all the time.
         limit: Real seconds.
     """
 
     def __init__(self, predicate: Callable[[], Any], limit: float) -> None:
         self._predicate = predicate
         self.value: Any = None
-        self.doing: object | None = self
+        self.current: object | None = self
         self.limit = limit
         self._error: Exception | None = None
         self._looks = 0
@@ -92,22 +92,22 @@ class Wait:
         self._pause = _FIRST_PAUSE
         self._worker = Worker("chatfake-wait")
         self._looking = False
-        self._awaited = Endable()
+        self._awaited = Cancellable()
 
     def __enter__(self) -> Self:
-        watch.add(self)
+        watchdog.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        watch.remove(self)
+        watchdog.remove(self)
         self._over.set()
         self._worker.close()
         self._error = None  # breaks the circle of its traceback and this
 
-    def overdue(self, doing: object) -> None:
+    def on_timeout(self, current: object) -> None:
         """Hear of the watch that the time is up: what is seen from now on is the last look."""
         self._over.set()
-        if self._looking and not self._awaited.end(doing, TimeoutError("it did not end")):
+        if self._looking and not self._awaited.cancel(current, TimeoutError("it did not end")):
             say(f"still waiting for {self._what()}")
 
     def look(self, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> bool:
@@ -124,7 +124,7 @@ class Wait:
                 found = run(self._awaited.run(self, found))
         except (LookupError, AssertionError) as error:
             return self._saw(None, error, last=last)
-        except Ended as late:
+        except CancelledExternally as late:
             return self._saw(None, late.why, last=True)
         finally:
             self._looking = False
@@ -140,7 +140,7 @@ class Wait:
                 found = await self._awaited.run(self, found)
         except (LookupError, AssertionError) as error:
             return self._saw(None, error, last=last)
-        except Ended as late:
+        except CancelledExternally as late:
             return self._saw(None, late.why, last=True)
         finally:
             self._looking = False

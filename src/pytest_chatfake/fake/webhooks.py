@@ -28,7 +28,7 @@ from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
-from ..transport.client.watch import watch
+from ..transport.client.watchdog import watchdog
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
 from ..webhooks.deviation import Deviation
@@ -157,7 +157,7 @@ class Webhooks:
             disconnect=self._outbox.endpoints.disconnect,
         )
         self._outbox.endpoints.connect(endpoint)
-        watch.add(self._engine.drain.overdue)
+        watchdog.add(self._engine.drain.overdue)
         return endpoint
 
     def receiver(self, *, events: Iterable[str] | None = None) -> Receiver:

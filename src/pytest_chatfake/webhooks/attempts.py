@@ -12,7 +12,7 @@ from ..base.marks import Mark
 from ..base.redaction import redacted
 from ..base.tracebacks import text_of
 from ..domain.instants import instant
-from ..transport.client.answers import Answer
+from ..transport.client.responses import Response
 from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event, EventLog
@@ -24,7 +24,7 @@ class Result(NamedTuple):
     endpoint: Endpoint
     number: int
     overrides: Overrides
-    answer: Answer
+    answer: Response
 
 
 class AttemptLog:
@@ -55,7 +55,7 @@ class AttemptLog:
         return (Attempt(self, index) for index in range(len(self)))
 
     def add(
-        self, dispatch: Dispatch, endpoint: Endpoint, answer: Answer, moment: int
+        self, dispatch: Dispatch, endpoint: Endpoint, answer: Response, moment: int
     ) -> int | None:
         """Add an attempt and return its place; None for an event of before a reset.
 
@@ -80,7 +80,7 @@ class AttemptLog:
         return [place for place in range(start, len(self)) if not is_success(results[place].answer)]
 
 
-def is_success(answer: Answer) -> bool:
+def is_success(answer: Response) -> bool:
     """Return whether the endpoint took the event: it answered with a status from 200 to 299."""
     return answer.status is not None and 200 <= answer.status <= 299
 

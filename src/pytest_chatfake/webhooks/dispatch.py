@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..base.marks import Mark
-from ..transport.client.answers import Answer
+from ..transport.client.responses import Response
 from .endpoints import Endpoint, Signer
 from .events import Event
 
@@ -71,4 +71,4 @@ class Ready(NamedTuple):
 
     dispatch: Dispatch
     endpoint: Endpoint
-    outcome: Answer | None = None
+    outcome: Response | None = None

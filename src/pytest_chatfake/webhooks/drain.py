@@ -34,9 +34,9 @@ from ..base.errors import UndeliveredWebhooks
 from ..base.notes import ATTEMPT, LOSS
 from ..base.terminal import say
 from ..domain.instants import SECOND
-from ..transport.client.answers import Answer, too_late
 from ..transport.client.loops import GRACE_SECONDS
 from ..transport.client.portal import Portal
+from ..transport.client.responses import Response, timed_out
 from .attempts import is_success
 from .dispatch import Dispatch, Ready
 from .endpoints import Endpoint, WebhookRequest
@@ -171,7 +171,7 @@ class Drain:
                     self._errors.append(self._raised)
                 raise
             finally:
-                self.in_flight, self.overdue.doing = [], None
+                self.in_flight, self.overdue.current = [], None
                 self._dispatch = self._raised = self.thread = None
                 self._outbox.depth = 0
                 self._turn.release()
@@ -191,7 +191,7 @@ class Drain:
             self._batches += 1
         batch = self._batches if len(ready) > 1 else 0
         self.in_flight = [self._begin(one, batch) for one in ready]
-        self.overdue.doing = self.in_flight
+        self.overdue.current = self.in_flight
         return tuple(self.in_flight)
 
     def _take_next(self) -> Sequence[Ready]:
@@ -268,10 +268,10 @@ class Drain:
     def _record(self, attempt: InFlight) -> None:
         """Record an attempt, schedule its retry, and keep what has to be raised in the test."""
         dispatch, endpoint, outcome = attempt.dispatch, attempt.endpoint, attempt.outcome
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, Response):
             answer, error = outcome, None
         else:
-            answer, error = Answer(None, b"", outcome or InterruptedError(_INTERRUPTED)), outcome
+            answer, error = Response(None, b"", outcome or InterruptedError(_INTERRUPTED)), outcome
         ordering, attempts = self.ordering, self._outbox.attempts
         with self._lock:
             del self.in_flight[0]  # from now on it has a record
@@ -310,21 +310,21 @@ class Overdue:
         limit: How many real seconds an attempt may take.
 
     Attributes:
-        doing: The attempts that are being made; None: none.
+        current: The attempts that are being made; None: none.
         limit: As given.
     """
 
     def __init__(self, limit: float) -> None:
-        self.doing: list[InFlight] | None = None
+        self.current: list[InFlight] | None = None
         self.limit = limit
         self._ending: list[InFlight] | None = None
 
-    def overdue(self, doing: list[InFlight]) -> float | None:
+    def on_timeout(self, current: list[InFlight]) -> float | None:
         """End attempts, or say that they are still waited for; called in the watch's thread."""
-        late = [one for one in doing if one.outcome is None]
-        if self._ending is not doing:
-            self._ending = doing
-            ended = [one.target.end(one.request, too_late(self.limit)) for one in late]
+        late = [one for one in current if one.outcome is None]
+        if self._ending is not current:
+            self._ending = current
+            ended = [one.target.cancel(one.request, timed_out(self.limit)) for one in late]
             if any(ended):
                 return GRACE_SECONDS
         for one in late:

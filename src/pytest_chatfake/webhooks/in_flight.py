@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..base.marks import Mark
-from ..transport.client.answers import Answer
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
 from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
+from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from .dispatch import Dispatch
 from .endpoints import Endpoint, WebhookRequest
@@ -21,7 +21,7 @@ from .events import Event
 from .faults import tampered
 from .signing import sign
 
-Outcome: TypeAlias = "Answer | BaseException"
+Outcome: TypeAlias = "Response | BaseException"
 
 #: The attempts that the running code is part of: of several fakes, if one's receiver uses another.
 _around: ContextVar[tuple[InFlight, ...]] = ContextVar("pytest_chatfake_attempts", default=())

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
-from ..transport.client.answers import Answer
+from ..transport.client.responses import Response
 from .deviation import Choice, Deviation
 from .dispatch import Dispatch, Ready
 from .endpoints import Endpoint
@@ -31,10 +31,10 @@ from .in_flight import InFlight
 from .outbox import Outbox
 
 #: How an attempt ends that is refused, or dropped: neither is made.
-REFUSED: Final = Answer(
+REFUSED: Final = Response(
     None, b"", ConnectionRefusedError("refused before it reached the app: refuse()")
 )
-DROPPED: Final = Answer(None)
+DROPPED: Final = Response(None)
 
 _LOST: Final = "the app has answered, and the response was lost: lose_response()"
 
@@ -228,7 +228,7 @@ class Ordering:
 
     # After an attempt
 
-    def count(self, attempt: InFlight, answer: Answer) -> tuple[Dispatch, Answer]:
+    def count(self, attempt: InFlight, answer: Response) -> tuple[Dispatch, Response]:
         """Count an attempt; return it as it is to be recorded, and what the service hears of it."""
         self._made += 1
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
@@ -243,7 +243,7 @@ class Ordering:
         if choice is None:
             return dispatch, answer
         if choice.kind == "lose_response" and answer.error is None:
-            answer = Answer(None, b"", TimeoutError(_LOST))
+            answer = Response(None, b"", TimeoutError(_LOST))
         return _marked(replace(dispatch, endpoints=(endpoint,)), choice), answer
 
     def _flush_overtaken(self) -> None:
@@ -349,7 +349,7 @@ def _batched(ready: list[Ready]) -> list[Ready]:
     return marked
 
 
-def _outcome(answer: Answer, choice: Choice | None) -> int | str | None:
+def _outcome(answer: Response, choice: Choice | None) -> int | str | None:
     """Say how an attempt ended, for the log."""
     if choice is not None and choice.kind != "lose_response":
         return "dropped" if choice.kind == "drop" else "refused"

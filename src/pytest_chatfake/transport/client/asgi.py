@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from ...base.arguments import cited
-from .answers import Answer, Post
+from .cancellable import Cancellable, CancelledExternally
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
-from .endable import Endable, Ended
 from .headers import Headers, complete_headers
 from .loops import LoopEvent, new_event
+from .responses import OutgoingRequest, Response
+from .targets import Target
 from .url import checked_client, checked_path
 
 if TYPE_CHECKING:
@@ -28,15 +29,12 @@ if TYPE_CHECKING:
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-class AsgiTarget:
+class AsgiTarget(Target):
     """An ASGI app: awaited in the test's own loop, or run on the portal's.
 
     In plain code a Django app goes through asgiref's bridge instead: its views and its ORM then
     run in the test's thread, and see the test's transaction.
     """
-
-    threaded = False
-    overlaps = True
 
     def __init__(
         self,
@@ -49,7 +47,7 @@ class AsgiTarget:
         raw_path, _, query = checked_path(path).partition("?")
         self._app = app
         self._portal = portal
-        self._awaited = Endable()
+        self._awaited = Cancellable()
         self._scope: dict[str, Any] = {
             "type": "http",
             "http_version": "1.1",
@@ -66,17 +64,17 @@ class AsgiTarget:
     def clone(self) -> AsgiTarget:
         """Return another call of the same app."""
         clone = copy(self)
-        clone._awaited = Endable()
+        clone._awaited = Cancellable()
         return clone
 
-    def attempt(self, request: Post) -> Answer:
+    def attempt(self, request: OutgoingRequest) -> Response:
         """Run the app to the end of its background work."""
         if not is_asgi_handler(self._app):
             return self._portal.run(self.attempt_async(request))
         with connections_kept():
             return run_bridged(self.attempt_async, request)
 
-    async def attempt_async(self, request: Post) -> Answer:
+    async def attempt_async(self, request: OutgoingRequest) -> Response:
         """Await the app to the end of its background work."""
         scope = self._scope.copy()
         # In a dict of its own: middleware writes into it.
@@ -90,21 +88,15 @@ class AsgiTarget:
         try:
             app = self._app(scope, exchange.receive, exchange.send)
             await self._awaited.run(request, app)
-        except Ended as late:
-            return Answer(None, b"", late.why)
+        except CancelledExternally as late:
+            return Response(None, b"", late.why)
         finally:
             exchange.disconnect()
-        return exchange.answer()
+        return exchange.response()
 
-    def end(self, request: object, why: Exception) -> bool:
+    def cancel(self, request: object, why: Exception) -> bool:
         """Cancel the request; the app's lifespan goes on."""
-        return self._awaited.end(request, why)
-
-    def hang_up(self) -> None:
-        """Do nothing: there is no connection."""
-
-    def close(self) -> None:
-        """Do nothing: the portal is the fake's."""
+        return self._awaited.cancel(request, why)
 
 
 @lru_cache(maxsize=128)  # endpoints send the same headers again and again
@@ -116,7 +108,7 @@ def _encode(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
 
 
 class _Exchange:
-    """One request and its answer, as messages."""
+    """One request and its response, as messages."""
 
     __slots__ = ("_body", "_complete", "_disconnected", "_gone", "_parts", "_status")
 
@@ -129,7 +121,7 @@ class _Exchange:
         self._disconnected: LoopEvent | None = None  # made when somebody waits for that
 
     async def receive(self) -> dict[str, Any]:
-        """Give the body once; after that, wait until the client has its answer and goes."""
+        """Give the body once; after that, wait until the client has its response and goes."""
         body, self._body = self._body, None
         if body is not None:
             return {"type": "http.request", "body": body, "more_body": False}
@@ -164,9 +156,9 @@ class _Exchange:
         if self._disconnected is not None:
             self._disconnected.set()
 
-    def answer(self) -> Answer:
+    def response(self) -> Response:
         if self._status is None:
             raise RuntimeError("ASGI app: it returned without a response")
         if not self._complete:
             raise RuntimeError("ASGI app: it returned before its response was complete")
-        return Answer(self._status, b"".join(self._parts))
+        return Response(self._status, b"".join(self._parts))

@@ -1,9 +1,9 @@
-"""One connection to a server: a request, its answer, and one deadline for both.
+"""One connection to a server: a request, its response, and one deadline for both.
 
-Two ways lead to an answer. Nearly all are short, say their length and arrive in one piece: such a
+Two ways lead to a response. Nearly all are short, say their length and arrive in one piece: such a
 one is recognised by its head. Everything else goes the general way, through ``http.client``, which
 begins with the bytes that have arrived by then. It reads no more than an attempt may cost, whatever
-the server sends, and where that is no complete answer, it says so in a sentence.
+the server sends, and where that is no complete response, it says so in a sentence.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from ..header_parsing import FIELD_LINE, plain_fields
-from .answers import Answer
+from .responses import Response
 
 if TYPE_CHECKING:
     from socket import socket
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # How far a socket's timeout may be from the deadline, in seconds: setting it is a system call.
 TOLERANCE_SECONDS = 0.01
 
-READ_LIMIT = 16 * 1024 * 1024  # bytes of an answer, announcements included, before it is given up
+READ_LIMIT = 16 * 1024 * 1024  # bytes of a response, announcements included, before it is given up
 KEEP_LIMIT = 64 * 1024  # bytes of a body that are kept
 
 PLAIN_HEAD = re.compile(
@@ -44,7 +44,7 @@ PLAIN_HEAD = re.compile(
 )
 BODILESS = {b"204", b"304"}
 
-# Answers that announce another one. 101 does not: it ends HTTP on its connection.
+# Responses that announce another one. 101 does not: it ends HTTP on its connection.
 INTERIM = frozenset(range(100, 200)) - {101}
 
 
@@ -75,11 +75,11 @@ class Connection:
             return bool(self._poll.poll(seconds * 1000))
         return bool(select.select([self._sock], [], [], seconds)[0])
 
-    def exchange(self, request: bytes, deadline: float) -> tuple[Answer, bool]:
-        """Send a request and read its answer, to the last byte before the deadline.
+    def exchange(self, request: bytes, deadline: float) -> tuple[Response, bool]:
+        """Send a request and read its response, to the last byte before the deadline.
 
         Returns:
-            The answer, and whether the connection can take another request.
+            The response, and whether the connection can take another request.
 
         Raises:
             HTTPException: What came is not HTTP, or is cut off.
@@ -94,11 +94,11 @@ class Connection:
         end = arrived.find(b"\r\n\r\n") + 4
         plain = _read_plain_head(arrived[:end])
         if plain is not None and len(arrived) == end + plain[1]:
-            return Answer(plain[0], arrived[end:]), True
-        with _Response(cast("socket", _Incoming(self, arrived)), method="POST") as response:
+            return Response(plain[0], arrived[end:]), True
+        with _HttpResponse(cast("socket", _Incoming(self, arrived)), method="POST") as response:
             response.begin()
-            answer = Answer(response.status, response.read_start())
-            return answer, not response.will_close and response.status >= 200
+            received = Response(response.status, response.read_start())
+            return received, not response.will_close and response.status >= 200
 
     def receive(self, limit: int) -> bytes:
         """Return what arrives next, at most so many bytes; none at the end of the connection."""
@@ -155,15 +155,15 @@ class _Incoming(io.RawIOBase):
             arrived = self._connection.receive(len(space))
             self._received += len(arrived)
             if self._received > READ_LIMIT:
-                raise HTTPException(f"the answer is longer than {READ_LIMIT // 2**20} MiB")
+                raise HTTPException(f"the response is longer than {READ_LIMIT // 2**20} MiB")
         taken = arrived[: len(space)]
         self._arrived = arrived[len(taken) :]
         space[: len(taken)] = taken
         return len(taken)
 
 
-class _Response(HTTPResponse):
-    """An answer as ``http.client`` reads it, with sentences for what is wrong with it."""
+class _HttpResponse(HTTPResponse):
+    """A response as ``http.client`` reads it, with sentences for what is wrong with it."""
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -173,7 +173,7 @@ class _Response(HTTPResponse):
                 raise
             except BadStatusLine as error:
                 start = str(error).strip() or str(error)
-                raise HTTPException(f"no HTTP answer: it began with {start[:80]!r}") from error
+                raise HTTPException(f"no HTTP response: it began with {start[:80]!r}") from error
             if line[1] not in INTERIM:
                 return line
             parse_headers(self.fp)  # ``http.client`` itself skips 100 only
@@ -182,11 +182,11 @@ class _Response(HTTPResponse):
         try:
             super().begin()
         except UnknownProtocol as error:
-            raise HTTPException(f"no HTTP/1.1 answer: it began with '{error}'") from error
+            raise HTTPException(f"no HTTP/1.1 response: it began with '{error}'") from error
         lengths = {value.strip() for value in self.headers.get_all("Content-Length", ())}
         shown = " and ".join(sorted(lengths))
         if lengths and not self.chunked and not re.fullmatch("[0-9]{1,18}", shown):
-            raise HTTPException(f"the answer has an impossible Content-Length: {shown[:80]!r}")
+            raise HTTPException(f"the response has an impossible Content-Length: {shown[:80]!r}")
 
     def read_start(self) -> bytes:
         """Read the whole body, and return as much of its beginning as is kept."""
@@ -196,8 +196,10 @@ class _Response(HTTPResponse):
                 start += part[: KEEP_LIMIT - len(start)]
                 size += len(part)
         except (IncompleteRead, ValueError) as error:
-            raise HTTPException("the answer's chunks are malformed or cut off") from error
+            raise HTTPException("the response's chunks are malformed or cut off") from error
         if self.length:
             whole = size + self.length
-            raise HTTPException(f"the answer is cut off: {size} of {whole} bytes of its body came")
+            raise HTTPException(
+                f"the response is cut off: {size} of {whole} bytes of its body came"
+            )
         return start

@@ -15,17 +15,17 @@ from http.client import HTTPException
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from .answers import Answer, too_late
 from .connection import Connection, time_left
 from .headers import Headers, complete_headers
+from .responses import Response, timed_out
 from .url import Address, Server, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from ssl import SSLContext
 
-# How long after its first answer a server is watched, in seconds, before its connection is used
-# again. One that closes after every answer without saying so does it within this time.
+# How long after its first response a server is watched, in seconds, before its connection is used
+# again. One that closes after every response without saying so does it within this time.
 WATCH_SECONDS = 0.005
 
 # The idle connections, by server. An attempt takes one out, so no two attempts ever share it.
@@ -44,7 +44,7 @@ class HttpClient:
     Args:
         url: Where to post, see `parse_url`.
         timeout: Real seconds for a whole attempt: connecting, sending, and the last byte of the
-            answer. Looking up the host's name is not counted.
+            response. Looking up the host's name is not counted.
     """
 
     def __init__(self, url: str, *, timeout: float) -> None:
@@ -53,10 +53,10 @@ class HttpClient:
         self._keeps = True
         self._tls: SSLContext | None = None
 
-    def post(self, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Post once and return what came back; a redirect is an answer like any other.
+    def post(self, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Post once and return what came back; a redirect is a response like any other.
 
-        A refused, broken, cut-off or late answer is an `Answer` with an error. Nothing is raised
+        A refused, broken, cut-off or late response is one with an error. Nothing is raised
         but for headers that are not allowed, see `complete_headers`.
         """
         lines = _request_lines(tuple(headers.items()), self._address)
@@ -64,22 +64,22 @@ class HttpClient:
         try:
             return self._exchange(request, monotonic() + self._timeout)
         except TimeoutError as error:
-            late = too_late(self._timeout)
+            late = timed_out(self._timeout)
             late.__cause__ = error
-            return Answer(None, b"", late)
+            return Response(None, b"", late)
         except (OSError, HTTPException) as error:
-            return Answer(None, b"", error)
+            return Response(None, b"", error)
 
     def close(self) -> None:
         """Close the kept connection to the server; other endpoints there make a new one."""
         self._keeps = False
         _close_kept(self._address.server)
 
-    def _exchange(self, request: bytes, deadline: float) -> Answer:
+    def _exchange(self, request: bytes, deadline: float) -> Response:
         connection = self._take_kept() or self._connect(deadline)
         kept = None
         try:
-            answer, reusable = connection.exchange(request, deadline)
+            response, reusable = connection.exchange(request, deadline)
             if reusable and self._keeps:
                 connection.watched_until = connection.watched_until or monotonic() + WATCH_SECONDS
                 kept = _kept.setdefault(self._address.server, connection)
@@ -87,14 +87,14 @@ class HttpClient:
             # It is in the middle of something, or an attempt at the same time has kept another.
             if kept is not connection:
                 connection.close()
-        return answer
+        return response
 
     def _take_kept(self) -> Connection | None:
         """Return the kept connection if the server has it open still."""
         connection = _kept.pop(self._address.server, None)
         if connection is None:
             return None
-        # An idle server sends nothing: what is there is the end of the connection, or an answer
+        # An idle server sends nothing: what is there is the end of the connection, or a response
         # that nobody asked for.
         if not connection.is_readable(max(0.0, connection.watched_until - monotonic())):
             return connection

@@ -2,24 +2,25 @@
 
 Each target has two ways in. `attempt` is for plain code and blocks; `attempt_async` is awaited in
 the test's own loop, asyncio's or trio's, and does not block it, so that a server in that loop can
-answer. Where no complete answer comes from a URL, the error is part of the answer; an exception
+respond. Where no complete response comes from a URL, the error is part of it; an exception
 that leaves an app or a function is raised, with its traceback.
 
 A cancellation while `attempt_async` waits goes into an ASGI app or an async function, and ends it
 there, as any task ends. A thread can't be ended: an attempt at a URL or a WSGI app that has begun
-is finished and its answer returned, and the cancellation takes effect right after (see
-`Worker.call_async`). The same holds for `end`, by which a watch ends what takes too long.
+is finished and its response returned, and the cancellation takes effect right after (see
+`Worker.call_async`). The same holds for `cancel`, by which the watchdog ends what takes too long.
 """
 
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ...base.arguments import cited, utf8
-from .answers import Answer, Post
-from .endable import Endable, Ended
+from .cancellable import Cancellable, CancelledExternally
 from .loops import GRACE_SECONDS
+from .responses import OutgoingRequest, Response
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -27,60 +28,54 @@ if TYPE_CHECKING:
 
     from .portal import Portal
 
-PostT = TypeVar("PostT", bound=Post)
+RequestT = TypeVar("RequestT", bound=OutgoingRequest)
 
-#: What a handler function answers that returns nothing.
-TAKEN = Answer(200)
+#: The response of a handler that returns nothing.
+ACCEPTED = Response(200)
 
 
-class Target(Protocol):
+class Target(ABC):
     """Where attempts go. One attempt at a time; for two at the same time there is a `clone`.
 
     Attributes:
         threaded: Whether `attempt_async` calls in a thread, which holds cancellations back.
+        overlaps: Whether two attempts can be made at the same time.
     """
 
-    threaded: bool
+    threaded: bool = False
+    overlaps: bool = True
 
-    @property
-    def overlaps(self) -> bool:
-        """Whether two attempts can be made at the same time."""
-        ...
-
+    @abstractmethod
     def clone(self) -> Target:
         """Return another way to the same place, for an attempt at the same time as others."""
-        ...
 
-    def attempt(self, request: Any) -> Answer:
+    @abstractmethod
+    def attempt(self, request: Any) -> Response:
         """Make one attempt and wait for it."""
-        ...
 
-    async def attempt_async(self, request: Any) -> Answer:
+    @abstractmethod
+    async def attempt_async(self, request: Any) -> Response:
         """Make one attempt without blocking the running loop."""
-        ...
 
-    def end(self, request: object, why: Exception) -> bool:
-        """End the attempt at this request, from another thread; its answer is this error.
+    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - for those that can
+        """End the attempt at this request, from another thread; its error is the reason given.
 
         Returns:
             Whether it ends now or soon. A call of plain code can't be ended.
         """
-        ...
+        return False
 
-    def hang_up(self) -> None:
+    def hang_up(self) -> None:  # noqa: B027 - most have nothing to close
         """Close what is open and idle; an attempt that is being made is finished."""
-        ...
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to give up
         """Give up connections and threads. A second time is fine; an attempt after it is not."""
-        ...
 
 
-class UrlTarget:
+class UrlTarget(Target):
     """A URL, over one kept connection; see `HttpClient`."""
 
     threaded = True
-    overlaps = True
 
     def __init__(self, url: str, *, timeout: float) -> None:
         self._url = url
@@ -97,16 +92,16 @@ class UrlTarget:
         clone._client.close()
         return clone
 
-    def attempt(self, request: Post) -> Answer:
-        """Post; what goes wrong on the way is in the answer."""
+    def attempt(self, request: OutgoingRequest) -> Response:
+        """Post; what goes wrong on the way is in the response."""
         return self._client.post(request.body, request.headers)
 
-    async def attempt_async(self, request: Post) -> Answer:
+    async def attempt_async(self, request: OutgoingRequest) -> Response:
         """Post from a thread, for the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
 
-    def end(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - as the others take it
-        """Do nothing: it ends by itself."""
+    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - ends by itself
+        """Leave it to its own deadline, which is the same."""
         return True
 
     def hang_up(self) -> None:
@@ -121,63 +116,52 @@ class UrlTarget:
             self._client.close()
 
 
-class HandlerTarget(Generic[PostT]):
-    """A function of the test, called with the request; `answer_of` says what it may return.
+class HandlerTarget(Target, Generic[RequestT]):
+    """A function of the test, called with the request; `response_of` says what it may return.
 
     A plain function is called in the test's thread in both modes. An async one is awaited in the
     test's own loop, or run on the portal's.
     """
 
-    threaded = False
-
-    def __init__(self, function: Callable[[PostT], object], *, portal: Portal) -> None:
+    def __init__(self, function: Callable[[RequestT], object], *, portal: Portal) -> None:
         self._function = function
         self._portal = portal
-        self._awaited = Endable()
+        self._awaited = Cancellable()
+        # Plain functions are called in the test's one thread.
+        call = getattr(function, "__call__", None)  # noqa: B004 - of an object, it may be async
+        self.overlaps = any(map(inspect.iscoroutinefunction, (function, call)))
 
-    @property
-    def overlaps(self) -> bool:
-        """Whether it is awaited: plain functions are called in the test's one thread."""
-        call = getattr(self._function, "__call__", None)  # noqa: B004 - of an object, it may be async
-        return any(map(inspect.iscoroutinefunction, (self._function, call)))
-
-    def clone(self) -> HandlerTarget[PostT]:
+    def clone(self) -> HandlerTarget[RequestT]:
         """Return another call of the same function."""
         return HandlerTarget(self._function, portal=self._portal)
 
-    def attempt(self, request: PostT) -> Answer:
+    def attempt(self, request: RequestT) -> Response:
         """Call the function."""
         result = self._function(request)
         if result is not None and inspect.isawaitable(result):
             return self._portal.run(self._wait(request, result))
-        return answer_of(result)
+        return response_of(result)
 
-    async def attempt_async(self, request: PostT) -> Answer:
+    async def attempt_async(self, request: RequestT) -> Response:
         """Call the function, and await what can be awaited."""
         result = self._function(request)
         if inspect.isawaitable(result):
             return await self._wait(request, result)
-        return answer_of(result)
+        return response_of(result)
 
-    async def _wait(self, request: PostT, result: Awaitable[object]) -> Answer:
+    async def _wait(self, request: RequestT, result: Awaitable[object]) -> Response:
         try:
-            return answer_of(await self._awaited.run(request, result))
-        except Ended as late:
-            return Answer(None, b"", late.why)
+            return response_of(await self._awaited.run(request, result))
+        except CancelledExternally as late:
+            return Response(None, b"", late.why)
 
-    def end(self, request: object, why: Exception) -> bool:
+    def cancel(self, request: object, why: Exception) -> bool:
         """Cancel an async function; a plain one can't be ended."""
-        return self._awaited.end(request, why)
-
-    def hang_up(self) -> None:
-        """Do nothing: there is no connection."""
-
-    def close(self) -> None:
-        """Do nothing: the portal is the fake's."""
+        return self._awaited.cancel(request, why)
 
 
-def answer_of(result: object) -> Answer:
-    """Return what a handler function's result means as an answer.
+def response_of(result: object) -> Response:
+    """Return what a handler's result means as a response.
 
     Args:
         result: None for 200, a status, ``(status, body)``, or a response: something with
@@ -188,7 +172,7 @@ def answer_of(result: object) -> Answer:
         ValueError: The status is invalid.
     """
     if result is None:
-        return TAKEN
+        return ACCEPTED
     returned = result  # as it came: what follows narrows its type
     status: object = result
     body: object = b""
@@ -208,4 +192,4 @@ def answer_of(result: object) -> Answer:
         )
     if not 100 <= status <= 599:
         raise ValueError(f"handler: expected an HTTP status, got {status}")
-    return Answer(int(status), body)
+    return Response(int(status), body)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
 from ...base.arguments import cited
-from .answers import Answer, Post
 from .django_bridge import connections_kept
 from .headers import Headers, complete_headers
+from .responses import OutgoingRequest, Response
+from .targets import Target
 from .url import checked_client, checked_path
 from .worker import Worker
 
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-class WsgiTarget:
+class WsgiTarget(Target):
     """A WSGI app: called in the test's thread, from a coroutine in a thread of its own."""
 
     threaded = True
-    overlaps = True
 
     def __init__(
         self, app: WSGIApplication, *, path: str, client: tuple[str, int] | None = None
@@ -70,27 +70,20 @@ class WsgiTarget:
         clone._environ = {**self._environ, "wsgi.multithread": True}
         return clone
 
-    def attempt(self, request: Post) -> Answer:
+    def attempt(self, request: OutgoingRequest) -> Response:
         """Call the app here."""
         with connections_kept():
             return self._call(request)
 
-    async def attempt_async(self, request: Post) -> Answer:
+    async def attempt_async(self, request: OutgoingRequest) -> Response:
         """Call the app in a thread, for it may block."""
         return await self._worker.call_async(self._call, request)
-
-    def end(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - as the others take it
-        """Do nothing: plain code can't be ended."""
-        return False
-
-    def hang_up(self) -> None:
-        """Do nothing: there is no connection."""
 
     def close(self) -> None:
         """End the thread."""
         self._worker.close()
 
-    def _call(self, request: Post) -> Answer:
+    def _call(self, request: OutgoingRequest) -> Response:
         if request.headers is not self._headers:  # an endpoint's own are always the same
             variables = _variables(tuple(request.headers.items()))
             self._with_headers = {**self._environ, **variables}
@@ -99,16 +92,16 @@ class WsgiTarget:
         environ["CONTENT_LENGTH"] = str(len(request.body))
         environ["wsgi.input"] = BytesIO(request.body)
         environ["wsgi.errors"] = sys.stderr
-        response = _Response()
-        parts = self._app(environ, response.start)
+        exchange = _Exchange()
+        parts = self._app(environ, exchange.start)
         try:
             for part in parts:
-                response.write(part)
+                exchange.write(part)
         finally:
             close = getattr(parts, "close", None)
             if close is not None:
                 close()
-        return response.answer()
+        return exchange.response()
 
 
 @lru_cache(maxsize=128)  # endpoints send the same headers again and again
@@ -123,7 +116,7 @@ def _variables(headers: Headers) -> Mapping[str, str]:
     return variables
 
 
-class _Response:
+class _Exchange:
     """What the app said so far, through ``start_response``, ``write`` and its returned body."""
 
     __slots__ = ("_body", "_sent", "_status")
@@ -137,7 +130,7 @@ class _Response:
     def start(
         self,
         status: str,
-        headers: list[tuple[str, str]],  # noqa: ARG002 - an answer's headers are not kept
+        headers: list[tuple[str, str]],  # noqa: ARG002 - a response's headers are not kept
         exc_info: OptExcInfo | None = None,
         /,
     ) -> Callable[[bytes], object]:
@@ -161,10 +154,10 @@ class _Response:
             self._sent = True
             self._body.append(part)
 
-    def answer(self) -> Answer:
+    def response(self) -> Response:
         if self._status is None:
             raise RuntimeError("WSGI app: it returned without calling start_response")
-        return Answer(self._status, b"".join(self._body))
+        return Response(self._status, b"".join(self._body))
 
 
 def _status_code(status: object) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Ended(Exception):  # noqa: N818 - reads as the fact that it states
+class CancelledExternally(Exception):  # noqa: N818 - reads as the fact that it states
     """What was awaited was ended from another thread.
 
     Attributes:
@@ -32,7 +32,7 @@ class Ended(Exception):  # noqa: N818 - reads as the fact that it states
         self.why = why
 
 
-class Endable:
+class Cancellable:
     """Awaits one thing at a time, which another thread may end."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Endable:
         self._why: Exception | None = None
         self._cancellations = 0
 
-    def end(self, key: object, why: Exception) -> bool:
+    def cancel(self, key: object, why: Exception) -> bool:
         """End, from another thread, what is awaited under this key.
 
         Returns:
@@ -63,7 +63,8 @@ class Endable:
         """Await something, and return what it returns.
 
         Raises:
-            Ended: Another thread has ended it, whatever it raised or returned after that.
+            CancelledExternally: Another thread has cancelled it; what it raised or returned
+                after that is lost.
             BaseException: What it raises.
         """
         if "trio" in sys.modules and running_framework() == "trio":
@@ -79,12 +80,12 @@ class Endable:
         except (Exception, asyncio.CancelledError) as error:
             if self._why is None or self._is_cancelled_by_others(task, error):
                 raise
-            raise Ended(self._why) from error
+            raise CancelledExternally(self._why) from error
         finally:
             self._key = self._task = None
         if self._why is not None:
             task.uncancel()
-            raise Ended(self._why)
+            raise CancelledExternally(self._why)
         return result
 
     def _cancel(self, key: object, task: asyncio.Task[Any], why: Exception) -> None:
@@ -112,9 +113,9 @@ class Endable:
         except Exception as error:
             if self._why is None or not scope.cancel_called:
                 raise
-            raise Ended(self._why) from error
+            raise CancelledExternally(self._why) from error
         finally:
             self._key = self._end_in_trio = None
         if self._why is not None and scope.cancel_called:
-            raise Ended(self._why)
+            raise CancelledExternally(self._why)
         return results[0]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import freezegun
 import pytest
 
-from pytest_chatfake.transport.client import watch as watch_module
-from pytest_chatfake.transport.client.watch import IDLE_LOOKS, TICK, Watch, is_debugging
+from pytest_chatfake.transport.client import watchdog as watchdog_module
+from pytest_chatfake.transport.client.watchdog import IDLE_LOOKS, TICK, Watchdog, is_debugging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,13 +46,13 @@ class Work:
     """Something that is watched, which takes three looks too long."""
 
     def __init__(self, *more: float | None) -> None:
-        self.doing: object | None = "first"
+        self.current: object | None = "first"
         self.limit = 3 * TICK
         self.heard: list[object] = []
         self._more = [*more]
 
-    def overdue(self, doing: object) -> float | None:
-        self.heard.append(doing)
+    def on_timeout(self, current: object) -> float | None:
+        self.heard.append(current)
         return self._more.pop(0) if self._more else None
 
 
@@ -62,20 +62,22 @@ def gate() -> Gate:
 
 
 @pytest.fixture
-def watch(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
-    monkeypatch.setattr(watch_module, "is_debugging", lambda: False)
-    watch = Watch()
-    monkeypatch.setattr(watch, "_pause", gate)
-    yield watch
-    watch._watched.clear()
-    while (thread := watch._thread) is not None:
+def watchdog(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
+    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
+    watchdog = Watchdog()
+    monkeypatch.setattr(watchdog, "_pause", gate)
+    yield watchdog
+    watchdog._watched.clear()
+    while (thread := watchdog._thread) is not None:
         gate._open.release()
         thread.join(0.001)
 
 
-def test_what_goes_on_for_longer_than_its_limit_is_told_once(watch: Watch, gate: Gate) -> None:
+def test_what_goes_on_for_longer_than_its_limit_is_told_once(
+    watchdog: Watchdog, gate: Gate
+) -> None:
     work = Work()
-    watch.add(work)
+    watchdog.add(work)
     gate.looks(3)  # at the first it was seen to begin
     assert [] == work.heard
     gate.looks(1)
@@ -84,9 +86,11 @@ def test_what_goes_on_for_longer_than_its_limit_is_told_once(watch: Watch, gate:
     assert ["first"] == work.heard
 
 
-def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(watch: Watch, gate: Gate) -> None:
+def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(
+    watchdog: Watchdog, gate: Gate
+) -> None:
     work = Work(2 * TICK, None)
-    watch.add(work)
+    watchdog.add(work)
     gate.looks(5)
     assert ["first"] == work.heard
     gate.looks(1)
@@ -96,37 +100,41 @@ def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(watch: Watch, g
 
 
 @pytest.mark.parametrize("between", [None, "second"])
-def test_the_time_begins_anew_with_each_new_thing(watch: Watch, gate: Gate, between: Any) -> None:
+def test_the_time_begins_anew_with_each_new_thing(
+    watchdog: Watchdog, gate: Gate, between: Any
+) -> None:
     work = Work()
-    watch.add(work)
-    for doing in ("first", between, "third"):
-        work.doing = doing
+    watchdog.add(work)
+    for current in ("first", between, "third"):
+        work.current = current
         gate.looks(3)
     assert [] == work.heard
     gate.looks(1)
     assert ["third"] == work.heard
 
 
-def test_what_does_nothing_or_is_watched_no_more_takes_no_time(watch: Watch, gate: Gate) -> None:
+def test_what_does_nothing_or_is_watched_no_more_takes_no_time(
+    watchdog: Watchdog, gate: Gate
+) -> None:
     idle, gone = Work(), Work()
-    idle.doing = None
-    watch.add(idle)
-    watch.add(gone)
+    idle.current = None
+    watchdog.add(idle)
+    watchdog.add(gone)
     gate.looks(2)
-    watch.remove(gone)
-    watch.remove(gone)
+    watchdog.remove(gone)
+    watchdog.remove(gone)
     gate.looks(10)
     assert [] == idle.heard + gone.heard
 
 
 def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
-    watch: Watch, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    watchdog: Watchdog, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_module, "is_debugging", lambda: True)
+    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: True)
     work = Work()
-    watch.add(work)
+    watchdog.add(work)
     gate.looks(4)
-    monkeypatch.setattr(watch_module, "is_debugging", lambda: False)
+    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
     gate.looks(2)
     assert [] == work.heard
     gate.looks(1)
@@ -134,46 +142,47 @@ def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
 
 
 def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(
-    watch: Watch, gate: Gate
+    watchdog: Watchdog, gate: Gate
 ) -> None:
-    assert None is watch._thread
+    assert None is watchdog._thread
     first, second = Work(), Work()
-    watch.add(first)
-    thread = watch._thread
-    watch.add(second)
-    assert thread is watch._thread
+    watchdog.add(first)
+    thread = watchdog._thread
+    watchdog.add(second)
+    assert thread is watchdog._thread
     assert thread is not None
     assert thread.daemon
-    watch.remove(first)
+    watchdog.remove(first)
     gate.looks(2 * IDLE_LOOKS)
-    assert thread is watch._thread
-    watch.remove(second)
+    assert thread is watchdog._thread
+    watchdog.remove(second)
     gate.looks(IDLE_LOOKS - 1)
-    assert thread is watch._thread
+    assert thread is watchdog._thread
     gate._reached.acquire(timeout=PATIENCE)
     gate._open.release()
     thread.join(PATIENCE)
-    assert None is watch._thread
-    watch.add(second)
-    assert watch._thread not in (None, thread)
+    assert None is watchdog._thread
+    watchdog.add(second)
+    assert watchdog._thread not in (None, thread)
 
 
 def test_real_seconds_pass_where_freezegun_stops_every_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(watch_module, "is_debugging", lambda: False)
+    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
     told = threading.Event()
-    work: Any = SimpleNamespace(doing="it", limit=0.01, overdue=lambda _: told.set())
-    watch = Watch()
+    work: Any = SimpleNamespace(current="it", limit=0.01, on_timeout=lambda _: told.set())
+    watchdog = Watchdog()
     with freezegun.freeze_time("2026-01-01"):
-        watch.add(_Hashable(work))
+        watchdog.add(_Hashable(work))
         assert told.wait(PATIENCE)
-    watch._watched.clear()
+    watchdog._watched.clear()
 
 
 class _Hashable:
     def __init__(self, work: Any) -> None:
-        self.doing, self.limit, self.overdue = work.doing, work.limit, work.overdue
+        self.current = work.current
+        self.limit, self.on_timeout = work.limit, work.on_timeout
 
 
 # -- debuggers -------------------------------------------------------------------------------------

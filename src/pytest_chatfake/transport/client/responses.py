@@ -8,22 +8,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Post(Protocol):
+class OutgoingRequest(Protocol):
     """What is posted: the exact bytes, and all headers but ``Host`` and ``Content-Length``."""
 
     body: bytes
     headers: Mapping[str, str]
 
 
-def too_late(seconds: float) -> TimeoutError:
+def timed_out(seconds: float) -> TimeoutError:
     """Return the error of an attempt whose time is up."""
-    return TimeoutError(f"no complete answer within {seconds:g} s")
+    return TimeoutError(f"no complete response within {seconds:g} s")
 
 
-class Answer(NamedTuple):
+class Response(NamedTuple):
     """What came back from an attempt; of a body over a connection, the first 64 KiB.
 
-    ``error`` is set, and ``status`` None, when no answer came: refused, timed out, cut off. An
+    ``error`` is set, and ``status`` None, when no response came: refused, timed out, cut off. An
     exception that leaves an in-process app is raised by the target, and becomes an ``error`` where
     the attempt is recorded.
     """

@@ -18,7 +18,6 @@ from typing import Any, Final, NamedTuple, Protocol
 TICK = 0.05
 IDLE_LOOKS = 20
 
-
 #: Modules whose code runs while a debugger waits at its prompt.
 _PROMPTS: Final = {"bdb", "pdb"}
 
@@ -33,12 +32,12 @@ class Watched(Protocol):
     limit: float
 
     @property
-    def doing(self) -> object | None:
+    def current(self) -> object | None:
         """What it does now, another object for each new thing; None: nothing."""
         ...
 
-    def overdue(self, doing: Any) -> float | None:
-        """Hear, in the watch's thread, that ``doing`` takes longer than that.
+    def on_timeout(self, current: Any) -> float | None:
+        """Hear, in the watchdog's thread, that ``current`` takes longer than that.
 
         Returns:
             After how many more seconds to say it again; None: not again.
@@ -49,12 +48,12 @@ class Watched(Protocol):
 class _Seen(NamedTuple):
     """What was seen of one at the last look, in how many looks, and at which it is overdue."""
 
-    doing: object | None
+    current: object | None
     looks: int
     limit: float
 
 
-class Watch:
+class Watchdog:
     """Looks at all that is watched, from a thread that lives while there is something."""
 
     def __init__(self) -> None:
@@ -64,7 +63,7 @@ class Watch:
         self._pause = threading.Event()  # never set
 
     def add(self, one: Watched) -> None:
-        """Watch from now on."""
+        """Watch it from now on."""
         self._watched[one] = None  # before the look at the thread, which may be about to end
         if self._thread is None:
             with self._lock:
@@ -72,7 +71,7 @@ class Watch:
                     self._thread = self._begin()
 
     def remove(self, one: Watched) -> None:
-        """Watch no more."""
+        """Watch it no more."""
         self._watched.pop(one, None)
 
     def _begin(self) -> threading.Thread:
@@ -100,16 +99,16 @@ class Watch:
 
 
 def _look(one: Watched, last: _Seen | None) -> _Seen:
-    doing = one.doing
-    if doing is None or last is None or last.doing is not doing:
-        return _Seen(doing, 0, one.limit)
+    current = one.current
+    if current is None or last is None or last.current is not current:
+        return _Seen(current, 0, one.limit)
     looks = last.looks + 1
     if looks * TICK < last.limit:
-        return _Seen(doing, looks, last.limit)
+        return _Seen(current, looks, last.limit)
     if is_debugging():  # somebody thinks: the time begins anew
-        return _Seen(doing, 0, one.limit)
-    more = one.overdue(doing)
-    return _Seen(doing, looks, inf if more is None else looks * TICK + more)
+        return _Seen(current, 0, one.limit)
+    more = one.on_timeout(current)
+    return _Seen(current, looks, inf if more is None else looks * TICK + more)
 
 
 def is_debugging() -> bool:
@@ -127,4 +126,4 @@ def is_debugging() -> bool:
 
 
 #: The one for the process.
-watch: Watch = Watch()
+watchdog: Watchdog = Watchdog()

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from pytest_chatfake.transport.client import connection as module
-from pytest_chatfake.transport.client.answers import Answer
 from pytest_chatfake.transport.client.connection import Connection
+from pytest_chatfake.transport.client.responses import Response
 
 SECONDS = 60.0
 
@@ -32,7 +32,7 @@ def _both_ways(request, monkeypatch):
 
 OK = b"HTTP/1.1 200 OK\r\n"
 TWO = b"Content-Length: 2\r\n"
-OKAY = Answer(200, b"ok")
+OKAY = Response(200, b"ok")
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
 IN_A_CHUNK = b"2\r\nok\r\n0\r\n\r\n"
 
@@ -67,17 +67,17 @@ CLOSED = {
 }
 
 OTHERS = {
-    "an error": (b"HTTP/1.1 500 Oh no\r\n" + TWO + b"\r\nno", Answer(500, b"no")),
-    "with an empty body": (OK + b"Content-Length: 0\r\n\r\n", Answer(200)),
-    "with a body of blank lines": (OK + TWO + b"\r\n\r\n", Answer(200, b"\r\n")),
+    "an error": (b"HTTP/1.1 500 Oh no\r\n" + TWO + b"\r\nno", Response(500, b"no")),
+    "with an empty body": (OK + b"Content-Length: 0\r\n\r\n", Response(200)),
+    "with a body of blank lines": (OK + TWO + b"\r\n\r\n", Response(200, b"\r\n")),
     "with a body like a head": (
         b"HTTP/1.1 200 OK\r\nContent-Length: 13\n\nX: 1\r\n\r\nabcde",
-        Answer(200, b"X: 1\r\n\r\nabcde"),
+        Response(200, b"X: 1\r\n\r\nabcde"),
     ),
-    "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", Answer(204)),
-    "no content in spite of its length": (b"HTTP/1.1 204 x\r\n" + TWO + b"\r\n", Answer(204)),
-    "no content in spite of its body": (b"HTTP/1.1 204 x\r\n" + TWO + b"\r\nok", Answer(204)),
-    "not modified": (b"HTTP/1.1 304 x\r\n" + TWO + b"\r\n", Answer(304)),
+    "no content": (b"HTTP/1.1 204 No Content\r\n\r\n", Response(204)),
+    "no content in spite of its length": (b"HTTP/1.1 204 x\r\n" + TWO + b"\r\n", Response(204)),
+    "no content in spite of its body": (b"HTTP/1.1 204 x\r\n" + TWO + b"\r\nok", Response(204)),
+    "not modified": (b"HTTP/1.1 304 x\r\n" + TWO + b"\r\n", Response(304)),
 }
 
 
@@ -103,7 +103,7 @@ def test_an_answer_has_its_status_and_its_body(data, answer):
 def test_an_answer_that_switches_protocols_ends_http():
     data = b"HTTP/1.1 101 Switching\r\nContent-Length: 0\r\n\r\n"
 
-    assert (Answer(101), False) == exchange(data)
+    assert (Response(101), False) == exchange(data)
 
 
 @pytest.mark.usefixtures("_both_ways")
@@ -117,10 +117,10 @@ def test_what_follows_an_answer_is_not_part_of_it():
     ("data", "answer"),
     [
         (OK + TWO + b"Server: x\r\n\r\nok", OKAY),
-        (b"HTTP/1.1 204 No Content\r\nServer: x\r\n\r\n", Answer(204)),
+        (b"HTTP/1.1 204 No Content\r\nServer: x\r\n\r\n", Response(204)),
     ],
 )
 def test_common_answers_need_no_http_client(monkeypatch, data, answer):
-    monkeypatch.delattr(module, "_Response")
+    monkeypatch.delattr(module, "_HttpResponse")
 
     assert (answer, True) == exchange(data)
