@@ -68,11 +68,11 @@ class Life:
 
     def sent(self, message: Message) -> None:
         person = self.of(message)
-        message.kept_back = person.blocked or person.withheld
+        message.undeliverable = person.blocked or person.withheld
         if not person.registered:
             self.paths["by itself: sent to nobody -> failed"] += 1
             self.model.fail(message, *self.not_registered)
-        elif person.chat_open and not message.kept_back:
+        elif person.chat_open and not message.undeliverable:
             self.paths["by itself: sent into an open chat -> read"] += 1
             self.model.read_by_user(message, by_itself=True)
 
@@ -105,7 +105,7 @@ class Life:
     def back(self, address: str | None, person: Person) -> None:
         """Deliver what waited, in the order of sending."""
         for message in self.to(address, "sent"):
-            if message.kept_back:  # assumed
+            if message.undeliverable:  # assumed
                 self.paths["left alone: sent while blocked or withheld"] += 1
             elif self.scripted(message):
                 self.paths["left alone: a scripted delivery, as the phone comes back"] += 1

@@ -139,7 +139,7 @@ class Message:
     held: Decimal = ZERO
     charged: Decimal = ZERO
     devices: int = 0
-    kept_back: bool = False  # sent while blocked or withheld
+    undeliverable: bool = False  # sent while blocked or withheld
     order: int = 0  # when its drop was planned, among all that is planned
     error: tuple[str, str, Any] | None = None
 

@@ -73,7 +73,7 @@ def deliver_what_was_kept_back(patch: pytest.MonkeyPatch) -> None:
 
     def forgetting(self: Any, fact: Any, message: Any) -> None:
         begin(self, fact, message)
-        message.kept_back = False
+        message.undeliverable = False
 
     patch.setattr(Account, "_begin", forgetting)
 

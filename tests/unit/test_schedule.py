@@ -40,7 +40,7 @@ def test_it_agrees_with_a_sorted_list_whatever_is_added_and_cancelled(seed: int)
 
     assert [one for one in expected if one[0] <= now] == all_due(schedule, now)
     assert [one for one in expected if one[0] > now] == [
-        (at, subject) for at, _, subject in schedule.planned()
+        (at, subject) for at, _, subject in schedule.pending()
     ]
 
 

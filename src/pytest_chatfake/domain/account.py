@@ -33,7 +33,7 @@ from .schedule import Schedule
 
 
 class Rules(NamedTuple):
-    """The knobs that the rules have.
+    """The settings that the rules have.
 
     Attributes:
         origin_type: The origin type of conversations where none is asked for (§2.4).
@@ -55,11 +55,9 @@ class Account:
     """One account of the service: its messages, its conversations and its money.
 
     Args:
-        rules: The knobs.
         ids: Templates of the identifiers.
-        schedule: Where the drops of undelivered messages are planned.
-        opening_balance: What the account begins with.
-        now: When it begins.
+        schedule: Takes the drops of undelivered messages.
+        now: When the account opens.
     """
 
     def __init__(
@@ -87,13 +85,7 @@ class Account:
         return self._by_conversation.all(conversation)
 
     def decide(self, verb: Verb, now: int) -> list[Fact]:
-        """Return what comes of a verb, and change nothing.
-
-        Raises:
-            IllegalTransition: The message's status, or its conversation's, does not allow it (§3).
-            ClosedError: The message or the conversation is of before a reset.
-            ValueError: The conversation has another origin type.
-        """
+        """Return what comes of a verb, and change nothing."""
         return _DECISIONS[verb.name](self, verb.message, now, *verb.arguments)
 
     # Submission: §3, first row, and rule 4
@@ -156,22 +148,21 @@ class Account:
         found = self.conversations.find(wanted if isinstance(wanted, str) else wanted.id)
         if isinstance(wanted, ConversationRecord) and found is not wanted:
             raise ClosedError(
-                f"conversation {wanted.id} is gone: it was begun before the fake was reset"
+                f"conversation {wanted.id} no longer exists: the fake was reset after it began"
             )
         if found is None:
             assert isinstance(wanted, str)
             return proposed or ConversationRecord(wanted, message.recipient, origin_type)
         if draft.origin_type is not None and draft.origin_type != found.origin_type:
             raise ValueError(
-                f"conversation {found.id} has the origin type {cited(found.origin_type)}: leave "
-                f"origin_type={cited(draft.origin_type)} out, or the conversation"
+                f"conversation {found.id} has origin type {cited(found.origin_type)}, "
+                f"not {cited(draft.origin_type)}. Omit origin_type= or conversation=."
             )
         if found.state(now) == "expired":
             assert found.expires_at is not None
             raise IllegalTransition(
-                f"a message can't be sent into conversation {found.id}: its session is over since "
-                f"{stamp(found.expires_at)}. Leave conversation= out to start a new one, or give "
-                f"a new id. Nothing was changed."
+                f"conversation {found.id} expired at {stamp(found.expires_at)}. "
+                f"Omit conversation= to start a new one."
             )
         return found
 
@@ -191,11 +182,11 @@ class Account:
         ``price`` is the final one, if it differs from the estimate. Only the first delivery of a
         conversation is charged (§1).
         """
-        self.refuse_stale(message)
+        self.check_current(message)
         next_state(message, "deliver")
         person = self.people.get(message.recipient)
         if person is not None and not by_itself:
-            person.refuse_obstacle(message, "deliver()", arrives=True)
+            person.check_reachable(message, "deliver", arrives=True)
         if devices is None:
             used = 1 if person is None else person.devices
             devices = max(used - message.delivered_devices, 1)
@@ -211,11 +202,11 @@ class Account:
         Without read receipts the service does not learn of it (§3 rule 3): a message that was
         still sent is seen to be delivered, and nothing more (assumed).
         """
-        self.refuse_stale(message)
+        self.check_current(message)
         next_state(message, "read")
         person = self.people.get(message.recipient)
         if person is not None:
-            person.refuse_obstacle(message, "read()", arrives=message.state == "sent")
+            person.check_reachable(message, "read", arrives=message.state == "sent")
         return self._reading(message, now, person)
 
     def _reading(self, message: MessageState, now: int, person: PersonRecord | None) -> list[Fact]:
@@ -234,7 +225,7 @@ class Account:
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
-        self.refuse_stale(message)
+        self.check_current(message)
         next_state(message, "fail")
         entries = self._released(message, now)
         rule = reasons.FAILED if entries else reasons.FAILED_FREE
@@ -247,12 +238,12 @@ class Account:
         rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
         return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
 
-    def refuse_stale(self, message: MessageState) -> None:
+    def check_current(self, message: MessageState) -> None:
         """Refuse a message of an earlier account, whose id one of this account's may have."""
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
-                f"message {message.id} is gone: it was sent before the fake was reset"
+                f"message {message.id} no longer exists: the fake was reset after it was sent"
             )
 
     def _arrival(
@@ -344,7 +335,7 @@ class Account:
         message.total_price = message.held = fact.total_price
         person = self.people.get(message.recipient)
         if person is not None:
-            message.kept_back = person.blocked or person.withheld
+            message.undeliverable = person.blocked or person.withheld
         message.drop = self._schedule.add(fact.at + self._rules.drop_after, "drop", message)
 
     def _reach(self, fact: Fact, message: MessageState) -> None:

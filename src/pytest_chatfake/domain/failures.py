@@ -26,9 +26,6 @@ class PlatformError:
         code: The platform's error code.
         trace_id: The platform's trace identifier.
         details: ``error_data.details``.
-
-    Raises:
-        TypeError: One of them is no text.
     """
 
     message: str
@@ -41,10 +38,7 @@ class PlatformError:
         for field in fields(self):
             value: object = getattr(self, field.name)
             if not isinstance(value, str):
-                raise TypeError(
-                    f"PlatformError: {field.name} must be text, "
-                    f"not {type(value).__name__} {cited(value)}"
-                )
+                raise TypeError(f"PlatformError.{field.name}: expected a str, got {cited(value)}")
 
 
 class Failure(NamedTuple):

@@ -18,8 +18,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
-#: How far ahead something can be planned: the clock is moved to year 9900 at most, and what is
-#: planned then is still within the calendar.
+#: The longest delay: the clock moves to year 9900 at most, and what is scheduled then still has a
+#: date.
 _FARTHEST = timedelta(days=36_000)
 
 #: What ``timedelta`` takes.
@@ -36,41 +36,28 @@ def nanoseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND * 1_000
 
 
-def span(length: timedelta) -> int:
+def to_nanoseconds(length: timedelta) -> int:
     """Return a length of time in nanoseconds."""
     return length // _MICROSECOND * 1_000
 
 
-def duration(value: object, what: str) -> int:
-    """Return a length of time, given as ``timedelta`` or in seconds, in nanoseconds.
-
-    Raises:
-        TypeError: It is neither.
-        ValueError: It is negative, or not a finite number.
-    """
+def parse_duration(value: object, what: str) -> int:
+    """Return a length of time, given as ``timedelta`` or in seconds, in nanoseconds."""
     if isinstance(value, bool) or not isinstance(value, (timedelta, int, float)):
-        raise TypeError(
-            f"{what} must be a timedelta or a number of seconds, not {type(value).__name__} "
-            f"{cited(value)}"
-        )
+        raise TypeError(f"{what}: expected a timedelta or a number of seconds, got {cited(value)}")
     try:
-        length = span(value if isinstance(value, timedelta) else timedelta(seconds=value))
+        length = to_nanoseconds(value if isinstance(value, timedelta) else timedelta(seconds=value))
     except (ValueError, OverflowError):
-        raise ValueError(f"{what} must be a finite length of time, not {cited(value)}") from None
+        raise ValueError(f"{what}: expected a finite length of time, got {cited(value)}") from None
     if length < 0:
-        raise ValueError(f"{what} must not be negative, and {cited(value)} is")
+        raise ValueError(f"{what}: expected 0 or more, got {cited(value)}")
     return length
 
 
 def length_of(
     call: str, delta: timedelta | float | None, arguments: Mapping[str, float]
 ) -> timedelta | float:
-    """Return the one length of time that a call was given: as it is, or as a ``timedelta`` takes.
-
-    Raises:
-        TypeError: None is given, or two, or an argument that ``timedelta`` does not take.
-        ValueError: It is not finite.
-    """
+    """Return the one length of time that a call was given: as it is, or as ``timedelta`` takes."""
     name = call.removesuffix("()")
     if (delta is None) == (not arguments):
         raise TypeError(
@@ -82,28 +69,23 @@ def length_of(
     except TypeError:
         unknown = [f"{unit}=" for unit in arguments if unit not in _UNITS]
         if not unknown:
-            raise TypeError(f"{call} takes numbers, not {cited(dict(arguments))}") from None
+            raise TypeError(f"{call}: expected numbers, got {cited(dict(arguments))}") from None
         raise TypeError(
             f"{call} takes days=, hours=, minutes=, seconds= and whatever else timedelta "
             f"takes, not {', '.join(unknown)}"
         ) from None
     except (OverflowError, ValueError):  # a NaN is the latter
         raise ValueError(
-            f"the length to {name} by must be a finite length of time, not {cited(dict(arguments))}"
+            f"{call}: expected a finite length of time, got {cited(dict(arguments))}"
         ) from None
 
 
-def planned(value: object, what: str) -> int:
-    """Return a length of time after which something is to happen, as :func:`duration` does.
-
-    Raises:
-        TypeError: It is none.
-        ValueError: It is negative, or longer than anything that can be planned.
-    """
-    length = duration(value, what)
-    if length > span(_FARTHEST):
+def parse_delay(value: object, what: str) -> int:
+    """Return a length of time as :func:`parse_duration` does, unless it leaves the calendar."""
+    length = parse_duration(value, what)
+    if length > to_nanoseconds(_FARTHEST):
         raise ValueError(
-            f"{what} must be at most timedelta(days={_FARTHEST.days}), not {cited(value)}"
+            f"{what}: expected at most timedelta(days={_FARTHEST.days}), got {cited(value)}"
         )
     return length
 
@@ -124,34 +106,26 @@ def millisecond_stamp(milliseconds: int) -> str:
 
 
 def aware(moment: object, what: str) -> datetime:
-    """Return an aware ``datetime``, given as one or as ISO 8601 text.
-
-    Raises:
-        TypeError: It is neither.
-        ValueError: It has no time zone or no place in the calendar, or the text is not ISO 8601.
-    """
+    """Return an aware ``datetime``, given as one or as ISO 8601 text."""
     if isinstance(moment, str):
         try:
             moment = datetime.fromisoformat(moment)
         except ValueError:
             raise ValueError(
-                f"{what} takes ISO 8601 such as '2026-01-01T12:00:00Z', not {cited(moment)}"
+                f"{what}: expected ISO 8601 such as '2026-01-01T12:00:00Z', got {cited(moment)}"
             ) from None
     if not isinstance(moment, datetime):
-        raise TypeError(
-            f"{what} takes an aware datetime or ISO 8601 text, "
-            f"not {type(moment).__name__} {cited(moment)}"
-        )
+        raise TypeError(f"{what}: expected an aware datetime or ISO 8601 text, got {cited(moment)}")
     if moment.utcoffset() is None:
         raise ValueError(
-            f"{what} takes a moment with a time zone, and {moment.isoformat()} has none: "
-            f"write '{moment.isoformat()}Z', or datetime(..., tzinfo=timezone.utc)"
+            f"{what}: expected a moment with a time zone, got {moment.isoformat()}. "
+            f"Write '{moment.isoformat()}Z', or datetime(..., tzinfo=timezone.utc)."
         )
     try:
         moment.astimezone(UTC)
     except OverflowError:
         raise ValueError(
-            f"{what} takes a moment of the years 1 to 9999 in UTC, and {moment.isoformat()} is none"
+            f"{what}: expected a moment of the years 1 to 9999 in UTC, got {moment.isoformat()}"
         ) from None
     return moment
 

@@ -51,10 +51,10 @@ class MessageState:
         content: The object under the type's key, as JSON text; None: ``body`` says it all.
         sender: The address it comes from; None: the account's.
         recipient: The address it goes to.
-        kept_back: Whether it was sent to a person who had blocked the sender, or was withheld: it
-            never arrives by itself (§3 rule 2).
-        script: What was laid on the clock for it and did not happen yet: the verbs, by the keys
-            of the schedule; None: nothing ever was.
+        undeliverable: Whether it was sent to a person who had blocked the sender, or was withheld:
+            it never arrives by itself (§3 rule 2).
+        script: Its scheduled verbs that are still pending, by the keys of the schedule; None: it
+            never had one.
         extra: More fields for the message resource of its events, as JSON text.
         conversation: Its conversation; None if it failed before it was sent.
         price: What starting a conversation with it costs; None before that is asked for.
@@ -69,7 +69,7 @@ class MessageState:
         delivered_at: When it first reached a device.
         read_at: When the service learned that it was read.
         dropped_at: When it was dropped.
-        drop: The key of its planned drop in the schedule, while there is one.
+        drop: The key of its drop in the schedule, while it is pending.
         failure: Why it failed, if it did.
     """
 
@@ -88,7 +88,6 @@ class MessageState:
         "failure",
         "held",
         "id",
-        "kept_back",
         "number",
         "price",
         "read_at",
@@ -100,6 +99,7 @@ class MessageState:
         "submitted_to",
         "total_price",
         "type",
+        "undeliverable",
     )
 
     def __init__(self, body: str, recipient: str, extra: str) -> None:
@@ -111,7 +111,7 @@ class MessageState:
         self.content: str | None = None
         self.sender: str | None = None
         self.recipient: str = recipient
-        self.kept_back: bool = False
+        self.undeliverable: bool = False
         self.script: dict[int, str] | None = None
         self.extra: str = extra
         self.conversation: ConversationRecord | None = None
@@ -155,43 +155,21 @@ class MessageState:
 
 
 def next_state(message: MessageState, verb: MessageVerb) -> State:
-    """Look up what ``verb`` makes of ``message``.
+    """Look up what ``verb`` makes of ``message``; refuse what §3 does not show."""
+    state = message.state
+    legal = TRANSITIONS[state]
+    if verb not in legal:
+        possible = ", ".join(f"{one}()" for one in legal if one != "drop")
+        hint = f" Possible: {possible}." if possible else ""
+        raise IllegalTransition(f"can't {verb} message {message.id}: {_REASON[state]} (§3).{hint}")
+    return legal[verb]
 
-    Raises:
-        IllegalTransition: §3 does not show this verb in the message's state.
-    """
-    legal = TRANSITIONS[message.state]
-    try:
-        return legal[verb]
-    except KeyError:
-        raise IllegalTransition(_refusal(message, verb)) from None
-
-
-#: The verbs as a test writes them; a drop is not a verb of the test's.
-_SPELLING: Final[Mapping[MessageVerb, str]] = {
-    "accept": "accept()",
-    "reject": "reject()",
-    "deliver": "deliver()",
-    "read": "read()",
-    "fail": "fail()",
-}
 
 _REASON: Final[Mapping[State, str]] = {
-    "submitted": "it was not accepted yet",
-    "sent": "it was accepted and sent",
-    "delivered": "it has reached a device, so it can't fail any more",
-    "read": "the user has read it, and nothing follows that",
-    "failed": "it failed, and nothing is specified to follow that",
-    "dropped": "it stayed sent for too long and was dropped; nothing follows that",
+    "submitted": "it is not accepted yet",
+    "sent": "it is accepted and sent",
+    "delivered": "it has reached a device",
+    "read": "it was read, and a read message is final",
+    "failed": "it has failed, and a failed message is final",
+    "dropped": "it was not delivered in time, and a dropped message is final",
 }
-
-
-def _refusal(message: MessageState, verb: MessageVerb) -> str:
-    legal = [_SPELLING[name] for name in TRANSITIONS[message.state] if name in _SPELLING]
-    status = "sent (dropped)" if message.state == "dropped" else message.state
-    return (
-        f"{_SPELLING.get(verb, verb)} is not possible for message {message.id}, whose status is "
-        f"{status}: {_REASON[message.state]}. "
-        + (f"Legal now: {', '.join(legal)}." if legal else "No verb is legal now.")
-        + " Nothing was changed."
-    )

@@ -18,38 +18,42 @@ _MAX_DIGITS = 28
 _MAX_EXPONENT = 40
 
 
-def amount(value: object, what: str, meaning: str = "write 0 or more") -> Decimal:
+def amount(value: object, what: str, hint: str = "") -> Decimal:
     """Return ``value`` as an exact, finite amount that is not negative.
 
     Args:
-        value: A ``Decimal``, an ``int`` or a text such as ``"0.05"``.
-        what: What the amount is, for the error's sentence.
-        meaning: What to write instead of a negative one: the end of its sentence.
-
-    Raises:
-        TypeError: The value is a float, a bool or no number at all.
-        ValueError: The text is no number, or the amount is negative, not finite or too long.
+        value: What a caller wrote.
+        what: What it is, for the error's sentence.
+        hint: What to write instead of a negative one.
     """
     if type(value) is Decimal:  # the common case, first because it is on the hot path
         result = value
-    elif isinstance(value, bool):
-        raise TypeError(f"{what} must be an amount such as '0.05', not {value}")
     elif isinstance(value, float):
-        text = repr(str(value))
         raise TypeError(
-            f"{what} must be exact, and the float {value} is not: write {text} as text, "
-            f"or Decimal({text})"
+            f'{what} must be exact: use "{value}" or Decimal("{value}") instead of the float '
+            f"{value}"
         )
-    elif isinstance(value, (int, Decimal)):
+    elif isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         result = Decimal(value)
     elif isinstance(value, str):
         result = _parse(value, what)
     else:
-        raise TypeError(
-            f"{what} must be a Decimal, an int or a text such as '0.05', "
-            f"not {type(value).__name__} {cited(value)}"
+        raise TypeError(f"{what}: expected a Decimal, an int or a str, got {cited(value)}")
+    if not result.is_finite():
+        raise ValueError(f"{what}: expected a finite amount, got {result}")
+    if not result and result.is_signed():
+        return ZERO
+    if result.is_signed():
+        positive = shortened(str(result.copy_negate()))
+        raise ValueError(f"{what}: expected 0 or more, got -{positive}{hint and f': {hint}'}")
+    _, digits, exponent = result.as_tuple()
+    assert isinstance(exponent, int)
+    if len(digits) > _MAX_DIGITS or not -_MAX_EXPONENT <= exponent <= _MAX_EXPONENT:
+        raise ValueError(
+            f"{what}: {shortened(str(result))} is out of range "
+            f"(at most {_MAX_DIGITS} digits, exponent -{_MAX_EXPONENT}..{_MAX_EXPONENT})"
         )
-    return _checked(result, what, meaning)
+    return result
 
 
 def signed(value: object, what: str) -> Decimal:
@@ -70,26 +74,4 @@ def _parse(text: str, what: str) -> Decimal:
             return Decimal(text)
         except InvalidOperation:
             pass
-    raise ValueError(f"{what} must be a number such as '0.05', not the text {cited(text)}")
-
-
-def _checked(value: Decimal, what: str, meaning: str) -> Decimal:
-    if not value.is_finite():
-        raise ValueError(f"{what} must be a finite number such as '0.05', not {value}")
-    if not value:
-        return ZERO if value.is_signed() else _bounded(value, what)
-    if value.is_signed():
-        positive = shortened(str(value.copy_negate()))
-        raise ValueError(f"{what} must not be negative, and -{positive} is: {meaning}")
-    return _bounded(value, what)
-
-
-def _bounded(value: Decimal, what: str) -> Decimal:
-    _, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
-    if len(digits) > _MAX_DIGITS or not -_MAX_EXPONENT <= exponent <= _MAX_EXPONENT:
-        raise ValueError(
-            f"{what} must have at most {_MAX_DIGITS} significant digits and an exponent between "
-            f"-{_MAX_EXPONENT} and {_MAX_EXPONENT}, and {shortened(str(value))} has not"
-        )
-    return value
+    raise ValueError(f"{what}: expected a number such as '0.05', got {cited(text)}")

@@ -21,7 +21,7 @@ class PersonRecord(NamedTuple):
     read_receipts: bool = True  # whether the service learns of reading (§3 rule 3)
     online: bool = True
     blocked: bool = False  # they have blocked the sender
-    chat_open: bool = False  # the chat is on their screen: what comes is read at once
+    chat_open: bool = False  # the chat is on their screen: messages are read at once
     registered: bool = True  # the number has an account on the channel
     withheld: bool = False  # the platform's limits hold back what is sent to them (§3 rule 2)
 
@@ -39,14 +39,11 @@ class PersonRecord(NamedTuple):
     def contradiction(self) -> str | None:
         """Why they can't be as they are; None if they can."""
         if self.chat_open and not self.online:
-            return (
-                "the chat can't be open on a phone that is off. comes_online() turns it on, and "
-                "goes_offline() closes the chat"
-            )
+            return "a phone that is off has no open chat. Call comes_online() first"
         if self.chat_open and not self.registered:
             return (
-                "the chat can't be open on a number that is not registered. Write "
-                "recipient(..., registered=True), or closes_chat()"
+                "a number that is not registered has no open chat. Write "
+                "recipient(..., registered=True) or call closes_chat() first"
             )
         return None
 
@@ -55,27 +52,22 @@ class PersonRecord(NamedTuple):
 
         What is on a device already can be read there, though they have blocked the sender.
         """
-        write = f"write recipient({self.address!r}"
+        call = f"Call recipient({self.address!r}"
         if not self.registered:
-            return f"{self.address} is not registered: {write}, registered=True)"
+            return f"{self.address} is not registered. {call}, registered=True)"
         if not self.online:
-            return f"the phone of {self.address} is off: {write}).comes_online()"
+            return f"the phone of {self.address} is off. {call}).comes_online()"
         if self.blocked and arrives:
-            return f"{self.address} has blocked the sender: {write}).unblocks()"
+            return f"{self.address} has blocked the sender. {call}).unblocks()"
         if self.withheld and arrives:
-            return f"what is sent to {self.address} is withheld: {write}, withheld=False)"
+            return f"messages to {self.address} are withheld. {call}, withheld=False)"
         return None
 
-    def refuse_obstacle(self, message: MessageState, verb: str, *, arrives: bool) -> None:
-        """Refuse a verb that contradicts the person.
-
-        Raises:
-            IllegalTransition: It does; the error says how to change either.
-        """
+    def check_reachable(self, message: MessageState, verb: str, *, arrives: bool) -> None:
+        """Refuse a verb that contradicts the person; the error says how to change either."""
         if (obstacle := self.obstacle(arrives=arrives)) is not None:
             raise IllegalTransition(
-                f"{verb} is not possible for message {message.id}, whose status is "
-                f"{message.state}: {obstacle} before, or leave {verb} out. Nothing was changed."
+                f"can't {verb} message {message.id}: {obstacle} first, or omit {verb}()."
             )
 
 
@@ -95,9 +87,6 @@ class People(dict[str, PersonRecord]):
     """Those that were described, by their addresses, and what they do by themselves (§3).
 
     Everybody else has one device, is online, and lets the service learn of reading.
-
-    Args:
-        messages: Those of the account, in order; it goes on growing.
     """
 
     __slots__ = ("_by_address",)
@@ -107,30 +96,20 @@ class People(dict[str, PersonRecord]):
         self._by_address: GrowingIndex[MessageState, str]
         self._by_address = GrowingIndex(messages, attrgetter("recipient"))
 
-    def refuse_gone(self, address: str, now: People) -> None:
-        """Refuse a person of before a reset; ``now`` are those of the account as it is.
-
-        Raises:
-            ClosedError: They are.
-        """
+    def check_current(self, address: str, now: People) -> None:
+        """Refuse a person of before a reset; ``now`` are those of the account as it is."""
         if now is not self:
             raise ClosedError(
-                f"the recipient {address} is gone: it was described before the fake was reset. "
-                f"Ask for it again: chat_fake.recipient({address!r})."
+                f"recipient {address} no longer exists: the fake was reset after it was made. "
+                f"Call chat_fake.recipient({address!r}) again."
             )
 
     def decide(self, what: str, address: str, changes: Mapping[str, Any], now: int) -> PersonFact:
-        """Return what a test's words make of a person, and change nothing.
-
-        Raises:
-            IllegalTransition: They can't be so.
-        """
+        """Return what a test's words make of a person, and change nothing."""
         before = self.get(address) or PersonRecord(address)
         after = before._replace(**changes)
         if (contradiction := after.contradiction) is not None:
-            raise IllegalTransition(
-                f"{what} is not possible for {address}: {contradiction}. Nothing was changed."
-            )
+            raise IllegalTransition(f"can't call {what} for {address}: {contradiction}.")
         return PersonFact(before, after, now)
 
     def apply(self, fact: PersonFact) -> None:
@@ -141,8 +120,8 @@ class People(dict[str, PersonRecord]):
         """Give what follows by itself from a fact that was applied, each as it is performed.
 
         An open chat reads at once, a number that is not registered fails, and who becomes
-        reachable gets what is still sent: but for what was sent while they had blocked the sender
-        or were withheld, and what a script delivers later (assumed).
+        reachable gets what is still sent; not what was sent while they had blocked the sender or
+        were withheld, nor what a script delivers later (assumed).
         """
         if isinstance(fact, PersonFact):
             yield from self._reactions(fact)
@@ -153,14 +132,14 @@ class People(dict[str, PersonRecord]):
             return
         if fact.what == "sent" and not person.registered:
             yield Verb("fail", message, (_NOT_REGISTERED,))
-        elif person.chat_open and not (message.kept_back and fact.what == "sent"):
+        elif person.chat_open and not (message.undeliverable and fact.what == "sent"):
             yield from self._reading([message])
 
     def _reactions(self, fact: PersonFact) -> Iterator[Verb]:
         before, person, _ = fact
         if person.is_reachable and not before.is_reachable:
             for message in self._by_address.all(person.address):
-                if message.state == "sent" and not (message.kept_back or _is_scripted(message)):
+                if message.state == "sent" and not (message.undeliverable or _is_scripted(message)):
                     yield Verb("arrive", message)
         if person.chat_open and not before.chat_open:
             yield from self._reading(
@@ -176,6 +155,5 @@ class People(dict[str, PersonRecord]):
 
 
 def _is_scripted(message: MessageState) -> bool:
-    """Whether a delivery, or reading, is laid on the clock for it: people leave that alone."""
-    script = message.script or {}
-    return not {"deliver", "read"}.isdisjoint(script.values())
+    """Whether its delivery or reading is scheduled: people leave it alone."""
+    return not {"deliver", "read"}.isdisjoint((message.script or {}).values())

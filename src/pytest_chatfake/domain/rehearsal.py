@@ -82,7 +82,7 @@ class Rehearsal(Account):
         self._messages: Twins[MessageState] = Twins()
         self._sessions: Twins[ConversationRecord] = Twins()
 
-    def refuse_stale(self, message: MessageState) -> None:
+    def check_current(self, message: MessageState) -> None:
         """Refuse nothing: copies are of what the account has, or is about to have."""
 
     def play(self, facts: list[Fact]) -> list[Fact]:

@@ -30,7 +30,7 @@ class Schedule:
     """Pieces of work, each due at a moment in nanoseconds; the earliest comes first.
 
     Attributes:
-        work: What is planned, by the keys that cancel it.
+        work: What is pending, by the keys that cancel it.
     """
 
     __slots__ = ("_heap", "_sequence", "work")
@@ -44,7 +44,7 @@ class Schedule:
         return len(self.work)
 
     def add(self, due: int, kind: DueKind, subject: object) -> int:
-        """Plan a piece of work for ``due``; return the key that cancels it."""
+        """Schedule a piece of work; return the key that cancels it."""
         self._sequence += 1
         key = due << _BITS | (self._sequence & _SEQUENCE)
         self.work[key] = (kind, subject)
@@ -62,7 +62,7 @@ class Schedule:
             heapify(self._heap)
 
     def next_due(self) -> int | None:
-        """Return when the earliest work is due, in nanoseconds; None if nothing is planned."""
+        """Return when the earliest work is due, in nanoseconds; None if nothing is pending."""
         heap = self._heap
         while heap:
             if heap[0] in self.work:
@@ -79,8 +79,8 @@ class Schedule:
             heappop(heap)
         return False
 
-    def planned(self) -> list[Due]:
-        """Return all that is planned, in due order."""
+    def pending(self) -> list[Due]:
+        """Return all pending work, in due order."""
         return [(key >> _BITS, *self.work[key]) for key in sorted(self.work)]
 
     def pop_due(self, now: int) -> Due | None:

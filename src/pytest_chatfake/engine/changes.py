@@ -142,7 +142,7 @@ class Changes:
 
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
         people, address, changes = verb.arguments
-        people.refuse_gone(address, self.account.people)
+        people.check_current(address, self.account.people)
 
         def decide() -> list[Fact]:
             return following_person(self.account, people.decide(what, address, changes, now))

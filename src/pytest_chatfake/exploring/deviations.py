@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.arguments import check_list, cited
-from ..domain.instants import SECOND, planned
+from ..domain.instants import SECOND
 
 if TYPE_CHECKING:
     from ..base.triggers import Trigger
@@ -113,7 +113,7 @@ def _parse(text: object) -> Deviation:
         )
         extent = given.get(kind.argument, kind.least)
         if kind.argument == "pause":
-            extent = planned(extent, "pause")
+            extent = parse_delay(extent, "pause")
         assert type(start) is type(extent) is int
         assert start >= 1
         assert extent >= kind.least

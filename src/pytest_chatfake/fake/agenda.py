@@ -46,7 +46,7 @@ class AgendaEntry(NamedTuple):
 def agenda(engine: Engine) -> list[AgendaEntry]:
     """Return what is due, in order; the ends of sessions that have started are among it."""
     with engine.lock:
-        found = [(due[0], _entry(engine, *due)) for due in engine.schedule.planned()]
+        found = [(due[0], _entry(engine, *due)) for due in engine.schedule.pending()]
         found += _expiries(engine)
     return [entry for _, entry in sorted(found, key=lambda one: one[0])]
 

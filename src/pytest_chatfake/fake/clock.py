@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base.arguments import check_takes, cited
 from ..base.errors import ClockError
-from ..domain.instants import aware, duration, instant, length_of, nanoseconds, planned
+from ..domain.instants import aware, instant, length_of, nanoseconds
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from .agenda import AgendaEntry, agenda
@@ -72,7 +72,7 @@ class Clock:
         seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
         if isinstance(seconds, (int, float)) and seconds < 0:
             raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
-        by = duration(length, "the length to advance by")
+        by = parse_duration(length, "the length to advance by")
         return self._engine.move_time(partial(add, by), "advance()")
 
     def move_to(self, moment: datetime | str) -> PendingPlan:
@@ -179,4 +179,4 @@ class Clock:
                 raise TypeError("run_until() takes a plain function, and this one is to be awaited")
             return bool(found)
 
-        return self._engine.wait_until(look, planned(limit, "limit"), "run_until()")
+        return self._engine.wait_until(look, parse_delay(limit, "limit"), "run_until()")

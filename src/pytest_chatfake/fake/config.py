@@ -21,7 +21,7 @@ from ..base.misspelt import nearest
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
-from ..domain.instants import SECOND, duration, planned
+from ..domain.instants import SECOND, parse_delay, parse_duration
 from ..domain.messages import DEFAULT_PRICE
 from ..domain.money import Money, amount
 from ..engine.settings import Mode, Settings
@@ -153,8 +153,8 @@ class ChatFakeConfig:
             seed=seed,
             rules=Rules(
                 origin_type=self.origin_type,
-                conversation_length=duration(self.conversation_length, "conversation_length"),
-                drop_after=duration(self.drop_after, "drop_after"),
+                conversation_length=parse_duration(self.conversation_length, "conversation_length"),
+                drop_after=parse_duration(self.drop_after, "drop_after"),
                 on_insufficient_balance=self.on_insufficient_balance,
                 insufficient_balance=Failure(
                     self.insufficient_balance_code, "Balance Insufficient", None
@@ -233,7 +233,7 @@ def _seconds(timeout: timedelta | float | None) -> float:
     """Return how long an attempt may take; without a limit, as long as a socket can wait."""
     if timeout is None:
         return _LONGEST_TIMEOUT
-    return min(duration(timeout, "timeout") / SECOND, _LONGEST_TIMEOUT)
+    return min(parse_duration(timeout, "timeout") / SECOND, _LONGEST_TIMEOUT)
 
 
 def _check_api_key(value: object, what: str) -> None:
@@ -249,7 +249,7 @@ def _check_currency(value: object, what: str) -> None:
 
 
 def _check_length(value: timedelta | float, what: str) -> None:
-    if not planned(value, what):
+    if not parse_delay(value, what):
         raise ValueError(f"{what} must be greater than 0")
 
 

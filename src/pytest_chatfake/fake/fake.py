@@ -24,7 +24,7 @@ from ..base.misspelt import nearest
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
-from ..domain.instants import SECOND, planned
+from ..domain.instants import SECOND
 from ..domain.ledger import Balance, LedgerEntry
 from ..domain.messages import MAX_DEVICES, STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
@@ -745,7 +745,7 @@ class ChatFake:
             ValueError: The time is not greater than 0.
         """
         check_predicate(predicate)
-        length = planned(timeout, "timeout")
+        length = parse_delay(timeout, "timeout")
         if not length:
             raise ValueError("timeout must be greater than 0")
         engine = self._engine

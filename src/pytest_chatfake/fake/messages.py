@@ -14,7 +14,7 @@ from ..base.errors import NotAwaited
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure
-from ..domain.instants import instant, length_of, planned
+from ..domain.instants import instant, length_of, parse_delay
 from ..domain.messages import MAX_DEVICES, MessageState
 from ..domain.money import Money, amount
 from ..engine.engine import Engine
@@ -201,7 +201,7 @@ class Message:
             ClockError: The calendar ends before.
             ClosedError: It was sent before the fake was reset.
         """
-        length = planned(length_of("after()", delta, timedelta_arguments), "the length of after()")
+        length = parse_delay(length_of("after()", delta, timedelta_arguments), "after()")
         earlier = self._at if isinstance(self._at, Later) else None
         later = Later(self._engine, self._state, earlier, length)
         return Message(self._engine, self._state, later)
@@ -390,7 +390,7 @@ def state_of(message: object, engine: Engine) -> MessageState:
         raise TypeError(f"a Message is needed, not {type(message).__name__} {cited(message)}")
     if message._engine is not engine:
         raise ValueError(f"{cited(message)} belongs to another fake")
-    engine.account.refuse_stale(message._state)
+    engine.account.check_current(message._state)
     return message._state
 
 

@@ -76,7 +76,7 @@ class Recipient:
         return self
 
     def _describe(self, what: str, changes: dict[str, Any], *, at_once: bool = False) -> None:
-        self._people.refuse_gone(self._address, self._engine.account.people)
+        self._people.check_current(self._address, self._engine.account.people)
         verb = Verb("describe", None, (self._people, self._address, changes))
         self._engine.perform(verb, what, at_once=at_once)
 
@@ -84,7 +84,7 @@ class Recipient:
 
     def _known(self) -> PersonRecord:
         self._engine.ensure_readable()
-        self._people.refuse_gone(self._address, self._engine.account.people)
+        self._people.check_current(self._address, self._engine.account.people)
         return self._people.get(self._address) or PersonRecord(self._address)
 
     @property
@@ -142,5 +142,5 @@ def address_of(to: object, engine: Engine) -> str:
         return check_str(to, "to")
     if to._engine is not engine:
         raise ValueError(f"{to!r} belongs to another fake")
-    to._people.refuse_gone(to.address, engine.account.people)
+    to._people.check_current(to.address, engine.account.people)
     return to.address

@@ -23,7 +23,7 @@ from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import SECOND, planned
+from ..domain.instants import SECOND
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.lifespan import Lifespan
@@ -245,7 +245,7 @@ class Webhooks:
             raise ValueError("after= and pause= say when it comes again: give one of them")
         if after is not None:
             return self._deviate("duplicate", where, check_int(after, "after", 0))
-        length = planned(pause, "pause")
+        length = parse_delay(pause, "pause")
         if not length:
             raise ValueError("pause must be greater than 0: with after=0 it comes again at once")
         return self._deviate("duplicate", where, pause=length)
@@ -289,7 +289,7 @@ class Webhooks:
             duration: How much later; a ``timedelta`` or seconds.
             **where: Which events; see :class:`Webhooks`.
         """
-        length = planned(duration, "duration")
+        length = parse_delay(duration, "duration")
         if not length:
             raise ValueError("duration must be greater than 0")
         return self._fault("delay", where, delay=length)
@@ -408,7 +408,7 @@ class Webhooks:
         }
         for name, value in given.items():
             check_share(value, name)
-        longest = 0 if delay is None else planned(delay, "delay")
+        longest = 0 if delay is None else parse_delay(delay, "delay")
         if delay is not None and longest < SECOND:
             raise ValueError(f"delay must be at least a second, not {cited(delay)}")
         if not (longest or any(given.values())):

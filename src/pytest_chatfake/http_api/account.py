@@ -18,8 +18,7 @@ from ..base.notes import API_FAULT, REQUEST
 from ..base.redaction import tail
 from ..base.triggers import Trigger, Triggers
 from ..base.views import counted
-from ..domain.instants import SECOND, instant
-from ..domain.instants import duration as nanoseconds_of
+from ..domain.instants import SECOND, instant, parse_duration
 from ..transport.server.replies import Reply, error_reply, server_error
 from ..wire.bodies import balance_body
 from .routes import BALANCE_PATH, Route, Routes
@@ -331,7 +330,7 @@ class AccountApi:
 
         Over a socket this is real time; in process nothing waits.
         """
-        seconds = nanoseconds_of(duration, "duration") / SECOND
+        seconds = parse_duration(duration, "duration") / SECOND
         if not 0 < seconds <= _MAX_DELAY:
             raise ValueError(
                 f"duration: expected more than 0 and at most {_MAX_DELAY} s, got {seconds:g} s"
@@ -369,7 +368,7 @@ class AccountApi:
 
         It is a ``timedelta`` or seconds, and runs from the first query that is answered so.
         """
-        length = nanoseconds_of(retry_after, "retry_after")
+        length = parse_duration(retry_after, "retry_after")
         if not length:
             raise ValueError("retry_after: expected more than 0 seconds, got 0")
         end: int | None = None

@@ -1,9 +1,8 @@
 """The autopilot: people who take delivery, read or fail by chance, the same in every run.
 
 What it does with a message is drawn when the message is sent, from the seed and the message's
-number alone, and laid in the schedule. It comes last: a message with a script of its own is left
-to it, and where the person or the test was faster, it adapts or leaves the message alone. So it
-never fails a test.
+number alone, and scheduled. A message with a script of its own is left alone. Where the person or
+the test was faster, the autopilot adapts or leaves the message alone. So it never fails a test.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from ..base.controls import one_line
 from ..base.errors import IllegalTransition
 from ..domain.facts import Fact, Verb
 from ..domain.failures import failure
-from ..domain.instants import planned
+from ..domain.instants import parse_delay
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import due_of
@@ -39,19 +38,31 @@ _Draws: TypeAlias = Callable[[bytes], int]
 #: How many values eight bytes have.
 _WHOLE: Final = 1 << 64
 
-_DELIVER: Final[tuple[str, tuple[object, ...]]] = ("deliver", (None, None))
-_READ: Final[tuple[str, tuple[object, ...]]] = ("read", ())
-_FAIL: Final[tuple[str, tuple[object, ...]]] = ("fail", (failure("131026"),))
+#: What its verbs are told.
+_ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
+    "deliver": (None, None),
+    "read": (),
+    "fail": (failure("131026"),),
+}
 
 
 class Autopilot:
-    """What ``chat_fake.autopilot()`` returned: it ends it. A context manager does so, too."""
+    """What ``chat_fake.autopilot()`` returned; ends at the end of a ``with`` block."""
 
-    __slots__ = ("_asks", "_deliver", "_fail_share", "_line", "_pilots", "_read", "_seed", "_to")
+    __slots__ = (
+        "_asks",
+        "_autopilots",
+        "_deliver",
+        "_fail_share",
+        "_line",
+        "_read",
+        "_seed",
+        "_to",
+    )
 
     def __init__(
         self,
-        pilots: Autopilots,
+        autopilots: Autopilots,
         to: str | None,
         deliver: _Draws | None,
         read: _Draws | None,
@@ -61,7 +72,7 @@ class Autopilot:
         *,
         asks: bool,
     ) -> None:
-        self._pilots = pilots
+        self._autopilots = autopilots
         self._asks = asks
         self._to = to
         self._deliver = deliver
@@ -80,27 +91,27 @@ class Autopilot:
         self.end()
 
     def end(self) -> None:
-        """Let it do nothing more, at once in both modes; what it did stays. Twice does no harm."""
-        self._pilots.end(self)
+        """Stop it at once, in both modes; what it did stays."""
+        self._autopilots.end(self)
 
-    def _flight(self, message: MessageState) -> Flight:
+    def _draw(self, message: MessageState) -> FlightPlan:
         """Draw what happens to a message."""
         # A hash is drawn from far faster than a generator can be seeded, message by message.
         chance = blake2b(f"{self._seed} {message.number}".encode(), digest_size=24).digest()
         fails = int.from_bytes(chance[:8]) < self._fail_share * _WHOLE
         deliver = None if self._deliver is None else self._deliver(chance[8:16])
         read = None if self._read is None else self._read(chance[16:])
-        return Flight(self, message, fails, deliver, read)
+        return FlightPlan(self, message, fails, deliver, read)
 
 
 @dataclass(slots=True, eq=False)
-class Flight:
+class FlightPlan:
     """What an autopilot does with a message; one object, because there may be very many.
 
-    Moments and lengths are in nanoseconds. A key is 0 where nothing is planned, or any more.
+    Moments and delays are in nanoseconds. A key is 0 where nothing is pending.
     """
 
-    pilot: Autopilot
+    autopilot: Autopilot
     message: MessageState
     fails: bool  # in place of its delivery
     deliver: int | None  # how long after it is sent
@@ -112,7 +123,7 @@ class Flight:
     @property
     def line(self) -> Line:
         """Where the test set the autopilot up."""
-        return self.pilot._line
+        return self.autopilot._line
 
     def does(self, at: int) -> str:
         """Return the name of the verb that is due at a moment."""
@@ -126,17 +137,13 @@ class Flight:
 
 
 class Autopilots:
-    """The autopilots of one fake.
-
-    Args:
-        engine: The fake's engine; it tells of facts, and is told how to perform what falls due.
-    """
+    """The autopilots of one fake."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._pilots: defaultdict[str | None, list[Autopilot]] = defaultdict(list)
-        self._flights: dict[int, Flight] = {}  # by the numbers of their messages
-        self._waiting: defaultdict[str, list[tuple[Flight, str]]] = defaultdict(list)
+        self._autopilots: defaultdict[str | None, list[Autopilot]] = defaultdict(list)
+        self._plans: dict[int, FlightPlan] = {}  # by the numbers of their messages
+        self._waiting: defaultdict[str, list[tuple[FlightPlan, str]]] = defaultdict(list)
 
     def add(
         self,
@@ -147,48 +154,43 @@ class Autopilots:
         seed: str,
         line: Line,
     ) -> Autopilot:
-        """Set an autopilot up; for whom it is, it beats those that are there.
-
-        Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: An argument is out of range.
-        """
+        """Set an autopilot up; it takes precedence over earlier ones for the same address."""
         deliver = _draws(deliver_after, "deliver_after")
         read = _draws(read_after, "read_after")
         check_share(fail_share, "fail_share")
         asks = callable(deliver_after) or callable(read_after)
-        pilot = Autopilot(self, to, deliver, read, fail_share, seed, line, asks=asks)
+        autopilot = Autopilot(self, to, deliver, read, fail_share, seed, line, asks=asks)
         with self._engine.lock:
-            self._pilots[to].append(pilot)
+            self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
                 self._engine.changes.watchers.append(self._watch)
                 self._engine.changes.runs["autopilot"] = self._run
-        return pilot
+        return autopilot
 
-    def end(self, pilot: Autopilot) -> None:
-        """Forget an autopilot, and all that it has planned."""
+    def end(self, autopilot: Autopilot) -> None:
+        """Forget an autopilot, and cancel what it has scheduled."""
         with self._engine.lock:
-            if pilot not in self._pilots[pilot._to]:
+            if autopilot not in self._autopilots[autopilot._to]:
                 return
-            self._pilots[pilot._to].remove(pilot)
-            for flight in [one for one in self._flights.values() if one.pilot is pilot]:
-                self.leave(flight.message)
+            self._autopilots[autopilot._to].remove(autopilot)
+            for plan in [one for one in self._plans.values() if one.autopilot is autopilot]:
+                self.leave(plan.message)
 
     def forget(self) -> None:
-        """Forget all of them; the schedule forgets what they have planned."""
-        self._pilots.clear()
-        self._flights.clear()
+        """Forget all of them; the schedule forgets what they scheduled."""
+        self._autopilots.clear()
+        self._plans.clear()
         self._waiting.clear()
         watchers = self._engine.changes.watchers
         watchers[:] = [one for one in watchers if one != self._watch]
 
     def leave(self, message: MessageState) -> None:
         """Leave a message alone; the lock is held."""
-        flight = self._flights.get(message.number)
-        if flight is not None and flight.message is message:
-            del self._flights[message.number]
-            self._engine.schedule.cancel(flight.deliver_key)
-            self._engine.schedule.cancel(flight.read_key)
+        plan = self._plans.get(message.number)
+        if plan is not None and plan.message is message:
+            del self._plans[message.number]
+            self._engine.schedule.cancel(plan.deliver_key)
+            self._engine.schedule.cancel(plan.read_key)
 
     # What happens, and what follows: the lock is held
 
@@ -201,114 +203,100 @@ class Autopilots:
                     except Exception as error:  # what they did is done: this comes after it
                         self._engine.errors.append(error)
         elif fact.what == "sent":
-            self._board(fact.message, fact.at)
+            self._on_sent(fact.message, fact.at)
         elif fact.what == "delivered":
-            flight = self._flights.get(fact.message.number)
-            if flight is not None:
-                self._land(flight, fact.message.delivered_at or fact.at)
+            plan = self._plans.get(fact.message.number)
+            if plan is not None:
+                self._on_delivered(plan, fact.message.delivered_at or fact.at)
         else:
             self.leave(fact.message)
 
-    def _board(self, message: MessageState, now: int) -> None:
-        """Draw and plan what happens to a message that was sent."""
-        pilots = self._pilots.get(message.recipient) or self._pilots.get(None)
-        if not pilots or message.state != "sent":
+    def _on_sent(self, message: MessageState, now: int) -> None:
+        """Draw and schedule what happens to a message that was sent."""
+        autopilots = self._autopilots.get(message.recipient) or self._autopilots.get(None)
+        if not autopilots or message.state != "sent":
             return
-        pilot = pilots[-1]
+        autopilot = autopilots[-1]
         try:
-            if pilot._asks:  # a function may look, and no more
-                draw = partial(pilot._flight, message)
-                flight = self._engine.asking.ask("a function of autopilot()", "a length", draw)
+            if autopilot._asks:  # a function may look, and no more
+                draw = partial(autopilot._draw, message)
+                plan = self._engine.asking.ask("a function of autopilot()", "a length", draw)
                 if message.state != "sent":  # another thread was faster meanwhile
                     return
             else:
-                flight = pilot._flight(message)
+                plan = autopilot._draw(message)
         except Exception as error:  # of such a function: it is told at the test's next use
-            error.add_note(f"in a function of autopilot(), set up at {pilot._line}")
+            error.add_note(f"in a function of autopilot(), set up at {autopilot._line}")
             self._engine.errors.append(error)
             return
-        self._flights[message.number] = flight
-        if flight.fails or flight.deliver is not None:
+        self._plans[message.number] = plan
+        if plan.fails or plan.deliver is not None:
             add = self._engine.schedule.add
-            arrives = now + (flight.deliver or 0)
-            flight.deliver_key = add(arrives, "autopilot", flight)
-            if flight.read is not None and not flight.fails:
-                flight.read_at = arrives + flight.read
-                flight.read_key = add(flight.read_at, "autopilot", flight)
+            arrives = now + (plan.deliver or 0)
+            plan.deliver_key = add(arrives, "autopilot", plan)
+            if plan.read is not None and not plan.fails:
+                plan.read_at = arrives + plan.read
+                plan.read_key = add(plan.read_at, "autopilot", plan)
 
-    def _land(self, flight: Flight, arrived: int) -> None:
-        """Plan the reading of a message that has arrived: it counts from there."""
+    def _on_delivered(self, plan: FlightPlan, arrived: int) -> None:
+        """Schedule the reading of a message, counted from its delivery."""
         schedule = self._engine.schedule
-        schedule.cancel(flight.deliver_key)
-        flight.deliver_key = 0
-        if flight.read is not None and flight.read_at != arrived + flight.read:
-            schedule.cancel(flight.read_key)
-            flight.read_at = arrived + flight.read
-            flight.read_key = schedule.add(flight.read_at, "autopilot", flight)
+        schedule.cancel(plan.deliver_key)
+        plan.deliver_key = 0
+        if plan.read is not None and plan.read_at != arrived + plan.read:
+            schedule.cancel(plan.read_key)
+            plan.read_at = arrived + plan.read
+            plan.read_key = schedule.add(plan.read_at, "autopilot", plan)
 
-    def _run(self, at: int, flight: Flight) -> None:
-        if flight.deliver_key:
-            flight.deliver_key = 0
+    def _run(self, at: int, plan: FlightPlan) -> None:
+        if plan.deliver_key:
+            plan.deliver_key = 0
         else:
-            flight.read_key = 0
-            if flight.message.state == "sent":
-                return  # it waits for the phone; when it arrives, this is planned anew
-        self._act(flight, at)
+            plan.read_key = 0
+            if plan.message.state == "sent":
+                return  # it waits for the phone, and is scheduled anew when it arrives
+        self._act(plan, at)
 
-    def _act(self, flight: Flight, now: int) -> None:
+    def _act(self, plan: FlightPlan, now: int) -> None:
         """Do what is due, or wait for a phone that is off; nothing, if others were faster."""
-        message = flight.message
-        if self._flights.get(message.number) is not flight:
+        message = plan.message
+        if self._plans.get(message.number) is not plan:
             return
-        verb = _READ if message.state == "delivered" else _FAIL if flight.fails else _DELIVER
-        if verb is not _FAIL and self._engine.account.people:
-            if verb is _DELIVER and message.kept_back:
+        name = "read" if message.state == "delivered" else "fail" if plan.fails else "deliver"
+        if name != "fail" and self._engine.account.people:
+            arrives = name == "deliver"
+            if arrives and message.undeliverable:
                 return  # it never arrives by itself (§3 rule 2)
             person = self._engine.account.people.get(message.recipient)
-            if person is not None and person.obstacle(arrives=verb is _DELIVER) is not None:
-                self._waiting[message.recipient].append((flight, message.state))
+            if person is not None and person.obstacle(arrives=arrives) is not None:
+                self._waiting[message.recipient].append((plan, message.state))
                 return
-        name, arguments = verb
         try:
-            laid = Verb(name, message, arguments)
-            self._engine.changes.make(laid, name + "()", flight.pilot._line, now)
+            verb = Verb(name, message, _ARGUMENTS[name])
+            self._engine.changes.make(verb, f"{name}()", plan.line, now)
         except IllegalTransition:
             pass  # another thread was faster, while a function was asked
-        except Exception:  # a function of the test's: as a script, it goes no further
+        except Exception:  # of a function of the test's: as a script, it goes no further
             self.leave(message)
-            raise
-        except BaseException:  # an interrupt: it was taken out, and is due
-            key = self._engine.schedule.add(now, "autopilot", flight)
-            if verb is _READ:
-                flight.read_key = key
-            else:
-                flight.deliver_key = key
             raise
 
 
 def _draws(span: Span | None, what: str) -> _Draws | None:
-    """Return what draws a length of time.
-
-    Raises:
-        TypeError: It is no length, no pair of lengths and no function of a ``random.Random``.
-        ValueError: A length is out of range, or the pair is reversed.
-    """
+    """Return what draws a length of time."""
     if span is None:
         return None
     if callable(span):
         check_takes(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # a name of its own: a type checker knows what it is inside the function
         name = f"the length that {what} returned"
-        return lambda chance: planned(draw(Random(chance)), name)  # noqa: S311 - no secret
+        return lambda chance: parse_delay(draw(Random(chance)), name)  # noqa: S311 - no secret
     if isinstance(span, (tuple, list)):
         if len(span) != 2:
-            raise TypeError(f"{what} must be a pair for a range, (60, 3600), not {cited(span)}")
-        least, most = (planned(one, what) for one in span)
+            raise TypeError(f"{what}: expected a range such as (60, 3600), got {cited(span)}")
+        least, most = (parse_delay(one, what) for one in span)
         if least > most:
-            raise ValueError(
-                f"{what} must begin with the shorter length, and {cited(span)} does not"
-            )
+            raise ValueError(f"{what}: expected the shorter length first, got {cited(span)}")
         steps = (most - least) // 1_000 + 1
         return lambda chance: least + int.from_bytes(chance) * steps // _WHOLE * 1_000
-    length = planned(span, what)
+    length = parse_delay(span, what)
     return lambda _: length

@@ -1,8 +1,8 @@
-"""Scripts in time: verbs of a message that are laid on the clock, and happen when it gets there.
+"""Scripts: scheduled verbs of a message.
 
-A laid step is data in the schedule: a verb, with the line that wrote it. It is performed as any
-other verb, in its turn among all that falls due. One that proves illegal drops the rest of its
-message's script, and fails the test at the move of time that came upon it.
+A scheduled verb is data, with the line that wrote it. It is performed as any other verb, in its
+turn among all that falls due. One that proves illegal cancels the rest of its message's script, and
+fails the test at the move of time that reached it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import cast
 
 from ..base.calling_line import Line
 from ..base.errors import ChatFakeError, ClockError
+from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
@@ -22,8 +23,8 @@ from .autopilot import Autopilots
 
 
 @dataclass(slots=True, eq=False)
-class Step:
-    """A verb that is laid on the clock."""
+class ScheduledVerb:
+    """A verb that happens later."""
 
     verb: Verb
     what: str  # as the test wrote it
@@ -41,106 +42,102 @@ class Step:
 
     def reason(self, _: int) -> str:
         """Why something is due, as a sentence that ends with the line."""
-        return f"{self.what} of message {self.message.id} happens, laid"
+        return f"{self.what} of message {self.message.id} happens, scheduled"
 
 
 class Later:
-    """A moment in the script of a message; verbs are laid on it.
+    """A moment in the script of a message, for which verbs are scheduled.
 
     Args:
         engine: The fake's engine.
         message: The message.
         earlier: The moment that it counts from; None: the present, when it is performed.
-        length: How long after that it is, in nanoseconds.
+        delay: In nanoseconds.
 
     Attributes:
-        moment: When it is, in nanoseconds; None before it is performed.
+        moment: In nanoseconds; None before it is performed.
         line: Where the test wrote it.
     """
 
-    __slots__ = ("_engine", "earlier", "length", "line", "message", "moment")
+    __slots__ = ("_engine", "delay", "earlier", "line", "message", "moment")
 
     def __init__(
-        self, engine: Engine, message: MessageState, earlier: Later | None, length: int
+        self, engine: Engine, message: MessageState, earlier: Later | None, delay: int
     ) -> None:
         self._engine = engine
         self.message: MessageState = message
         self.earlier: Later | None = earlier
-        self.length: int = length
+        self.delay: int = delay
         self.moment: int | None = None
         self.line: Line | None = None
         engine.perform(Verb("after", message, (self,)), "after()")
 
     def perform(self, verb: Verb, what: str) -> None:
-        """Lay a verb on this moment; the engine does the same for the present."""
-        self._engine.perform(Verb("lay", verb.message, (self, verb)), what)
+        """Schedule a verb for this moment; the engine does the same for the present."""
+        self._engine.perform(Verb("schedule", verb.message, (self, verb)), what)
 
 
 class Scripts:
     """The scripts of one fake.
 
     Args:
-        engine: The fake's engine; it is told how to lay steps, and how to perform them.
-        autopilots: Leave messages alone that have a script.
+        engine: The fake's engine.
+        autopilots: They leave messages alone that have a script.
     """
 
     def __init__(self, engine: Engine, autopilots: Autopilots) -> None:
         self._engine = engine
         self._autopilots = autopilots
         self._idle: dict[Later, None] = {}  # a set that keeps its order
-        engine.changes.apart |= {"after": self._count, "lay": self._lay, "cancel": self._cancel}
+        engine.changes.apart |= {"after": self._after}
+        engine.changes.apart |= {"schedule": self._schedule, "cancel": self._cancel}
         engine.changes.runs["step"] = self._run
 
     def idle(self) -> Iterator[Line]:
-        """Give the lines of each ``after()`` with nothing behind it."""
+        """Give the line of each ``after()`` without a verb."""
         return (later.line for later in self._idle if later.line is not None)
 
     def forget(self) -> None:
-        """Forget them; the schedule forgets their steps."""
+        """Forget each ``after()`` without a verb; the schedule forgets the rest."""
         self._idle.clear()
 
     # What a test writes: the lock is held
 
-    def _count(self, verb: Verb, _what: str, line: Line, now: int) -> None:
+    def _after(self, verb: Verb, _what: str, line: Line, now: int) -> None:
         """Settle when a moment is."""
         (later,) = cast("tuple[Later]", verb.arguments)
-        self._engine.account.refuse_stale(later.message)
+        self._engine.account.check_current(later.message)
         earlier = later.earlier
         moment = now if earlier is None or earlier.moment is None else earlier.moment
-        moment += later.length
+        moment += later.delay
         if moment > LAST:
-            raise ClockError(
-                f"after() can't lay a script past {stamp(LAST)}, because the calendar ends"
-            )
+            raise ClockError(f"after() can't schedule past {stamp(LAST)}, where the calendar ends")
         later.moment = moment
         later.line = line
         self._idle[later] = None
         if earlier is not None:
             self._idle.pop(earlier, None)
 
-    def _lay(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        later, laid = cast("tuple[Later, Verb]", verb.arguments)
+    def _schedule(self, verb: Verb, what: str, line: Line, now: int) -> None:
+        later, scheduled = cast("tuple[Later, Verb]", verb.arguments)
         message, moment = later.message, later.moment
-        self._engine.account.refuse_stale(message)
+        self._engine.account.check_current(message)
         assert moment is not None
         if moment < now:
             raise ClockError(
-                f"{what} can't be laid at {stamp(moment)}: it is {stamp(now)}. Write after() "
-                f"again, on the message that was sent; it counts from now."
+                f"can't schedule {what} for {stamp(moment)}: it is already {stamp(now)}. "
+                f"Call after() again; it counts from now."
             )
         self._idle.pop(later, None)
         self._autopilots.leave(message)
-        self._plan(Step(laid, what, line), moment)
-
-    def _plan(self, step: Step, at: int) -> None:
-        step.key = self._engine.schedule.add(at, "step", step)
-        message = step.message
+        step = ScheduledVerb(scheduled, what, line)
+        step.key = self._engine.schedule.add(moment, "step", step)
         message.script = message.script or {}
-        message.script[step.key] = step.verb.name
+        message.script[step.key] = scheduled.name
 
     def _cancel(self, verb: Verb, _what: str, _line: Line, _now: int) -> None:
         message = cast("MessageState", verb.message)
-        self._engine.account.refuse_stale(message)
+        self._engine.account.check_current(message)
         self._drop(message)
 
     def _drop(self, message: MessageState) -> None:
@@ -150,11 +147,11 @@ class Scripts:
         for later in [later for later in self._idle if later.message is message]:
             del self._idle[later]
 
-    # When time gets there: the lock is held
+    # When it is due: the lock is held
 
-    def _run(self, at: int, step: Step) -> None:
+    def _run(self, at: int, step: ScheduledVerb) -> None:
         message = step.message
-        assert message.script is not None  # whoever forgets it cancels its steps
+        assert message.script is not None  # to forget a script cancels its steps
         del message.script[step.key]
         try:
             self._engine.changes.make(step.verb, step.what, step.line, at)
@@ -162,15 +159,13 @@ class Scripts:
             left = len(message.script or ())
             self._drop(message)
             raise _named(error, step, at, left) from None
-        except BaseException:  # an interrupt: it was taken out, and is due
-            self._plan(step, at)
-            raise
 
 
-def _named(error: Exception, step: Step, at: int, left: int) -> Exception:
-    """Say of an error which line wrote its step."""
-    rest = f", and {left} more of this script {'is' if left == 1 else 'are'} dropped" * bool(left)
-    where = f"{step.what} was laid for {stamp(at)} at {step.line}{rest}"
+def _named(error: Exception, step: ScheduledVerb, at: int, left: int) -> Exception:
+    """Say of an error which line scheduled its verb."""
+    where = f"{step.what} was scheduled for {stamp(at)} at {step.line}"
+    if left:
+        where += f"; the rest of the script is cancelled ({counted(left, 'verb')})"
     if isinstance(error, ChatFakeError):
         return type(error)(f"{error} {where}.")
     error.add_note(where)

@@ -70,7 +70,7 @@ def coming(engine: Engine, labels: Labels) -> list[Coming]:
 
 def _coming(engine: Engine, labels: Labels) -> Iterator[Coming]:
     landing: set[int] = set()  # the messages that the autopilot delivers, and reads after that
-    for at, kind, subject in engine.schedule.planned():
+    for at, kind, subject in engine.schedule.pending():
         if kind == "attempt":
             if any(endpoint.connected for endpoint in subject.endpoints):
                 yield _attempt(labels, at, subject)
@@ -80,7 +80,7 @@ def _coming(engine: Engine, labels: Labels) -> Iterator[Coming]:
             state: MessageState = subject.message
             does = "read" if state.number in landing else subject.does(at)
             landing.add(state.number)
-            if not (state.kept_back and state.state == "sent" and does != "fail"):
+            if not (state.undeliverable and state.state == "sent" and does != "fail"):
                 yield _laid(engine, labels, at, subject, does, "by the autopilot, set up")
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from ..base.arguments import check_list
 from ..base.redaction import redacted_place
-from ..domain.instants import planned
+from ..domain.instants import parse_delay
 from ..transport.client.targets import Target
 from .events import Event
 
@@ -181,4 +181,4 @@ def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
         ValueError: One of them is negative, not finite, or too long to plan.
     """
     delays = check_list(value, "retry_after", "seconds such as [10, 30]")
-    return tuple(planned(delay, f"retry_after[{index}]") for index, delay in enumerate(delays))
+    return tuple(parse_delay(delay, f"retry_after[{index}]") for index, delay in enumerate(delays))
