@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.arguments import check_list, cited
-from ..domain.instants import SECOND
+from ..domain.instants import SECOND, parse_delay
 
 if TYPE_CHECKING:
     from ..base.triggers import Trigger

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base.arguments import check_takes, cited
 from ..base.errors import ClockError
-from ..domain.instants import aware, instant, length_of, nanoseconds
+from ..domain.instants import aware, instant, length_of, nanoseconds, parse_delay, parse_duration
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from .agenda import AgendaEntry, agenda
@@ -72,7 +72,7 @@ class Clock:
         seconds: Any = length.total_seconds() if isinstance(length, timedelta) else length
         if isinstance(seconds, (int, float)) and seconds < 0:
             raise ClockError(f"time only goes forward: advance({cited(length)}) would turn it back")
-        by = parse_duration(length, "the length to advance by")
+        by = parse_duration(length, "advance()")
         return self._engine.move_time(partial(add, by), "advance()")
 
     def move_to(self, moment: datetime | str) -> PendingPlan:

@@ -24,7 +24,7 @@ from ..base.misspelt import nearest
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
-from ..domain.instants import SECOND
+from ..domain.instants import SECOND, parse_delay
 from ..domain.ledger import Balance, LedgerEntry
 from ..domain.messages import MAX_DEVICES, STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed

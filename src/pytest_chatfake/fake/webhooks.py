@@ -23,7 +23,7 @@ from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import SECOND
+from ..domain.instants import SECOND, parse_delay
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.lifespan import Lifespan
