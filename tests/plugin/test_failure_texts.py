@@ -185,7 +185,7 @@ Remedy: deliver() it, or read() it.\
             "in a conversation that was charged",
             snapshot("""\
 charged: expected 0.05 USD, found 0 USD
-m2: c1 was charged when m1 was delivered: not again (§1).
+m2: c1 was already charged for m1 (§1).
 In c1, which was charged with m1 (§1): m2.
 The session of c1 ends at 2026-01-02T12:00:00.000Z: what is sent after chat_fake.clock.advance(days=1) is charged anew.
 All of them went to the default recipient, +15550100. Remedy: send to others, as in to='+15550101'.\
@@ -196,7 +196,7 @@ All of them went to the default recipient, +15550100. Remedy: send to others, as
             snapshot("""\
 charged: expected 0.05 USD, found 0 USD
 m1: it was delivered and read at once, with no delivered event (§3).
-m1: c1 was charged when m2 was delivered: not again (§1).
+m1: c1 was already charged for m2 (§1).
 m1: it kept its hold until now, 0.05, which is released (assumed).
 In c1, which was charged with m2 (§1): m1.
 The session of c1 ends at 2026-01-02T12:00:00.000Z: what is sent after chat_fake.clock.advance(days=1) is charged anew.\
@@ -542,7 +542,7 @@ def to_fail(fake: ChatFake) -> Any:
             snapshot(
                 [
                     "m1 was not delivered yet, and a charge is made at the first delivery (§1).",
-                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
                 ]
             ),
@@ -553,7 +553,7 @@ def to_fail(fake: ChatFake) -> Any:
             snapshot(
                 [
                     "Not delivered yet, and so not charged (§1): m1.",
-                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
                 ]
             ),
@@ -564,7 +564,7 @@ def to_fail(fake: ChatFake) -> Any:
             snapshot(
                 [
                     "m1 is sent and not delivered: its price is held until then (§3 rule 5).",
-                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
                 ]
             ),
@@ -574,7 +574,7 @@ def to_fail(fake: ChatFake) -> Any:
             lambda fake, message: fake.assert_statuses(message, "sent", "delivered"),
             snapshot(
                 [
-                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, laid at test_failure_texts.py:N.",
+                    "deliver() of m1 is due at 2026-01-01T13:30:00.000Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(hours=1, minutes=30).",
                 ]
             ),
@@ -584,7 +584,7 @@ def to_fail(fake: ChatFake) -> Any:
             lambda fake, message: fake.assert_statuses(message, "sent", "read"),
             snapshot(
                 [
-                    "read() of m1 is due at 2026-01-01T13:30:00.500Z, laid at test_failure_texts.py:N.",
+                    "read() of m1 is due at 2026-01-01T13:30:00.500Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(hours=1, minutes=30, seconds=0.5).",
                 ]
             ),
@@ -615,7 +615,7 @@ def to_fail(fake: ChatFake) -> Any:
             lambda fake, message: fake.assert_statuses(message, "sent", "failed"),
             snapshot(
                 [
-                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, laid at test_failure_texts.py:N.",
+                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(days=2).",
                 ]
             ),
@@ -626,7 +626,7 @@ def to_fail(fake: ChatFake) -> Any:
             snapshot(
                 [
                     "Sent and not delivered, and so held (§3 rule 5): m1.",
-                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, laid at test_failure_texts.py:N.",
+                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(days=2).",
                 ]
             ),
@@ -637,7 +637,7 @@ def to_fail(fake: ChatFake) -> Any:
             snapshot(
                 [
                     "Held, and so not available (§3 rule 5): 0.05, for m1.",
-                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, laid at test_failure_texts.py:N.",
+                    "fail() of m1 is due at 2026-01-03T12:00:00.000Z, scheduled at test_failure_texts.py:N.",
                     "Remedy: chat_fake.clock.advance(days=2).",
                 ]
             ),
@@ -771,8 +771,8 @@ def test_where_nobody_knows_what_was_missed_the_next_ones_are_named() -> None:
     assert snapshot(
         [
             "  still to come: attempt 2 at sent m1 is due at 2026-01-01T12:00:30.000Z, caused at test_failure_texts.py:N: chat_fake.clock.advance(seconds=30)",
-            "  still to come: deliver() of m2 is due at 2026-01-01T13:00:00.000Z, laid at test_failure_texts.py:N: chat_fake.clock.advance(hours=1)",
-            "  still to come: deliver() of m3 is due at 2026-01-01T14:00:00.000Z, laid at test_failure_texts.py:N: chat_fake.clock.advance(hours=2)",
+            "  still to come: deliver() of m2 is due at 2026-01-01T13:00:00.000Z, scheduled at test_failure_texts.py:N: chat_fake.clock.advance(hours=1)",
+            "  still to come: deliver() of m3 is due at 2026-01-01T14:00:00.000Z, scheduled at test_failure_texts.py:N: chat_fake.clock.advance(hours=2)",
             "  ... and 1 more to come, the last at 2026-01-01T15:00:00.000Z",
         ]
     ) == [line for line in looked if "to come" in line]
@@ -935,7 +935,7 @@ def why(text: str) -> list[str]:
                 [
                     "sent the test put it into c1 (§1)",
                     "c1 is open since m1 was delivered: it costs nothing (assumed)",
-                    "delivered c1 was charged when m1 was delivered: not again (§1)",
+                    "delivered c1 was already charged for m1 (§1)",
                 ]
             ),
         ),
@@ -1003,7 +1003,7 @@ def test_a_delivery_after_the_session_is_a_reason() -> None:
             [
                 "sent it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=)",
                 "c1 is open since m1 was delivered: it costs nothing (assumed)",
-                "delivered c1 was charged when m1 was delivered: not again (§1)",
+                "delivered c1 was already charged for m1 (§1)",
                 "the session of c1 is over: it costs nothing (assumed)",
             ]
         ) == why(fake.explain(late.deliver()))

@@ -200,8 +200,8 @@ def test_an_unknown_field_of_the_marker_is_named_and_the_valid_ones_listed(
                 "api_key, opening_balance, *, signer, extra, sender, strict"
             ),
             (
-                "@pytest.mark.chat_fake: price must be exact, and the float 0.1 is not: "
-                "write '0.1' as text, or Decimal('0.1')"
+                '@pytest.mark.chat_fake: price must be exact: use "0.1" or Decimal("0.1") '
+                "instead of the float 0.1"
             ),
             "@pytest.mark.chat_fake takes fields by name, as in price='0.10', and not ('0.10',)",
             "@pytest.mark.chat_fake: event_ids must be one of 'unique', 'per-message', not 'same'",

@@ -44,8 +44,8 @@ def test_the_start_is_an_ini_option(pytester: pytest.Pytester) -> None:
 def test_a_start_that_is_no_moment_is_a_usage_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test(): pass")
     for value, words in [
-        ("tomorrow", "takes ISO 8601 such as '2026-01-01T12:00:00Z', not 'tomorrow'"),
-        ("2026-01-01", "takes a moment with a time zone, and 2026-01-01T00:00:00 has none"),
+        ("tomorrow", "expected ISO 8601 such as '2026-01-01T12:00:00Z', got 'tomorrow'"),
+        ("2026-01-01", "expected a moment with a time zone, got 2026-01-01T00:00:00"),
     ]:
         result = pytester.runpytest("-o", f"chat_clock_start={value}")
         assert 4 == result.ret  # a usage error

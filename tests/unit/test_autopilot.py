@@ -14,7 +14,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError
 
-from .fakes import START, frozen_fake, played, visible_state
+from .fakes import START, frozen_fake, visible_state
 
 if TYPE_CHECKING:
     from pytest_chatfake import Message
@@ -72,16 +72,6 @@ def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should() -> Non
         assert len(delivered) == len(messages)
         reading = Counter(round(hours(one)[2] - hours(one)[1], 6) for one in messages)
         assert {1, 5} == set(reading)
-
-
-@pytest.mark.parametrize(("share", "failed"), [(0, 0), (1, 40)])
-def test_a_share_of_none_and_a_share_of_all_fail(share: float, failed: int) -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=HOUR, fail_share=share)
-        messages = [fake.send_text(to=f"+{n}") for n in range(40)]
-        fake.clock.advance(days=1)
-
-        assert failed == sum(message.status == "failed" for message in messages)
 
 
 def test_a_share_fails_with_131026_in_place_of_the_delivery(play: Any) -> None:
@@ -211,7 +201,7 @@ def test_it_waits_for_a_phone_that_is_off(play: Any) -> None:
 
 
 @pytest.mark.parametrize("obstacle", ["blocked", "withheld"])
-def test_what_is_kept_back_stays_sent_until_the_drop(obstacle: str) -> None:
+def test_what_is_undeliverable_stays_sent_until_the_drop(obstacle: str) -> None:
     with frozen_fake() as fake:
         fake.autopilot(deliver_after=HOUR)
         fake.recipient(ANNA, **{obstacle: True})
@@ -247,38 +237,6 @@ def test_the_person_comes_before_the_autopilot() -> None:
 # As a whole
 
 
-def test_a_campaign_of_many_people_plays_in_order_in_one_move() -> None:
-    seen: list[float] = []
-    with frozen_fake() as fake:
-        fake.webhooks.connect(
-            handler=lambda request: seen.append(fake.clock.now.timestamp() - START)
-        )
-        fake.autopilot(deliver_after=(60, 48 * HOUR), read_after=(60, 20 * HOUR), fail_share=0.1)
-        messages = [fake.send_text(to=f"+1555{n:07}") for n in range(300)]
-        fake.clock.advance(days=3)
-
-        assert sorted(seen) == seen
-        assert {"read", "failed"} == {message.status for message in messages}
-        assert len(fake.events) == len(seen)
-
-
-def test_both_modes_give_the_same_bytes() -> None:
-    async def scenario(fake: ChatFake, do: Any) -> list[bytes]:
-        fake.autopilot(deliver_after=(60, 4 * HOUR), read_after=(60, HOUR), fail_share=0.2, seed=3)
-        anna = fake.recipient(ANNA)
-        for n in range(20):
-            await do(fake.send_text(to=ANNA if n % 4 == 0 else f"+{n}"))
-        await do(anna.goes_offline())
-        await do(fake.clock.advance(hours=3))
-        await do(anna.comes_online())
-        await do(fake.clock.advance(days=1))
-        return [event.body for event in fake.events]
-
-    bodies = played("sync", scenario)
-    assert 40 < len(bodies)
-    assert bodies == played("async", scenario)
-
-
 def test_the_agenda_names_the_line_of_the_autopilot() -> None:
     with frozen_fake() as fake:
         fake.autopilot(deliver_after=HOUR, read_after=HOUR)
@@ -296,7 +254,7 @@ def test_a_function_that_returns_no_length_is_told_at_the_next_use() -> None:
     with frozen_fake() as fake:
         fake.autopilot(deliver_after=lambda random: "soon")  # type: ignore[arg-type, return-value]
         fake.send_text()
-        with pytest.raises(TypeError, match="the length that deliver_after returned must be"):
+        with pytest.raises(TypeError, match="the length that deliver_after returned: expected"):
             fake.settle()
 
 
@@ -388,12 +346,12 @@ def test_a_reset_ends_autopilots() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"deliver_after": -1}, ValueError, "deliver_after must not be negative"),
-        ({"deliver_after": (-1, 5)}, ValueError, "deliver_after must not be negative"),
-        ({"read_after": (5, 1)}, ValueError, "read_after must begin with the shorter length"),
-        ({"read_after": (5,)}, TypeError, "read_after must be a pair for a range"),
-        ({"read_after": "soon"}, TypeError, "read_after must be a timedelta or a number"),
-        ({"deliver_after": True}, TypeError, "deliver_after must be a timedelta or a number"),
+        ({"deliver_after": -1}, ValueError, "deliver_after: expected 0 or more"),
+        ({"deliver_after": (-1, 5)}, ValueError, "deliver_after: expected 0 or more"),
+        ({"read_after": (5, 1)}, ValueError, "read_after: expected the shorter length first"),
+        ({"read_after": (5,)}, TypeError, "read_after: expected a range"),
+        ({"read_after": "soon"}, TypeError, "read_after: expected a timedelta or a number"),
+        ({"deliver_after": True}, TypeError, "deliver_after: expected a timedelta or a number"),
         ({"fail_share": 1.01}, ValueError, "fail_share must be from 0 to 1"),
         ({"fail_share": -0.1}, ValueError, "fail_share must be from 0 to 1"),
         ({"fail_share": float("nan")}, ValueError, "fail_share must be from 0 to 1"),

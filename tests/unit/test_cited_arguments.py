@@ -101,11 +101,11 @@ OBSCURE: list[tuple[Callable[[ChatFake], object], type[Exception], str]] = [
     (
         lambda fake: fake.assert_held(Decimal("NaN")),
         ValueError,
-        "the expected amount must be a finite number such as '0.05', not NaN",
+        "the expected amount: expected a finite amount, got NaN",
     ),
-    (lambda fake: fake.assert_held(Decimal("-sNaN")), ValueError, "must be a finite number"),
-    (lambda fake: fake.assert_held(Decimal("-Infinity")), ValueError, "must be a finite number"),
-    (lambda fake: fake.assert_held(-HUGE), ValueError, "must have at most 28 significant digits"),
+    (lambda fake: fake.assert_held(Decimal("-sNaN")), ValueError, "expected a finite amount"),
+    (lambda fake: fake.assert_held(Decimal("-Infinity")), ValueError, "expected a finite amount"),
+    (lambda fake: fake.assert_held(-HUGE), ValueError, "is out of range"),
     (
         lambda fake: fake.webhooks.receiver().respond(500, times=2**70),
         ValueError,

@@ -36,28 +36,6 @@ def concurrently(*messages: Any) -> bool:
 # -- grouping --------------------------------------------------------------------------------------
 
 
-def test_messages_to_nobody_in_particular_share_one_conversation(fake: ChatFake) -> None:
-    assert concurrently(fake.send_text(), fake.send_text())
-
-
-def test_a_conversation_of_the_service_never_takes_an_id_that_the_test_gave() -> None:
-    def send(fake: ChatFake, to: str, conversation: str | None = None) -> Any:
-        return fake.send_text(to=to, conversation=conversation)
-
-    with frozen_fake() as fake:
-        first, second, third = (send(fake, f"+{n}").conversation.id for n in range(3))
-    with frozen_fake() as fake:  # of the same seed
-        named = [send(fake, BOB, first), send(fake, BOB, third)]
-        others = [send(fake, f"+{n}") for n in range(4)]
-
-        ids = [conversation.id for conversation in fake.conversations]
-        assert [first, third] == ids[:2]
-        assert second not in ids  # the second one has another name
-        assert 6 == len(set(ids)) == len({message.conversation for message in named + others})
-        for message in named + others:
-            assert concurrently(message, send(fake, BOB, message.conversation.id))
-
-
 def test_messages_to_one_recipient_share_a_pending_conversation(fake: ChatFake) -> None:
     assert concurrently(fake.send_text(to=ALICE), fake.send_text(to=ALICE))
 
@@ -92,49 +70,6 @@ def test_at_the_instant_of_expiry_a_new_conversation_begins(fake: ChatFake) -> N
     assert Decimal("0.05") == second.held
 
 
-def test_a_pending_conversation_does_not_expire(fake: ChatFake) -> None:
-    first = fake.send_text()
-    fake.clock.advance(days=7)
-
-    assert concurrently(first, fake.send_text())
-
-
-def test_a_pending_conversation_is_found_again_after_a_named_one_beside_it_expired(
-    fake: ChatFake,
-) -> None:
-    waiting = fake.send_text()
-    fake.send_text(conversation="c0ffee").deliver()
-    fake.clock.advance(DAY)
-
-    assert concurrently(waiting, fake.send_text())
-
-
-def test_of_several_conversations_the_one_that_was_used_last_is_joined(fake: ChatFake) -> None:
-    first = fake.send_text()
-    second = fake.send_text(conversation="c0ffee")
-    assert concurrently(second, fake.send_text())
-
-    fake.send_text(conversation=first.conversation)
-    assert concurrently(first, fake.send_text())
-
-
-def test_a_pending_conversation_whose_messages_all_failed_is_used_again(fake: ChatFake) -> None:
-    first = fake.send_text()
-    first.fail()
-
-    second = fake.send_text().deliver()
-
-    assert concurrently(first, second)
-    assert Decimal("0.05") == second.charged
-
-
-def test_a_rejected_message_has_no_conversation_and_makes_none(fake: ChatFake) -> None:
-    message = fake.submit_text().reject()
-
-    assert (None, None) == (message.conversation, message.origin_type)
-    assert () == tuple(fake.conversations)
-
-
 def test_the_origin_type_of_the_configuration_is_the_default() -> None:
     with frozen_fake(origin_type="utility", conversation_type="FREE") as fake:
         fake.send_text().deliver()
@@ -153,15 +88,6 @@ def test_a_hex_id_names_a_new_conversation(fake: ChatFake) -> None:
     assert ["c0ffee"] == [conversation.id for conversation in fake.conversations]
 
 
-def test_a_hex_id_names_the_conversation_that_has_it(fake: ChatFake) -> None:
-    first = fake.send_text(conversation="c0ffee").deliver()
-
-    second = fake.send_text(conversation="c0ffee").deliver()
-
-    assert concurrently(first, second)
-    assert (Decimal("0.05"), 0) == (first.charged, second.charged)
-
-
 class Thread(str, Enum):  # noqa: UP042 - its text differs from its value
     """As users wrote enumerations of texts before ``StrEnum``."""
 
@@ -175,14 +101,6 @@ def test_a_conversation_id_may_be_the_member_of_an_enumeration() -> None:
         assert "c0ffee" == message.events[0].json()["chatMessage"]["conversation"]["id"]
 
 
-def test_a_conversation_may_be_named_by_itself_and_used_for_another_recipient(
-    fake: ChatFake,
-) -> None:
-    first = fake.send_text(to=ALICE)
-
-    assert concurrently(first, fake.send_text(to=BOB, conversation=first.conversation))
-
-
 def test_nobody_in_particular_stays_nobody_in_a_conversation_with_somebody(
     fake: ChatFake,
 ) -> None:
@@ -191,23 +109,6 @@ def test_nobody_in_particular_stays_nobody_in_a_conversation_with_somebody(
     second = fake.send_text(conversation=first.conversation).deliver()
 
     assert ["sent", "delivered"] == [event.status for event in second.events]
-
-
-def test_a_named_conversation_separates_what_would_be_grouped(fake: ChatFake) -> None:
-    first = fake.send_text().deliver()
-
-    second = fake.send_text(conversation="c0ffee").deliver()
-
-    assert (Decimal("0.05"), Decimal("0.05")) == (first.charged, second.charged)
-
-
-def test_a_named_conversation_brings_its_origin_type_along(fake: ChatFake) -> None:
-    first = fake.send_text(origin_type="utility")
-
-    fake.send_text(conversation=first.conversation.id)
-
-    conversation = json.loads(fake.events[-1].body)["chatMessage"]["conversation"]
-    assert "utility" == conversation["originType"]
 
 
 def test_a_named_conversation_of_another_origin_type_is_refused(fake: ChatFake) -> None:
@@ -271,27 +172,6 @@ def test_a_message_delivered_after_its_session_expired_is_not_charged(fake: Chat
     assert concurrently(first, second)
 
 
-def test_a_session_began_with_its_first_delivery_whatever_is_delivered_later(
-    fake: ChatFake,
-) -> None:
-    first, second = fake.send_text(), fake.send_text()
-    conversation = first.deliver().conversation
-    assert conversation is not None
-    begun = conversation.started_at
-    fake.clock.advance(hours=1)
-
-    second.deliver()
-
-    assert (begun, conversation.expires_at) == (conversation.started_at, begun + DAY)
-
-
-def test_conversations_are_numbered_in_their_ids_from_one(fake: ChatFake) -> None:
-    fake.send_text(to=ALICE)
-    fake.send_text(to=BOB)
-
-    assert ["00000001", "00000002"] == [one.id[-8:] for one in fake.conversations]
-
-
 def test_an_id_that_a_test_has_given_is_left_out_where_the_service_gives_ids(
     fake: ChatFake,
 ) -> None:
@@ -301,15 +181,6 @@ def test_an_id_that_a_test_has_given_is_left_out_where_the_service_gives_ids(
     fake.send_text(to=BOB, origin_type="utility")
 
     assert ["00000001", "00000003", "00000004"] == [one.id[-8:] for one in fake.conversations]
-
-
-def test_a_new_session_is_charged_again(fake: ChatFake) -> None:
-    fake.send_text().deliver()
-    fake.clock.advance(DAY)
-
-    fake.send_text().deliver()
-
-    assert Decimal("0.10") == fake.balance.charged
 
 
 # -- expireTime ------------------------------------------------------------------------------------
@@ -324,44 +195,6 @@ def test_the_expiry_is_an_estimate_until_the_first_delivery_refreshes_it(fake: C
 
     refreshed = "2026-01-02T15:00:00.000Z"
     assert ["2026-01-02T12:00:00.000Z", refreshed, refreshed] == expiries(message)
-
-
-def test_while_pending_each_message_estimates_from_its_own_sending(fake: ChatFake) -> None:
-    fake.send_text()
-    fake.clock.advance(hours=1)
-
-    assert ["2026-01-02T13:00:00.000Z"] == expiries(fake.send_text())
-
-
-def test_a_message_into_an_open_conversation_tells_the_sessions_own_expiry(fake: ChatFake) -> None:
-    fake.send_text().deliver()
-    fake.clock.advance(hours=1)
-
-    second = fake.send_text().deliver()
-
-    assert ["2026-01-02T12:00:00.000Z"] * 2 == expiries(second)
-
-
-def test_a_late_delivery_does_not_refresh_an_expiry_that_is_past(fake: ChatFake) -> None:
-    first, second = fake.send_text(), fake.send_text()
-    first.deliver()
-    fake.clock.advance(days=2)
-
-    second.deliver()
-
-    assert "2026-01-02T12:00:00.000Z" == expiries(second)[-1]
-
-
-@pytest.mark.parametrize("length", [timedelta(minutes=10), 600])
-def test_the_length_of_a_session_is_a_knob(length: Any) -> None:
-    with frozen_fake(conversation_length=length) as fake:
-        first = fake.send_text().deliver()
-        fake.clock.advance(timedelta(minutes=10) - MILLISECOND)
-        assert concurrently(first, fake.send_text())
-
-        fake.clock.advance(MILLISECOND)
-        assert not concurrently(first, fake.send_text())
-        assert ["2026-01-01T12:10:00.000Z"] * 2 == expiries(first)
 
 
 def lines_run_by(work: Callable[[], object]) -> int:
@@ -400,20 +233,3 @@ def test_a_message_costs_no_more_beside_thousands_of_conversations_than_beside_t
     thousands = beside(range(12, 4_000))
 
     assert thousands < 2 * ten
-
-
-def test_of_conversations_used_in_turns_the_last_used_is_found(fake: ChatFake) -> None:
-    first, second = fake.send_text(conversation="a1"), fake.send_text(conversation="b2")
-    first.deliver()
-    second.deliver()
-    assert concurrently(first, fake.send_text(conversation="a1"), fake.send_text())
-
-    fake.clock.advance(hours=23)
-    third = fake.send_text(conversation="c3")
-    assert concurrently(third, fake.send_text())
-
-    third.deliver()
-    fake.clock.advance(hours=1)
-    assert concurrently(third, fake.send_text())
-    fake.clock.advance(hours=24)
-    assert not concurrently(first, fake.send_text())

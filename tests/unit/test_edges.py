@@ -40,14 +40,6 @@ def test_each_edge_stands_where_it_says(edge: Edge, play: Any) -> None:
     play(scenario)
 
 
-def test_there_are_three_for_each_kind_in_the_order_of_time() -> None:
-    assert [
-        *[("session", -1), ("session", 0), ("session", 1)],
-        *[("drop", -1), ("drop", 0), ("drop", 1)],
-    ] == [(edge.kind, edge.offset / timedelta(milliseconds=1)) for edge in edges("session", "drop")]
-    assert edges("drop") == edges("session", "drop")[3:]
-
-
 def test_the_knobs_of_the_configuration_move_the_edges() -> None:
     with frozen_fake(conversation_length=60, drop_after=600) as fake:
         before = edges("session", "drop")
@@ -58,32 +50,6 @@ def test_the_knobs_of_the_configuration_move_the_edges() -> None:
         waiting = fake.send_text(to="+2")
         fake.clock.advance_to(before[4], waiting)
         assert waiting.dropped
-
-
-def test_the_ids_of_tests_are_readable(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
-    pytester.makepyfile(
-        """
-        import pytest
-        from pytest_chatfake import edges
-
-        @pytest.mark.parametrize("edge", edges("session", "drop"))
-        def test_billing(edge):
-            pass
-
-        @pytest.mark.parametrize(("edge", "n"), [(edge, 1) for edge in edges("drop")])
-        def test_two(edge, n):
-            pass
-        """
-    )
-    result = pytester.runpytest("--collect-only", "-q", "-p", "no:inline_snapshot")
-    result.stdout.fnmatch_lines(
-        [
-            *[f"*::test_billing[[]session-{side}]" for side in ("1ms-before", "at", "1ms-after")],
-            *[f"*::test_billing[[]drop-{side}]" for side in ("1ms-before", "at", "1ms-after")],
-            "*::test_two[[]drop-1ms-before-1]",
-        ]
-    )
 
 
 def test_an_edge_is_shown_by_its_name_and_equal_to_its_like() -> None:

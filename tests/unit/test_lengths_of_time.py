@@ -21,15 +21,15 @@ TOO_LONG: list[Any] = [timedelta.max, timedelta(days=36_001), 10**12]
     ],
 )
 def test_no_knob_takes_a_length_that_ends_outside_the_calendar(field: str, length: Any) -> None:
-    with pytest.raises(ValueError, match=rf"^{field} must be at most timedelta\(days=36000\)"):
+    with pytest.raises(ValueError, match=rf"^{field}: expected at most timedelta\(days=36000\)"):
         ChatFake(**{field: length})
 
 
 @pytest.mark.parametrize("length", TOO_LONG)
 def test_neither_a_retry_nor_a_delay_is_planned_outside_the_calendar(length: Any) -> None:
-    with pytest.raises(ValueError, match=r"^retry_after\[1\] must be at most"):
+    with pytest.raises(ValueError, match=r"^retry_after\[1\]: expected at most"):
         ChatFake(retry_after=[1, length])
-    with ChatFake() as fake, pytest.raises(ValueError, match=r"^duration must be at most"):
+    with ChatFake() as fake, pytest.raises(ValueError, match=r"^duration: expected at most"):
         fake.webhooks.delay(length)
 
 
@@ -47,6 +47,6 @@ def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year(
 def test_the_clock_refuses_to_advance_by_no_finite_length(arguments: dict[str, float]) -> None:
     with (
         ChatFake() as fake,
-        pytest.raises(ValueError, match="must be a finite length of time"),
+        pytest.raises(ValueError, match="expected a finite length of time"),
     ):
         fake.clock.advance(**arguments)

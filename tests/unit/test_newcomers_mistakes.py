@@ -91,7 +91,7 @@ def test_a_route_is_no_coroutine_function(fake: ChatFake) -> None:
 
 
 def test_a_length_that_timedelta_does_not_know_lists_what_it_knows(fake: ChatFake) -> None:
-    with pytest.raises(TypeError, match=r"advance\(\) takes numbers, not {'seconds': '5'}"):
+    with pytest.raises(TypeError, match=r"advance\(\): expected numbers, got {'seconds': '5'}"):
         fake.clock.advance(seconds="5")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"takes days=, hours=.*not months="):
         fake.clock.advance(months=1)

@@ -54,27 +54,27 @@ BAD_CALLS = {
     "before the calendar": (
         lambda f, m: f.clock.move_to("0001-01-01T00:00:00+14:00"),
         ValueError,
-        "move_to() takes a moment of the years 1 to 9999 in UTC, and 0001-01-01T00:00:00+14:00 is",
+        "move_to(): expected a moment of the years 1 to 9999 in UTC, got 0001-01-01T00:00:00+14:00",
     ),
     "before the calendar, as a datetime": (
         lambda f, m: f.clock.move_to(BEFORE_THE_CALENDAR),
         ValueError,
-        "move_to() takes a moment of the years 1 to 9999 in UTC",
+        "move_to(): expected a moment of the years 1 to 9999 in UTC",
     ),
     "after the calendar": (
         lambda f, m: f.clock.move_to(AFTER_THE_CALENDAR),
         ValueError,
-        "move_to() takes a moment of the years 1 to 9999 in UTC",
+        "move_to(): expected a moment of the years 1 to 9999 in UTC",
     ),
     "no number of days": (
         lambda f, m: f.clock.advance(days=float("nan")),
         ValueError,
-        "the length to advance by must be a finite length of time, not {'days': nan}",
+        "advance(): expected a finite length of time, got {'days': nan}",
     ),
     "no number of hours": (
         lambda f, m: m.after(hours=float("nan")),
         ValueError,
-        "must be a finite length of time, not {'hours': nan}",
+        "expected a finite length of time, got {'hours': nan}",
     ),
     # Edges.
     "the name of an edge": (
@@ -181,12 +181,12 @@ BAD_CALLS = {
     "a range that is nested deeply": (
         lambda f, m: f.autopilot(deliver_after=_deep()),
         TypeError,
-        "must be a pair for a range, (60, 3600), not <list without a repr>",
+        "expected a range such as (60, 3600), got <list without a repr>",
     ),
     "a range of too many": (
         lambda f, m: f.autopilot(deliver_after=[0] * 1_000),
         TypeError,
-        "must be a pair for a range, (60, 3600), not [0, 0",
+        "expected a range such as (60, 3600), got [0, 0",
     ),
     "a text of 6,000 digits": (
         lambda f, m: f.find_message(body=HUGE),
@@ -298,9 +298,9 @@ BAD_EXPLORERS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a start without a zone": (
         {"start": datetime(2026, 1, 1)},
         ValueError,
-        "start takes a moment with a time zone, and 2026-01-01T00:00:00 has none",
+        "start: expected a moment with a time zone, got 2026-01-01T00:00:00",
     ),
-    "a start that is none": ({"start": 1}, TypeError, "start takes an aware datetime"),
+    "a start that is none": ({"start": 1}, TypeError, "start: expected an aware datetime"),
     "a progress that is none": (
         {"progress": 1},
         TypeError,

@@ -56,23 +56,6 @@ def test_what_is_not_named_stays_as_it_was() -> None:
         )
 
 
-def test_devices_and_receipts_count_at_the_delivery() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA)
-        fake.recipient(ANNA, devices=2, read_receipts=False)
-        message.deliver().read()
-
-        assert ["sent", "delivered", "delivered"] == statuses(message)
-
-
-def test_the_person_that_messages_without_an_address_go_to_can_be_described() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        fake.recipient(message.to, chat_open=True)
-
-        assert "read" == fake.send_text().status
-
-
 @pytest.mark.parametrize(
     "use",
     [
@@ -88,7 +71,7 @@ def test_a_reset_forgets_people_and_ends_their_handles(use: Callable[..., object
         anna = fake.recipient(ANNA, devices=2)
         fake.reset()
 
-        with pytest.raises(ClosedError, match=r"is gone: it was described before .* was reset"):
+        with pytest.raises(ClosedError, match=r"no longer exists: the fake was reset"):
             use(fake, anna)
         assert 1 == fake.recipient(ANNA).devices
         assert anna is not fake.recipient(ANNA)
@@ -103,7 +86,7 @@ def test_a_recipient_of_another_fake_is_refused() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"chat_open": True, "online": False}, ValueError, "can't be open on a phone that is off"),
+        ({"chat_open": True, "online": False}, ValueError, "a phone that is off has no open chat"),
         ({"chat_open": True, "registered": False}, ValueError, "that is not registered"),
         ({"online": 1}, TypeError, "online must be True or False, not 1"),
         ({"blocked": "no"}, TypeError, "blocked must be True or False"),
@@ -127,15 +110,6 @@ def test_a_bad_description_is_refused_and_changes_nothing(
         assert "sent" == message.status
 
 
-def test_a_chat_that_is_open_contradicts_a_phone_that_is_turned_off() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA, chat_open=True)
-        with pytest.raises(ValueError, match=r"goes_offline\(\) closes the chat"):
-            fake.recipient(ANNA, online=False)
-
-        assert (True, True) == (anna.online, anna.chat_open)
-
-
 # What reaches a phone, and what does not
 
 
@@ -154,7 +128,7 @@ def test_a_verb_that_contradicts_the_person_is_refused_and_changes_nothing(
             await do(getattr(message, verb)())
 
         assert remedy in str(refused.value)
-        assert f"or leave {verb}() out" in str(refused.value)
+        assert f"or omit {verb}()" in str(refused.value)
         assert before == visible_state(fake)
         await do(message.fail())  # is never refused
         assert "failed" == message.status
@@ -173,20 +147,6 @@ def test_what_is_delivered_can_be_read_though_the_sender_is_blocked_but_not_offl
             second.read()
 
         assert ["read", "delivered"] == [first.status, second.status]
-
-
-@pytest.mark.parametrize("obstacle", ["offline", "blocked", "withheld"])
-def test_what_does_not_arrive_is_dropped_after_30_days(play: Any, obstacle: str) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
-        fake.recipient(ANNA, **OBSTACLES[obstacle][0])
-        message = await do(fake.send_text(to=ANNA))
-        fake.assert_held("0.05")
-        await do(fake.clock.advance(days=30))
-
-        assert (["sent"], True) == (statuses(message), message.dropped)
-        fake.assert_held("0")
-
-    play(scenario)
 
 
 def test_a_phone_that_comes_back_gets_what_is_still_sent_in_order(play: Any) -> None:
@@ -210,15 +170,6 @@ def test_a_phone_that_comes_back_gets_what_is_still_sent_in_order(play: Any) -> 
     play(scenario)
 
 
-def test_what_was_on_its_way_before_the_phone_went_off_arrives_too() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA)
-        message = fake.send_text(to=anna)
-        anna.goes_offline().comes_online()
-
-        assert "delivered" == message.status
-
-
 @pytest.mark.parametrize("obstacle", ["blocked", "withheld"])
 def test_what_was_sent_while_blocked_or_withheld_arrives_only_by_hand(obstacle: str) -> None:
     with frozen_fake() as fake:
@@ -232,27 +183,6 @@ def test_what_was_sent_while_blocked_or_withheld_arrives_only_by_hand(obstacle: 
 
         assert ["delivered", "sent"] == [before.status, meanwhile.status]
         assert "delivered" == meanwhile.deliver().status
-
-
-def test_what_was_sent_before_it_was_withheld_arrives_when_the_phone_is_on_again() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA, online=False)
-        message = fake.send_text(to=anna)
-        fake.recipient(ANNA, withheld=True)
-        anna.comes_online()
-
-        assert "delivered" == message.status
-
-
-def test_a_phone_that_is_blocked_and_off_needs_both_words() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA)
-        message = fake.send_text(to=anna)
-        anna.blocks().goes_offline().comes_online()
-        assert "sent" == message.status
-        anna.unblocks()
-
-        assert "delivered" == message.status
 
 
 def test_to_be_made_reachable_by_a_description_delivers_at_once_in_both_modes(play: Any) -> None:
@@ -301,67 +231,12 @@ def test_an_open_chat_reads_at_once_without_a_delivered_event(play: Any) -> None
     play(scenario)
 
 
-def test_to_open_the_chat_reads_what_was_delivered_and_nothing_else(play: Any) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
-        anna = fake.recipient(ANNA)
-        delivered = await do(fake.send_text(to=anna).deliver())
-        sent = await do(fake.send_text(to=anna))
-        await do(anna.opens_chat())
-        assert ["read", "sent"] == [delivered.status, sent.status]
-
-        await do(anna.closes_chat())
-        assert "sent" == (await do(fake.send_text(to=anna))).status
-        await do(sent.deliver())
-        assert "delivered" == sent.status
-
-    play(scenario)
-
-
-def test_what_is_delivered_into_an_open_chat_is_read() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA, devices=2)
-        message = fake.send_text(to=anna)
-        anna.opens_chat()
-        message.deliver()
-
-        assert ["sent", "delivered", "delivered", "read"] == statuses(message)
-
-
-def test_a_chat_that_is_open_reads_nothing_that_is_kept_back() -> None:
-    with frozen_fake() as fake:
-        fake.recipient(ANNA, chat_open=True, withheld=True)
-        fake.recipient(BEN, chat_open=True, blocked=True)
-
-        assert ["sent", "sent"] == [fake.send_text(to=to).status for to in (ANNA, BEN)]
-
-
-def test_what_arrives_in_an_open_chat_is_read_without_a_delivered_event() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA, online=False)
-        message = fake.send_text(to=anna)
-        anna.blocks().comes_online().opens_chat().unblocks()
-
-        assert ["sent", "read"] == statuses(message)
-
-
-def test_without_read_receipts_an_open_chat_shows_a_delivery_and_no_read() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA, read_receipts=False, chat_open=True, devices=2)
-        at_once = fake.send_text(to=anna)
-        anna.closes_chat()
-        delivered = fake.send_text(to=anna).deliver()
-        anna.opens_chat()
-
-        assert ["sent", "delivered"] == statuses(at_once)
-        assert ["sent", "delivered", "delivered"] == statuses(delivered)
-
-
 def test_a_phone_that_goes_off_closes_the_chat_and_opening_it_there_is_refused(play: Any) -> None:
     async def scenario(fake: ChatFake, do: Any) -> None:
         anna = fake.recipient(ANNA, chat_open=True)
         await do(anna.goes_offline())
         assert not anna.chat_open
-        with pytest.raises(IllegalTransition, match=r"opens_chat\(\) is not possible for \+4915"):
+        with pytest.raises(IllegalTransition, match=r"can't call opens_chat\(\) for \+4915"):
             await do(anna.opens_chat())
         assert not anna.chat_open
 
@@ -426,21 +301,6 @@ def test_in_the_middle_of_an_attempt_people_change_at_once(play: Any) -> None:
         assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
 
     play(scenario)
-
-
-def test_a_function_of_extra_fields_is_asked_for_what_follows() -> None:
-    asked: list[str] = []
-
-    def fields(message: Any, status: str) -> dict[str, str]:
-        asked.append(status)
-        return {"tag": status}
-
-    with frozen_fake(extra=fields) as fake:
-        fake.recipient(ANNA, chat_open=True)
-        message = fake.send_text(to=ANNA)
-
-        assert ["sent", "read"] == asked
-        assert ["sent", "read"] == [event.json()["chatMessage"]["tag"] for event in message.events]
 
 
 def test_a_function_of_extra_fields_is_asked_for_each_message_that_waited_before_any_arrives() -> (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FIRST = "starts its session and is charged"
 FINAL = "the delivery gave the final price"
 NOTHING = "the price is 0"
-AGAIN = "not again"
+AGAIN = "was already charged for"
 ITS_HOLD = "it kept its hold until now"
 LATE = "is over: it costs nothing"
 

@@ -96,7 +96,7 @@ def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(what: str)
         new = fake.send_text("new")
         assert new.id == old.id != ""
 
-        with pytest.raises(ClosedError, match="is gone: it was sent before the fake was reset"):
+        with pytest.raises(ClosedError, match="no longer exists: the fake was reset"):
             ABOUT[what](fake, old)
         assert ["old", "sent"] == [old.body, old.status]
         assert ["sent"] == [event.status for event in new.events]
@@ -123,7 +123,7 @@ def test_a_conversation_from_before_a_reset_is_gone() -> None:
         assert conversation is not None
         fake.reset()
 
-        with pytest.raises(ClosedError, match=f"conversation {conversation.id} is gone"):
+        with pytest.raises(ClosedError, match=f"conversation {conversation.id} no longer exists"):
             fake.send_text(conversation=conversation)
         assert ([], []) == (list(fake.messages), list(fake.conversations))
         assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)

@@ -260,14 +260,14 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
 @pytest.mark.parametrize(
     ("value", "error", "words"),
     [
-        ([-1], ValueError, r"retry_after\[0\] must not be negative"),
-        ([10, "30"], TypeError, r"retry_after\[1\] must be a timedelta or a number of seconds"),
+        ([-1], ValueError, r"retry_after\[0\]: expected 0 or more"),
+        ([10, "30"], TypeError, r"retry_after\[1\]: expected a timedelta or a number of seconds"),
         ([True], TypeError, r"retry_after\[0\]"),
-        ([float("nan")], ValueError, r"retry_after\[0\] must be a finite"),
-        ([float("inf")], ValueError, r"retry_after\[0\] must be a finite"),
+        ([float("nan")], ValueError, r"retry_after\[0\]: expected a finite"),
+        ([float("inf")], ValueError, r"retry_after\[0\]: expected a finite"),
         (10, TypeError, r"a list of seconds such as \[10, 30\]"),
         ("10", TypeError, r"a list of seconds such as \[10, 30\]"),
-        ([timedelta(-1)], ValueError, r"retry_after\[0\] must not be negative"),
+        ([timedelta(-1)], ValueError, r"retry_after\[0\]: expected 0 or more"),
     ],
 )
 def test_bad_delays_are_refused_in_the_configuration_and_on_connect(

@@ -54,25 +54,6 @@ def test_something_is_due_at_its_moment_and_not_a_nanosecond_before() -> None:
     assert (False, None) == (schedule.is_due(7), schedule.pop_due(7))
 
 
-def test_what_was_cancelled_is_not_due() -> None:
-    schedule = Schedule()
-    schedule.cancel(schedule.add(1, "drop", "cancelled"))
-    assert not schedule.is_due(1)
-
-    schedule.cancel(schedule.add(1, "drop", "cancelled"))
-    schedule.add(2, "drop", "subject")
-    assert (False, True) == (schedule.is_due(1), schedule.is_due(2))
-
-
-def test_what_was_done_can_not_be_cancelled_any_more() -> None:
-    schedule = Schedule()
-    key = schedule.add(1, "drop", "subject")
-    schedule.pop_due(1)
-    schedule.cancel(key)
-
-    assert (0, None) == (len(schedule), schedule.next_due())
-
-
 def test_what_was_cancelled_takes_no_place_for_long() -> None:
     schedule = Schedule()
     keys = [schedule.add(number, "drop", None) for number in range(10_000)]

@@ -443,10 +443,10 @@ def test_a_cancelled_wait_ends_in_trio() -> None:
         ((lambda one: one,), TypeError, "takes a function without arguments"),
         ((None,), TypeError, "not None"),
         ((lambda: 1, 0), ValueError, "timeout must be greater than 0"),
-        ((lambda: 1, -1), ValueError, "timeout must not be negative"),
-        ((lambda: 1, float("nan")), ValueError, "timeout must be a finite length of time"),
-        ((lambda: 1, "5"), TypeError, "timeout must be a timedelta or a number of seconds"),
-        ((lambda: 1, None), TypeError, "timeout must be a timedelta or a number of seconds"),
+        ((lambda: 1, -1), ValueError, "timeout: expected 0 or more"),
+        ((lambda: 1, float("nan")), ValueError, "timeout: expected a finite length of time"),
+        ((lambda: 1, "5"), TypeError, "timeout: expected a timedelta or a number of seconds"),
+        ((lambda: 1, None), TypeError, "timeout: expected a timedelta or a number of seconds"),
     ],
 )
 def test_bad_input_is_refused_before_anything_happens(

@@ -161,7 +161,8 @@ def next_state(message: MessageState, verb: MessageVerb) -> State:
     if verb not in legal:
         possible = ", ".join(f"{one}()" for one in legal if one != "drop")
         hint = f" Possible: {possible}." if possible else ""
-        raise IllegalTransition(f"can't {verb} message {message.id}: {_REASON[state]} (§3).{hint}")
+        subject = f"message {message.id}" if message.id else "a submission"
+        raise IllegalTransition(f"can't {verb} {subject}: {_REASON[state]} (§3).{hint}")
     return legal[verb]
 
 

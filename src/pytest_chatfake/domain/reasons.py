@@ -99,7 +99,7 @@ _FIRST = Reason(
 )
 _FINAL = Reason("the delivery gave the final price, {amount}", "§2.3")
 _NOTHING = Reason("the first delivery in {conversation} starts its session; the price is 0", "§1")
-_LATER = Reason("no charge: {conversation} was already charged for {starter}", "§1")
+_LATER = Reason("{conversation} was already charged for {starter}", "§1")
 _ITS_HOLD = _assumed("it kept its hold until now, {held}, which is released")
 _LATE = _assumed("the session of {conversation} is over: it costs nothing")
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")

@@ -1,1 +1,1 @@
-"""People who act in time: scripts that are laid on the clock, and the autopilot."""
+"""People who act in time: scheduled verbs, and the autopilot."""

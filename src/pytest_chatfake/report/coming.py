@@ -30,7 +30,7 @@ class Laid(Protocol):
 
     @property
     def line(self) -> Line:
-        """Where the test laid it, or set its autopilot up."""
+        """Where the test scheduled it, or set its autopilot up."""
         ...
 
     def does(self, at: int, /) -> str:
@@ -75,7 +75,7 @@ def _coming(engine: Engine, labels: Labels) -> Iterator[Coming]:
             if any(endpoint.connected for endpoint in subject.endpoints):
                 yield _attempt(labels, at, subject)
         elif kind == "step":
-            yield _laid(engine, labels, at, subject, subject.does(at), "laid")
+            yield _laid(engine, labels, at, subject, subject.does(at), "scheduled")
         elif kind == "autopilot":
             state: MessageState = subject.message
             does = "read" if state.number in landing else subject.does(at)
