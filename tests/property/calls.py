@@ -27,6 +27,7 @@ from .scripts import (
     Money,
     Other,
     Rate,
+    Reset,
     Send,
     Step,
     ToDeadline,
@@ -97,6 +98,9 @@ class Resolver:
             case Cancel():
                 target = self._target(step.which, submissions=False)
                 return None if target is None else Call("cancel", target.label.number)
+            case Reset():
+                self.focus = None
+                return Call("reset")
 
     def _send(self, step: Send) -> Call | None:
         arguments: dict[str, Any] = {"body": step.body}
@@ -253,6 +257,8 @@ def model_call(model: Model, call: Call) -> str | None:
             case "cancel":
                 assert message is not None
                 model.life.cancel(message)
+            case "reset":
+                model.reset()
             case _:
                 raise NotImplementedError(call.verb)
     except Refused as refused:

@@ -38,14 +38,25 @@ class FakeDriver:
         self.now = START * 1_000_000
         self.handles: dict[int, Any] = {}
         self.submissions: dict[int, Any] = {}
+        self.stale: list[Any] = []  # handles of before a reset
+        self.describe_people()
+
+    def describe_people(self) -> None:
         self.people: list[Any] = [
             person.address
             if person.devices == 1 and person.receipts
-            else fake.recipient(
+            else self.fake.recipient(
                 person.address, devices=person.devices, read_receipts=person.receipts
             )
             for person in PEOPLE
         ]
+
+    def reset(self) -> None:
+        self.fake.reset()
+        self.stale += self.handles.values()
+        self.handles.clear()
+        self.submissions.clear()
+        self.describe_people()
 
     def person(self, to: int) -> str:
         return PEOPLE[to].address or NOBODY_IN_PARTICULAR
@@ -80,6 +91,8 @@ class FakeDriver:
                 return self.lay(call)
             case "cancel":
                 return self.handles[call.message].cancel()
+            case "reset":
+                return self.reset()
             case "top_up" | "set_balance":
                 return getattr(self.fake, call.verb)(arguments["amount"])
             case "rate":

@@ -44,6 +44,14 @@ class Model:
     plans: int = 0
 
     def __post_init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, where time stands: nothing is left of what happened (assumed)."""
+        if any(m.state == "sent" for m in self.messages):
+            self.paths["reset: with messages that wait"] += 1
+        self.messages, self.conversations, self.events, self.ledger = [], [], [], []
+        self.plans = 0
         self.life = Life(self, NOT_REGISTERED, {one.address: one for one in self.knobs.people})
         self.ledger.append(Entry("opening", self.knobs.opening, self.now))
 

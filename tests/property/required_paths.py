@@ -124,6 +124,9 @@ REQUIRED_PATHS = {
     "script: an illegal step drops the rest",
     "script: cancelled",
     "script: none to cancel",
+    # a reset
+    "reset: with messages that wait",
+    "refused: a message of before a reset",
 }  # fmt: skip
 
 

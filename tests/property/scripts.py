@@ -187,8 +187,25 @@ class Cancel:
     which: int
 
 
+@dataclass(frozen=True)
+class Reset:
+    """The fake begins anew."""
+
+
 Step = (
-    Send | Other | Verb | Advance | ToDeadline | Money | Rate | Bad | Word | Describe | Lay | Cancel
+    Send
+    | Other
+    | Verb
+    | Advance
+    | ToDeadline
+    | Money
+    | Rate
+    | Bad
+    | Word
+    | Describe
+    | Lay
+    | Cancel
+    | Reset
 )
 
 
@@ -439,7 +456,7 @@ blocks = st.one_of(
     decided_twice, decided_twice, at_the_drop, at_the_drop, at_the_drop,
     at_the_expiry, at_the_expiry, at_the_expiry, one(moves), one(money), one(rates), one(bad),
     one(words), one(descriptions), away, away, chats, one(laying), scripted, scripted, scripted,
-    one(others), one(others),
+    one(others), one(others), one(st.just(Reset())),
 )  # fmt: skip
 configs = st.one_of(
     st.just(Config()),

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import cycle
+from itertools import cycle, takewhile
 from typing import TYPE_CHECKING, Any
 
 import time_machine
@@ -19,7 +19,7 @@ from pytest_chatfake import ChatFake, ClockError, IllegalTransition
 from .calls import Call, Resolver, model_call
 from .fake_driver import FakeDriver
 from .required_paths import profile
-from .scripts import START, Script, scripts
+from .scripts import START, Reset, Script, scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def pieces(script: Script) -> list[Piece]:
     resolver = Resolver(model)
     sizes = cycle(script.chunks)
     found, room = [Piece()], next(sizes)
-    for step in script.steps:
+    for step in takewhile(lambda step: not isinstance(step, Reset), script.steps):
         call = resolver.resolve(step)
         if call is None:
             continue
