@@ -44,12 +44,12 @@ def test_the_start_is_an_ini_option(pytester: pytest.Pytester) -> None:
 def test_a_start_that_is_no_moment_is_a_usage_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test(): pass")
     for value, words in [
-        ("tomorrow", "expected ISO 8601 such as '2026-01-01T12:00:00Z', got 'tomorrow'"),
-        ("2026-01-01", "expected a moment with a time zone, got 2026-01-01T00:00:00"),
+        ("tomorrow", ": expected ISO 8601 such as '2026-01-01T12:00:00Z', got 'tomorrow'"),
+        ("2026-01-01", ": expected a moment with a time zone, got 2026-01-01T00:00:00"),
     ]:
         result = pytester.runpytest("-o", f"chat_clock_start={value}")
         assert 4 == result.ret  # a usage error
-        result.stderr.fnmatch_lines([f"ERROR: the ini option chat_clock_start {words}*"])
+        result.stderr.fnmatch_lines([f"ERROR: the ini option chat_clock_start{words}*"])
 
 
 def test_without_chat_clock_time_runs_and_after_it_time_is_given_back(

@@ -60,14 +60,18 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("test", "line", "error"),
     [
-        ("a_refusal", "chat_fake.send_text().fail().read()", "IllegalTransition: read() is not"),
+        (
+            "a_refusal",
+            "chat_fake.send_text().fail().read()",
+            "IllegalTransition: can't read message",
+        ),
         ("a_bad_argument", "chat_fake.send_text(price=0.05)", "TypeError: price must be exact"),
         (
             "an_awaited_refusal",
             "await chat_fake.send_text().fail().read()",
-            "read() is not possible",
+            "can't read message",
         ),
-        ("a_blocked_import", "chat_fake.send_text().fail().read()", "IllegalTransition: read() is"),
+        ("a_blocked_import", "chat_fake.send_text().fail().read()", "IllegalTransition: can't"),
         ("an_app", "chat_fake.send_text()", "KeyError: 'campaign'"),
     ],
 )

@@ -8,10 +8,10 @@ own rules; the facts that come of it are about the originals.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from .account import Account
 from .conversations import ConversationRecord
@@ -42,29 +42,7 @@ def following_person(account: Account, fact: PersonFact) -> list[Fact]:
     return Rehearsal(account, fact.after).after([fact], fact.at)
 
 
-_T = TypeVar("_T", MessageState, ConversationRecord)
-
-
-class Twins(Generic[_T]):
-    """Copies of things, each made once."""
-
-    def __init__(self) -> None:
-        self._twins: dict[_T, _T] = {}
-        self._originals: dict[_T, _T] = {}
-
-    def of(self, one: _T) -> _T:
-        """Return the copy of an original; a copy is its own."""
-        if one in self._originals:
-            return one
-        twin = self._twins.get(one)
-        if twin is None:
-            twin = self._twins[one] = copy(one)
-            self._originals[twin] = one
-        return twin
-
-    def original(self, twin: _T) -> _T:
-        """Return what a copy was made of."""
-        return self._originals[twin]
+_T = TypeVar("_T", bound=MessageState | ConversationRecord)
 
 
 class Rehearsal(Account):
@@ -79,50 +57,47 @@ class Rehearsal(Account):
         super().__init__(account._rules, account._ids, Schedule(), ZERO, 0)
         self.people[person.address] = person
         self._known = account.people
-        self._messages: Twins[MessageState] = Twins()
-        self._sessions: Twins[ConversationRecord] = Twins()
+        self._copies: dict[Any, Any] = {}
+        self._originals: dict[Any, Any] = {}
 
     def check_current(self, message: MessageState) -> None:
         """Refuse nothing: copies are of what the account has, or is about to have."""
 
     def play(self, facts: list[Fact]) -> list[Fact]:
         """Let facts be so, for the copies; return them as they are about those."""
-        played = [
-            replace(
-                fact,
-                message=self._twin(fact.message),
-                conversation=fact.conversation and self._sessions.of(fact.conversation),
-            )
-            for fact in facts
-        ]
+        played = [self._about(fact, self._copy_of) for fact in facts]
         for fact in played:
             self.apply(fact)
         return played
 
     def after(self, facts: Sequence[Fact | PersonFact], now: int) -> list[Fact]:
         """Return what follows from facts that are so for the copies, in order."""
-        return [
-            replace(
-                fact,
-                message=self._messages.original(fact.message),
-                conversation=fact.conversation and self._sessions.original(fact.conversation),
-            )
-            for fact in self._after(facts, now)
-        ]
+        return [self._about(fact, self._originals.__getitem__) for fact in self._after(facts, now)]
 
     def _after(self, facts: Sequence[Fact | PersonFact], now: int) -> Iterator[Fact]:
         for fact in facts:
             people = self._known if isinstance(fact, PersonFact) else self.people
             for verb in people.follow_ups(fact):
                 assert verb.message is not None
-                made = self.decide(replace(verb, message=self._twin(verb.message)), now)
+                made = self.decide(replace(verb, message=self._copy_of(verb.message)), now)
                 for one in made:
                     self.apply(one)
                 yield from made
                 yield from self._after(made, now)
 
-    def _twin(self, message: MessageState) -> MessageState:
-        twin = self._messages.of(message)
-        if twin.conversation is not None:
-            twin.conversation = self._sessions.of(twin.conversation)
-        return twin
+    def _about(self, fact: Fact, find: Callable[[Any], Any]) -> Fact:
+        conversation = fact.conversation and find(fact.conversation)
+        return replace(fact, message=find(fact.message), conversation=conversation)
+
+    def _copy_of(self, one: _T) -> _T:
+        """Return the copy of an original; a copy is its own."""
+        if one in self._originals:
+            return one
+        known: _T | None = self._copies.get(one)
+        if known is not None:
+            return known
+        made = self._copies[one] = copy(one)
+        self._originals[made] = one
+        if isinstance(made, MessageState) and made.conversation is not None:
+            made.conversation = self._copy_of(made.conversation)
+        return made
