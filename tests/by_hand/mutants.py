@@ -252,11 +252,11 @@ def run(chosen: list[Mutant], jobs: int, limits: dict[Tests, float]) -> int:
                 survived += 1
                 print(f"passed: line {mutant.line}: {mutant.name}", flush=True)
             continue
-        for late, (mutant, _, end) in running.items():
+        for late, (mutant, groups, end) in list(running.items()):
             if time.monotonic() > end:
                 print(f"hangs: line {mutant.line}: {mutant.name}", flush=True)
                 os.kill(late, signal.SIGKILL)
-                break
+                running[late] = (mutant, groups, float("inf"))
         time.sleep(0.02)
     return survived
 
