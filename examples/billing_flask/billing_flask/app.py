@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 DEFAULTS: dict[str, Any] = {
     "DATABASE": "billing.sqlite3",
+    "DATABASE_SYNC": True,  # wait for the disk at each commit; in tests nobody pulls the plug
     "LOW_BALANCE": "10",
     "MESSAGING_API_KEY": "",
     "MESSAGING_BASE_URL": "",

@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS skipped_checks (
 
 def init_app(app: Flask) -> None:
     """Create the tables, and close each context's connection with it."""
-    with closing(_open(app.config["DATABASE"])) as connection:
+    with closing(_open(app)) as connection:
         # Readers go on while a webhook is being stored.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
@@ -82,7 +82,7 @@ def init_app(app: Flask) -> None:
 def connection() -> sqlite3.Connection:
     """Return the connection of the current application context."""
     if "connection" not in g:
-        g.connection = _open(current_app.config["DATABASE"])
+        g.connection = _open(current_app)
     opened: sqlite3.Connection = g.connection
     return opened
 
@@ -105,9 +105,11 @@ def transaction() -> Iterator[sqlite3.Connection]:
     opened.execute("COMMIT")
 
 
-def _open(path: str) -> sqlite3.Connection:
-    opened = sqlite3.connect(path, timeout=5, isolation_level=None)
+def _open(app: Flask) -> sqlite3.Connection:
+    opened = sqlite3.connect(app.config["DATABASE"], timeout=5, isolation_level=None)
     opened.row_factory = sqlite3.Row
+    if not app.config["DATABASE_SYNC"]:
+        opened.execute("PRAGMA synchronous = OFF")
     opened.execute("PRAGMA foreign_keys = ON")
     return opened
 

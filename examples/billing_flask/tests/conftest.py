@@ -23,6 +23,7 @@ def make_app(tmp_path: Path) -> AppFactory:
         return create_app(
             {
                 "DATABASE": str(tmp_path / "billing.sqlite3"),
+                "DATABASE_SYNC": False,
                 "TESTING": True,
                 "MESSAGING_BASE_URL": "",
                 **config,

@@ -20,6 +20,7 @@ def test_what_a_campaign_cost_is_right_whatever_comes(
         app = create_app(
             {
                 "DATABASE": str(database),
+                "DATABASE_SYNC": False,
                 "TESTING": True,
                 "MESSAGING_BASE_URL": chat_fake.base_url,
                 "MESSAGING_API_KEY": chat_fake.api_key,

@@ -96,7 +96,7 @@ def test_events_arrive_in_the_order_in_which_they_happened(
 ) -> None:
     chat_fake.webhooks.connect(f"{url}/hooks/chat")
 
-    for number in range(20):
+    for number in range(6):
         chat_fake.send_text(to=f"+49155500{number:02}").deliver().read()
 
     attempted = [attempt.event.id for attempt in chat_fake.webhooks.attempts]
@@ -104,7 +104,7 @@ def test_events_arrive_in_the_order_in_which_they_happened(
     assert all(attempt.ok for attempt in chat_fake.webhooks.attempts)
 
 
-@pytest.mark.chat_fake(timeout=1, retry_after=[10])
+@pytest.mark.chat_fake(timeout=0.5, retry_after=[10])
 def test_an_app_with_one_thread_misses_the_webhook_while_it_sends_and_gets_it_again(
     chat_fake: ChatFake, chat_clock: Clock, app: Flask
 ) -> None:
