@@ -13,146 +13,90 @@ import time_machine
 
 from pytest_chatfake import ChatFake, explore
 
-from .apps import HIDDEN, ZOO, Animal, buggy, checks_then_inserts_awaited, correct
+from .apps import HIDDEN, ZOO, App, ChecksThenInserts, awaited_world_of, correct, world_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EVERY = pytest.mark.parametrize("animal", ZOO, ids=[one.app.__name__ for one in ZOO])
+EVERY = pytest.mark.parametrize("app", ZOO)
+EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), HIDDEN)
 
 
-def found_in(body: Callable[[ChatFake], None], **options: Any) -> Exception:
-    """What an exploration raises."""
+def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:
+    """What an exploration raises, and its notes."""
     try:
-        explored = explore(body, **options)
+        explored = explore(world_of(app), **options)
     except Exception as error:
-        return error
+        return error, "\n".join(error.__notes__)
     pytest.fail(f"nothing was found: {explored}")
 
 
-def notes_of(error: Exception) -> str:
-    return "\n".join(error.__notes__)
-
-
-def run_frozen(test: Callable[..., None]) -> None:
-    """Run a test as pytest would: with a fake and a clock at a fixed moment."""
+def run_printed(notes: str, make: Callable[[], App]) -> None:
+    """Run the test that was printed, for an app that is made so, as pytest would."""
+    source = notes.partition("fails the same way):\n\n")[2].partition("\nThis world alone")[0]
+    names: dict[str, Any] = {"make": make}
+    exec(source, names)
     with time_machine.travel(1_767_268_800, tick=False), ChatFake(seed="pasted") as fake:
-        test(fake, fake.clock)
+        names["test_what_the_exploration_found"](fake, fake.clock)
 
 
-def printed_test(error: Exception) -> Callable[[Any], Callable[..., None]]:
-    """The test that was printed, for an app that is made so."""
-    (source,) = [
-        note.partition("\n\n")[2] for note in error.__notes__ if "As a test of its own" in note
-    ]
-
-    def test_with(make: Any) -> Callable[..., None]:
-        from . import apps
-
-        space: dict[str, Any] = {**vars(apps), "make": make}
-        exec(source, space)
-        return space["test_what_the_exploration_found"]
-
-    return test_with
+def check_printed(notes: str, error: Exception, app: type[App]) -> None:
+    """The printed test and the printed list fail as the world did, and pass with the twin."""
+    assert "it was run, and fails the same way" in notes
+    with pytest.raises(type(error)):
+        run_printed(notes, app)
+    run_printed(notes, correct(app))
+    (listed,) = re.findall(r"chat_explore\(only=(\[.+\])\)", notes)
+    assert "chat_explore: fails in this world: " in failure_of(app, only=eval(listed))[1]
+    assert 1 == explore(world_of(correct(app)), only=eval(listed)).worlds
 
 
 @EVERY
-def test_the_body_as_written_does_not_show_the_bug(animal: Animal) -> None:
-    assert 1 == explore(animal.body(buggy(animal)), depth=0).worlds
-
-
-@EVERY
-def test_the_bug_is_found_with_defaults(animal: Animal) -> None:
-    notes = notes_of(found_in(animal.body(buggy(animal))))
+def test_the_bug_is_found_with_defaults_and_not_by_the_body_as_written(app: type[App]) -> None:
+    assert 1 == explore(world_of(app), depth=0).worlds
+    error, notes = failure_of(app)
 
     assert "passes as written; fails in world" in notes
-    assert "it was run, and fails the same way" in notes
+    check_printed(notes, error, app)
 
 
 @EVERY
-def test_the_twin_passes_every_world(animal: Animal) -> None:
-    exploration = explore(animal.body(correct(animal)))
+def test_the_twin_passes_every_world(app: type[App]) -> None:
+    exploration = explore(world_of(correct(app)))
 
     assert exploration.complete, exploration
     assert exploration.worlds > 1
 
 
-@EVERY
-def test_the_printed_test_fails_as_the_world_did_and_passes_with_the_twin(animal: Animal) -> None:
-    error = found_in(animal.body(buggy(animal)))
-    test = printed_test(error)
-
-    with pytest.raises(type(error)):
-        run_frozen(test(buggy(animal)))
-    run_frozen(test(correct(animal)))
-
-
-@EVERY
-def test_the_world_is_run_alone_with_the_list_that_is_printed(animal: Animal) -> None:
-    body = animal.body(buggy(animal))
-    notes = notes_of(found_in(body))
-    (listed,) = re.findall(r"chat_explore\(only=(\[.+\])\)", notes)
-
-    error = found_in(body, only=eval(listed))
-
-    assert "chat_explore: fails in this world" in notes_of(error)
-    assert 1 == explore(animal.body(correct(animal)), only=eval(listed)).worlds
-
-
-# -- what is off unless asked for ------------------------------------------------------------------
-
-EACH_HIDDEN = pytest.mark.parametrize(
-    ("animal", "kind", "verb"), HIDDEN, ids=[one.app.__name__ for one, _, _ in HIDDEN]
-)
-
-
 @EACH_HIDDEN
-def test_what_is_off_finds_what_the_defaults_do_not(animal: Animal, kind: str, verb: str) -> None:
-    assert explore(animal.body(buggy(animal))).complete
-    notes = notes_of(found_in(animal.body(buggy(animal)), deviations=[kind]))
+def test_what_is_off_finds_what_the_defaults_do_not(app: type[App], kind: str, verb: str) -> None:
+    assert explore(world_of(app)).complete
+    error, notes = failure_of(app, deviations=[kind])
 
-    assert "it was run, and fails the same way" in notes
     assert f"    chat_fake.{verb}\n" in notes
     assert f"chat_explore(only=['{verb}'])" in notes
     assert "threads" not in notes
+    check_printed(notes, error, app)
 
 
 @EACH_HIDDEN
-def test_its_twin_passes_every_world(animal: Animal, kind: str, verb: str) -> None:
-    exploration = explore(animal.body(correct(animal)), deviations=[kind, "duplicate", "reorder"])
+def test_its_twin_passes_every_world(app: type[App], kind: str, verb: str) -> None:
+    exploration = explore(world_of(correct(app)), deviations=[kind, "duplicate", "reorder"])
 
     assert exploration.complete
     assert exploration.worlds > 3
-    assert 1 == explore(animal.body(correct(animal)), only=[verb]).worlds
-
-
-@EACH_HIDDEN
-def test_its_printed_test_fails_alike_and_passes_with_the_twin(
-    animal: Animal, kind: str, verb: str
-) -> None:
-    error = found_in(animal.body(buggy(animal)), deviations=[kind])
-    test = printed_test(error)
-
-    with pytest.raises(type(error)):
-        run_frozen(test(buggy(animal)))
-    run_frozen(test(correct(animal)))
 
 
 def test_an_async_body_finds_it_in_the_loop_of_the_test() -> None:
-    animal = Animal(HIDDEN[0][0].app, checks_then_inserts_awaited)
-
     async def main() -> str:
-        assert (await explore(animal.body(buggy(animal)))).complete
-        assert (await explore(animal.body(correct(animal)), deviations=["concurrently"])).complete
+        twin: Any = correct(ChecksThenInserts)
+        assert (await explore(awaited_world_of(ChecksThenInserts))).complete
+        assert (await explore(awaited_world_of(twin), deviations=["concurrently"])).complete
         with pytest.raises(AssertionError) as caught:
-            await explore(animal.body(buggy(animal)), deviations=["concurrently"])
+            await explore(awaited_world_of(ChecksThenInserts), deviations=["concurrently"])
         return "\n".join(caught.value.__notes__)
 
     notes = asyncio.run(main())
     assert "`sent` m1 was attempted twice at the same time" in notes
     assert "it was run, and fails the same way" in notes
     assert "async def test_what_the_exploration_found(chat_fake, chat_clock):" in notes
-
-
-def test_the_zoo_is_large_enough() -> None:
-    assert len({animal.app for animal in ZOO}) == len(ZOO) >= 12
