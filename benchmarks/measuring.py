@@ -43,7 +43,6 @@ class Row:
         bound: Whether the figure should be large or small.
         target: What it should reach.
         sample: Takes the number of rounds, gives one figure for each.
-        better: What would be better still, if that was asked for.
         unit: ``x`` for a ratio.
         needs: The packages of its contestants that may not be installed.
     """
@@ -53,14 +52,13 @@ class Row:
     bound: Literal["at least", "at most"]
     target: float
     sample: Callable[[int], Iterator[float]]
-    better: float | None = None
     unit: str = "x"
     needs: tuple[str, ...] = ()
 
-    def reaches(self, figures: list[float], target: float) -> bool:
-        """Whether the median of the figures is on the right side of a target."""
+    def reaches(self, figures: list[float]) -> bool:
+        """Whether the median of the figures is on the right side of the target."""
         found = median(figures)
-        return found >= target if self.bound == "at least" else found <= target
+        return found >= self.target if self.bound == "at least" else found <= self.target
 
 
 def timed(

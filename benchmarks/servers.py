@@ -14,19 +14,6 @@ JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d
 
 
 @contextmanager
-def balance_server(body: bytes) -> Generator[int, None, None]:
-    """Answer every read with the same bytes; give the port."""
-    answer = JSON % (len(body), body)
-
-    def talk(client: socket.socket) -> None:
-        while client.recv(65_536):
-            client.sendall(answer)
-
-    with _listening(talk) as port:
-        yield port
-
-
-@contextmanager
 def webhook_receiver() -> Generator[int, None, None]:
     """Take posts over connections that are kept, read each to its end; give the port."""
     answer = JSON % (2, b"{}")

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from . import balance, bulk, clock, exploring, fastapi, fixtures, people, suite, unused, webhooks
+from . import balance, bulk, exploring, fastapi, fixtures, suite, webhooks
 
 ROWS = {
     row.name: row
-    for module in (
-        balance,
-        webhooks,
-        fastapi,
-        bulk,
-        unused,
-        people,
-        clock,
-        fixtures,
-        suite,
-        exploring,
-    )
+    for module in (balance, webhooks, fastapi, bulk, fixtures, suite, exploring)
     for row in module.ROWS
 }

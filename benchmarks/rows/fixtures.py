@@ -144,7 +144,7 @@ ROWS = (
         "fixture-time",
         "the same, in milliseconds",
         "at most",
-        0.6,
+        1,
         milliseconds,
         unit="ms",
     ),
