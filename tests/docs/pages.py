@@ -1,4 +1,4 @@
-"""The pages of the documentation: their Python, their headings, their links."""
+"""The pages of the documentation, and their Python."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
-#: The pages whose Python is run, and those whose links are checked.
+#: The pages whose Python is run.
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/*/README.md")])
-LINKED = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 
 # Django leaves the SQLite connections of async tests to the garbage collector; Python 3.13 says so.
 INI = """\
@@ -55,15 +54,6 @@ def fences(text: str) -> Iterator[Fence]:
             block.lines.append(line)
     if block is not None:
         raise ValueError(f"the block at line {block.start} does not end")
-
-
-def prose(text: str) -> str:
-    """The page without its fenced blocks."""
-    lines = text.splitlines()
-    for block in fences(text):
-        for number in range(block.start - 1, block.start + len(block.lines) + 1):
-            lines[number] = ""
-    return "\n".join(lines)
 
 
 def module_of(text: str) -> str:
@@ -147,42 +137,3 @@ def run(module: str, path: Path) -> Outcome:
     output = result.stdout.str()
     lines = re.findall(r"^PASSED \S+?\.py::(?:\w+::)*(\w+)", output, re.MULTILINE)
     return Outcome(set(lines), result.ret == 0, output)
-
-
-# Headings and links
-
-
-def anchors(text: str) -> set[str]:
-    """The anchors that GitHub gives to the headings of a page."""
-    found: set[str] = set()
-    for title in re.findall(r"^#{1,6} +(.+?) *#*$", prose(text), re.MULTILINE):
-        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).lower()
-        slug = base = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-        count = 0
-        while slug in found:
-            count += 1
-            slug = f"{base}-{count}"
-        found.add(slug)
-    return found
-
-
-def links(text: str) -> list[str]:
-    """The targets of a page's links, those written at its end included."""
-    plain = re.sub(r"`[^`\n]*`", "", prose(text))
-    written_below = re.findall(r"^\[[^]]+\]: (\S+)$", plain, re.MULTILINE)
-    return re.findall(r"\]\(([^)\s]+)\)", plain) + written_below
-
-
-def broken(page: Path, target: str) -> str | None:
-    """What is wrong with a link of a page; None if it leads somewhere, or out of the project."""
-    if re.match(r"[a-z]+:", target):
-        return None
-    file, _, anchor = target.partition("#")
-    place = (page.parent / file).resolve() if file else page
-    if not place.exists():
-        return f"{target}: there is no such file"
-    if not place.is_relative_to(ROOT):
-        return f"{target}: leads out of the project"
-    if anchor and anchor not in anchors(place.read_text("utf-8")):
-        return f"{target}: there is no such heading"
-    return None

@@ -1,4 +1,4 @@
-"""Every Python block of the documentation is run, and every link leads somewhere."""
+"""Every Python block of the documentation is run. The build of the site checks its links."""
 
 # Asserts read `expected == actual`.
 
@@ -12,18 +12,7 @@ import pytest
 import section_marks
 
 from .outputs import printed
-from .pages import (
-    DOCS,
-    LINKED,
-    PAGES,
-    broken,
-    defined_in,
-    links,
-    module_of,
-    name,
-    run,
-    shown_outputs,
-)
+from .pages import PAGES, defined_in, module_of, name, run, shown_outputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,12 +40,6 @@ def test_a_failing_test_prints_what_the_page_shows(page: Path, tmp_path: Path) -
         assert now == shown.output.lines[1:], "run python -m tests.docs.outputs"
 
 
-@pytest.mark.parametrize("page", LINKED, ids=name)
-def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    text = page.read_text("utf-8")
-    assert [] == [problem for link in links(text) if (problem := broken(page, link))]
-
-
 @pytest.mark.parametrize("page", section_marks.PAGES, ids=name)
 def test_every_mark_of_a_section_leads_to_it(page: Path) -> None:
     text = page.read_text("utf-8")
@@ -71,10 +54,3 @@ def test_the_services_sections_are_numbered_as_the_description_is() -> None:
     expected |= {f"§{n}.{i + 1}" for n, count in subsections.items() for i in range(count)}
     expected |= {f"§{n} rule {i + 1}" for n, count in rules.items() for i in range(count)}
     assert expected == set(section_marks.anchors())
-
-
-def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None:
-    index = DOCS / "README.md"
-    targets = links(index.read_text("utf-8"))
-    linked = {(DOCS / target.partition("#")[0]).resolve() for target in targets}
-    assert {"README.md", "docs/README.md"} == {name(page) for page in PAGES if page not in linked}

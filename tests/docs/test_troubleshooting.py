@@ -94,26 +94,3 @@ def test_the_section_of_a_report_and_its_parts_are_named_as_they_are_printed() -
 @pytest.mark.parametrize("row", SHOWN)
 def test_what_a_row_shows_is_what_the_code_prints(row: str) -> None:
     assert is_printed(row.partition(": ")[2])
-
-
-def test_a_text_that_nothing_prints_is_noticed() -> None:
-    assert not is_printed("this text … is nowhere")
-
-
-def test_a_warning_is_made_an_error_as_the_page_says(pytester: pytest.Pytester) -> None:
-    (ini,) = re.findall(r"```ini\n(.*?)```", PAGE, re.DOTALL)
-    pytester.makeini(f"{ini}asyncio_default_fixture_loop_scope = function\n")
-    pytester.makepyfile(
-        """
-        def test_nobody_looks(chat_fake):
-            def refuse(environ, start_response):
-                start_response("500 Oops", [])
-                return [b""]
-
-            chat_fake.webhooks.connect(wsgi=refuse)
-            chat_fake.send_text()
-        """
-    )
-    result = pytester.runpytest("-p", "no:inline_snapshot")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*WebhookWarning: 1 attempt failed*"])
