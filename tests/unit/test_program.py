@@ -40,15 +40,13 @@ def out(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_schema_prints_the_schema_of_events(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["schema"])
-    assert event_schema(Naming()) == json.loads(capsys.readouterr().out)
-
-
-@pytest.mark.parametrize("name", ["NAMING", "CONFIG", "CONFIG.naming"])
-def test_schema_has_the_names_of_the_team(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["schema", "--naming", f"{HERE}:{name}"])
-    assert event_schema(NAMING) == json.loads(capsys.readouterr().out)
+@pytest.mark.parametrize("name", ["", "NAMING", "CONFIG", "CONFIG.naming"])
+def test_schema_prints_the_schema_of_events_with_the_names_of_the_team(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert 0 == main(["schema", *(["--naming", f"{HERE}:{name}"] if name else [])])
+    naming = NAMING if name else Naming()
+    assert event_schema(naming) == json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -83,29 +81,21 @@ def test_bodies_of_the_description_have_no_deviation(
     assert ["7 events, 0 deviations"] == out(capsys)
 
 
-def test_a_deviation_is_a_sentence_with_its_file_and_line(
+def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sent, delivered, _ = bodies()
-    wrong = delivered.replace('"totalPrice":0.05', '"totalPrice":"0.05"')
-    path = written(tmp_path / "a.jsonl", f"{sent}\n{wrong}\n{sent.replace('v2', 'v3')}")
+    lines = written(tmp_path / "a.jsonl", f"{sent}\n{delivered}\n{sent.replace('v2', 'v3')}")
+    items = written(tmp_path / "b.json", f"[{sent}, {sent.replace('evt_', 'e')}, 3]")
 
-    assert 1 == main(["validate", path])
+    assert 1 == main(["validate", lines, items])
+    id_ = json.loads(sent)["id"].replace("evt_", "e")
     assert [
-        f"{path}:2: `chatMessage.totalPrice`: expected a number, got '0.05'",
-        f"{path}:3: `apiVersion`: expected 'v2', got 'v3'",
-        "3 events, 2 deviations",
+        f"{lines}:3: `apiVersion`: expected 'v2', got 'v3'",
+        f"{items}, number 2: `id`: expected the form ^evt_.+, got '{id_}'",
+        f"{items}, number 3: is 3, and not an object",
+        "5 events, 3 deviations",
     ] == out(capsys)
-
-
-def test_an_entry_of_a_list_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path / "a.json", f'[{bodies()[0]}, {{"at": "2026-01-01T12:00:00Z"}}, 3]')
-
-    assert 1 == main(["validate", path])
-    lines = out(capsys)
-    assert f"{path}, number 2: `id`: missing" == lines[0]
-    assert f"{path}, number 3: is 3, and not an object" == lines[-2]
-    assert "2 events, 7 deviations" == lines[-1]
 
 
 def test_bodies_are_held_against_the_names_of_the_team(
