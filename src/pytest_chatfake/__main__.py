@@ -12,7 +12,7 @@ from typing import Final
 
 from .wire.models import event_schema
 from .wire.naming import Naming
-from .wire.recordings import recorded
+from .wire.recordings import read_recording
 from .wire.validation import deviations, is_other_type, summary
 
 #: What a shell gives a program whose output nobody reads: 128 and SIGPIPE.
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _validate(files: Sequence[str], naming: Naming, *, extra_fields: bool) -> int:
     events = others = found = 0
-    for entry in (entry for file in files for entry in recorded(file)):
+    for entry in (entry for file in files for entry in read_recording(file)):
         if entry.problem:
             told = [entry.problem]
         else:

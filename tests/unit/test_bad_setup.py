@@ -101,10 +101,10 @@ def test_a_webhook_url_that_is_none_leaves_no_fake_behind() -> None:
         ({"message_key": "a b"}, ValueError, "printable ASCII without spaces"),
         ({"biz_type": 'a"b'}, ValueError, "without spaces, quotes"),
         ({"id_prefix": "ü"}, ValueError, "printable ASCII"),
-        ({"message_key": "id"}, ValueError, "can't be 'id': another field has that name"),
-        ({"original_id_key": "status"}, ValueError, "another field has that name"),
-        ({"error_key": "chatMessageId"}, ValueError, "another field has that name"),
-        ({"trace_key": "code"}, ValueError, "another field has that name"),
+        ({"message_key": "id"}, ValueError, "'id' is the name of another field"),
+        ({"original_id_key": "status"}, ValueError, "is the name of another field"),
+        ({"error_key": "chatMessageId"}, ValueError, "is the name of another field"),
+        ({"trace_key": "code"}, ValueError, "is the name of another field"),
     ],
 )
 def test_a_bad_name(fields: Any, error: Any, words: str) -> None:

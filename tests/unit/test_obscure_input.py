@@ -114,17 +114,17 @@ BAD_CALLS = {
     "fields that hold themselves": (
         lambda f, m: f.send_text(extra=_HOLDS_ITSELF),
         ValueError,
-        "what is nested more than 100 levels deep, or holds itself, can't be written as JSON",
+        "can't be written as JSON: nested more than 100 levels deep, or in itself",
     ),
     "content that is nested deeply": (
         lambda f, m: f.send("image", {"a": _deep()}),
         ValueError,
-        "what is nested more than 100 levels deep",
+        "can't be written as JSON: nested more than 100 levels deep",
     ),
     "changes that are nested deeply": (
         lambda f, m: f.webhooks.emit(m, "sent", changes={"a": _deep()}),
         ValueError,
-        "what is nested more than 100 levels deep",
+        "can't be written as JSON: nested more than 100 levels deep",
     ),
     # Functions that take something else.
     "a price of nothing": (

@@ -162,11 +162,11 @@ def test_only_the_address_that_has_a_key_is_there(key: str) -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        ({"to_key": "status"}, "Naming.to_key can't be 'status'"),
-        ({"to_key": "chatMessageId"}, "Naming.to_key can't be 'chatMessageId'"),
-        ({"to_key": "who", "from_key": "who"}, "Naming.from_key can't be 'who'"),
+        ({"to_key": "status"}, "Naming.to_key: 'status'"),
+        ({"to_key": "chatMessageId"}, "Naming.to_key: 'chatMessageId'"),
+        ({"to_key": "who", "from_key": "who"}, "Naming.from_key: 'who'"),
         ({"from_key": ""}, "Naming.from_key must not be empty"),
-        ({"from_key": 'a"b'}, "Naming.from_key must be printable ASCII"),
+        ({"from_key": 'a"b'}, "Naming.from_key: expected printable ASCII"),
     ],
 )
 def test_a_key_that_is_taken_or_odd_is_refused(names: Any, words: str) -> None:
@@ -243,9 +243,9 @@ def test_a_template_costs_is_held_for_fails_and_is_dropped_as_a_text_is() -> Non
         ("status", {}, ValueError, "can't be a message's type"),
         ("chatApiError", {}, ValueError, "can't be a message's type"),
         ("who", {}, ValueError, "can't be a message's type"),
-        ("", {}, ValueError, "the type must not be empty"),
+        ("", {}, ValueError, "type must not be empty"),
         ("a b", {}, ValueError, "printable ASCII"),
-        (1, {}, TypeError, "the type must be text"),
+        (1, {}, TypeError, "type must be text"),
         ("image", "url", TypeError, "content must be a mapping"),
         ("image", {"x": object()}, TypeError, "can't be written as JSON"),
         ("text", {"body": 1}, TypeError, "the body of a text must be text"),
@@ -315,5 +315,5 @@ def test_fields_may_be_nested_a_hundred_levels_deep_and_no_more(wraps: Any) -> N
     with frozen_fake() as fake:
         fake.send_text(extra={"a": value})
         assert [value] == [one["a"] for one in resources(fake)]
-        with pytest.raises(ValueError, match=r"^what is nested more than 100 levels deep"):
+        with pytest.raises(ValueError, match="nested more than 100 levels deep"):
             fake.send_text(extra={"a": [value]})

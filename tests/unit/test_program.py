@@ -93,7 +93,7 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(
     assert [
         f"{lines}:3: `apiVersion`: expected 'v2', got 'v3'",
         f"{items}, number 2: `id`: expected the form ^evt_.+, got '{id_}'",
-        f"{items}, number 3: is 3, and not an object",
+        f"{items}, number 3: expected an object, got 3",
         "5 events, 3 deviations",
     ] == out(capsys)
 

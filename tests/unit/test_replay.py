@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_chatfake import ClosedError, HmacSigner, Naming, explore
-from pytest_chatfake.wire.recordings import Recorded, recorded
+from pytest_chatfake.wire.recordings import RecordedEvent, read_recording
 
 from .fakes import fake_with_receiver, frozen_fake, warnings_at_the_end
 
@@ -47,10 +47,12 @@ def test_a_line_is_kept_byte_for_byte(path: Path) -> None:
     odd = '{ "id":"evt_1",  "type" : "t", "price": 0.10 }'
     written(path, "", f"  {odd}\r", "", event(2))
 
-    first, second = recorded(path)
+    first, second = read_recording(path)
 
     assert (
-        Recorded(f"{path}:2", odd.encode(), {"id": "evt_1", "type": "t", "price": Decimal("0.10")})
+        RecordedEvent(
+            f"{path}:2", odd.encode(), {"id": "evt_1", "type": "t", "price": Decimal("0.10")}
+        )
         == first
     )
     assert str(first.json["price"]) == "0.10"
@@ -59,13 +61,13 @@ def test_a_line_is_kept_byte_for_byte(path: Path) -> None:
 
 def test_one_body_may_take_many_lines(path: Path) -> None:
     text = json.dumps(json.loads(event(1)), indent=2)
-    (only,) = recorded(written(path, text, ""))
+    (only,) = read_recording(written(path, text, ""))
 
     assert (f"{path}:1", text.encode()) == (only.where, only.body)
 
 
 def test_what_stands_in_a_list_keeps_its_bytes(path: Path) -> None:
-    first, second = recorded(written(path, '[{"a": 0.10},', "", ' {"b":1E5, "c": "ü"} ]'))
+    first, second = read_recording(written(path, '[{"a": 0.10},', "", ' {"b":1E5, "c": "ü"} ]'))
 
     assert (f"{path}, number 1", b'{"a": 0.10}') == (first.where, first.body)
     assert '{"b":1E5, "c": "ü"}'.encode() == second.body
@@ -73,17 +75,17 @@ def test_what_stands_in_a_list_keeps_its_bytes(path: Path) -> None:
 
 def test_what_stands_in_an_entry_keeps_its_bytes(path: Path) -> None:
     entry = '{"body" :{"a": 1.0e2} , "at": "2026-03-01T09:00:00Z", "body": {"a":1E5 }\n}'
-    one, two = recorded(written(path, f"[{entry},{entry}]"))
+    one, two = read_recording(written(path, f"[{entry},{entry}]"))
 
     assert [b'{"a":1E5 }'] * 2 == [one.body, two.body]  # of two members, the last one counts
     entry = '{"body": {"a": 1}, "at": "2026-03-01T09:00:00Z"}'
-    (other,) = recorded(written(path, entry))
+    (other,) = read_recording(written(path, entry))
     assert b'{"a": 1}' == other.body
 
 
 def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
     inner = ' {"id": "evt_1"}'
-    one, two, three = recorded(
+    one, two, three = read_recording(
         written(
             path,
             json.dumps({"at": "2026-03-01T09:00:00Z", "body": inner}),
@@ -100,7 +102,7 @@ def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
 
 @pytest.mark.parametrize("at", ["soon", "2026-03-01T09:00:00", 7, None, []])
 def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, at: object) -> None:
-    (only,) = recorded(written(path, json.dumps({"createTime": at, "type": "t"})))
+    (only,) = read_recording(written(path, json.dumps({"createTime": at, "type": "t"})))
 
     assert ("", None) == (only.problem, only.at)
 
@@ -108,50 +110,46 @@ def test_an_event_whose_own_moment_is_none_is_an_event_without_one(path: Path, a
 def test_a_byte_order_mark_is_no_part_of_it(path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbf" + event(1).encode())
 
-    assert [event(1).encode()] == [one.body for one in recorded(path)]
+    assert [event(1).encode()] == [one.body for one in read_recording(path)]
 
 
 @pytest.mark.parametrize(
     ("text", "where", "problem"),
     [
-        ("", "", "holds no events"),
-        ("\n \n", "", "holds no events"),
-        ("[ ]", "", "holds no events"),
-        ("nothing of JSON", ":1", "is not JSON: Expecting value at column 1"),
-        ('{\n "a": x\n}', ":2", "is not JSON: Expecting value at column 7"),
-        ('{"a": 1}\n{"a": \n', ":2", "is not JSON: Expecting value at column 6"),
-        ('{"a": NaN}', "", "is not JSON: NaN and Infinity are no numbers of JSON"),
-        ('{"a": 1e401}', "", "is not JSON: the number 1e401 is out of range"),
-        ('{"a": -1.5e-401}', "", "is not JSON: the number -1.5e-401 is out of range"),
-        ("[" * 100_000, "", "is not JSON: it is nested too deeply"),
-        ('{"a": 1}\n[1]', ":2", "is [1], and not an object"),
-        ("[[1]]", ", number 1", "is [1], and not an object"),
-        ('{"body": "{"}', ":1", "has a body that is not JSON: Expecting property name"),
-        ('{"body": "\\ud800"}', ":1", "has a body that is not JSON: it has half of a letter"),
-        ('{"body": [1]}', ":1", "has a body that is not an object"),
-        (
-            '{"at": 7, "body": {}}',
-            ":1",
-            "does not say when it came: at: expected an",
-        ),
+        ("", "", "no events"),
+        ("\n \n", "", "no events"),
+        ("[ ]", "", "no events"),
+        ("nothing of JSON", ":1", "not JSON: Expecting value at column 1"),
+        ('{\n "a": x\n}', ":2", "not JSON: Expecting value at column 7"),
+        ('{"a": 1}\n{"a": \n', ":2", "not JSON: Expecting value at column 6"),
+        ('{"a": NaN}', "", "not JSON: JSON has no NaN"),
+        ('{"a": 1e401}', "", "not JSON: the number 1e401 is out of range"),
+        ('{"a": -1.5e-401}', "", "not JSON: the number -1.5e-401 is out of range"),
+        ("[" * 100_000, "", "not JSON: nested too deeply"),
+        ('{"a": 1}\n[1]', ":2", "expected an object, got [1]"),
+        ("[[1]]", ", number 1", "expected an object, got [1]"),
+        ('{"body": "{"}', ":1", "body: not JSON: Expecting property name"),
+        ('{"body": "\\ud800"}', ":1", "body has half of a letter"),
+        ('{"body": [1]}', ":1", "body: expected an object, got [1]"),
+        ('{"at": 7, "body": {}}', ":1", "at: expected an"),
         (
             '{"at": "2026-03-01T09:00:00", "body": {}}',
             ":1",
-            "does not say when it came: at: expected a",
+            "at: expected a",
         ),
     ],
 )
 def test_what_is_no_event_is_told_with_its_line(
     path: Path, text: str, where: str, problem: str
 ) -> None:
-    entry = recorded(written(path, text))[-1]
+    entry = read_recording(written(path, text))[-1]
 
     assert f"{path}{where}" == entry.where
     assert entry.problem.startswith(problem), entry.problem
 
 
 def test_numbers_that_languages_read_are_numbers(path: Path) -> None:
-    (only,) = recorded(written(path, '{"a": [1e400, -9.9E+400, 1e-400, 0e999999999]}'))
+    (only,) = read_recording(written(path, '{"a": [1e400, -9.9E+400, 1e-400, 0e999999999]}'))
 
     assert "" == only.problem
 
@@ -159,7 +157,7 @@ def test_numbers_that_languages_read_are_numbers(path: Path) -> None:
 def test_what_is_no_text_is_told(path: Path) -> None:
     path.write_bytes(b'{"a": "\xff"}')
 
-    assert [Recorded(str(path), problem="is not UTF-8 at byte 7")] == recorded(path)
+    assert [RecordedEvent(str(path), problem="not UTF-8 at byte 7")] == read_recording(path)
 
 
 # -- attempting ------------------------------------------------------------------------------------
@@ -250,7 +248,7 @@ def told(number: int, status: Any, message: Any = "0123456789abcdef") -> str:
     return event(number, chatMessage={"id": message, "status": status})
 
 
-def test_they_show_the_status_that_was_recorded(path: Path) -> None:
+def test_they_show_the_status_that_was_read_recording(path: Path) -> None:
     written(
         path,
         told(1, "sent"),
@@ -379,7 +377,7 @@ def test_where_nobody_listens_the_end_warns(path: Path) -> None:
 def test_nothing_is_attempted_of_a_file_with_a_broken_line(path: Path) -> None:
     written(path, event(1), "{")
     with fake_with_receiver() as (fake, receiver):
-        with pytest.raises(ValueError, match=r"incident\.jsonl:2 is not JSON: Expecting property"):
+        with pytest.raises(ValueError, match=r"incident\.jsonl:2: not JSON: Expecting property"):
             fake.webhooks.replay(path)
 
         assert () == receiver.events
@@ -387,7 +385,7 @@ def test_nothing_is_attempted_of_a_file_with_a_broken_line(path: Path) -> None:
 
 def test_an_event_without_a_type_is_refused(path: Path) -> None:
     written(path, event(1), '{"id": "evt_2"}')
-    with frozen_fake() as fake, pytest.raises(ValueError, match=":2 has no type, so no endpoint"):
+    with frozen_fake() as fake, pytest.raises(ValueError, match=":2: no type, so no endpoint"):
         fake.webhooks.replay(path)
 
 

@@ -22,7 +22,7 @@ def post(fake: ChatFake, body: Any, path: str = "/v2/messages", **options: Any) 
     return call_with_werkzeug(fake, "POST", path, body=data, **options)
 
 
-TOO_DEEP = "what is nested more than 100 levels deep, or holds itself, can't be written as JSON"
+TOO_DEEP = "can't be written as JSON: nested more than 100 levels deep, or in itself"
 
 
 async def awaited(_: object) -> dict[str, Any]:

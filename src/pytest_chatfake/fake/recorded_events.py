@@ -10,7 +10,7 @@ from typing import Any, cast
 from ..base.arguments import cited
 from ..webhooks.events import OtherEvent
 from ..wire.naming import Naming
-from ..wire.recordings import recorded
+from ..wire.recordings import read_recording
 
 
 def check_path(path: object) -> None:
@@ -36,11 +36,11 @@ def recorded_events(
         OSError: The file can't be read.
     """
     events: list[tuple[OtherEvent, int | None]] = []
-    for entry in recorded(path):
+    for entry in read_recording(path):
         kind = None if entry.problem else entry.json.get("type")
         if not (isinstance(kind, str) and kind):
-            problem = entry.problem or "has no type, so no endpoint listens for it"
-            raise ValueError(f"{entry.where} {problem}")
+            problem = entry.problem or "no type, so no endpoint would get it"
+            raise ValueError(f"{entry.where}: {problem}")
         id_ = entry.json.get("id")
         given = id_ if isinstance(id_, str) and id_ else None
         subject = _status_and_message(entry.json, naming)

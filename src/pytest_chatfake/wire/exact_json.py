@@ -68,8 +68,7 @@ def _written(value: Any, levels: int) -> str:
             raise ValueError(f"{value} can't be written as a JSON number")
         case dict() | list() | tuple() if not levels:
             raise ValueError(
-                f"what is nested more than {_DEEPEST} levels deep, or holds itself, can't be "
-                f"written as JSON"
+                f"can't be written as JSON: nested more than {_DEEPEST} levels deep, or in itself"
             )
         case dict():
             return "{" + _members(anything, levels - 1)[1:] + "}"
@@ -97,6 +96,6 @@ def _members(fields: Mapping[Any, Any], levels: int) -> str:
     text = ""
     for key, value in fields.items():
         if not isinstance(key, str):
-            raise TypeError(f"a JSON key must be text, not {type(key).__name__} {cited(key)}")
+            raise TypeError(f"a JSON key: expected a str, got {cited(key)}")
         text += f",{quoted(key)}:{_written(value, levels)}"
     return text

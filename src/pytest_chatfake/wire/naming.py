@@ -51,11 +51,7 @@ class Naming:
             value = getattr(self, name)
             if value is None and name in {"to_key", "from_key"}:
                 continue
-            if not _PLAIN.fullmatch(check_str(value, f"Naming.{name}")):
-                raise ValueError(
-                    f"Naming.{name} must be printable ASCII without spaces, quotes and "
-                    f"backslashes, and {cited(value)} is not"
-                )
+            _check_plain(value, f"Naming.{name}")
         _refuse_taken("message_key", self.message_key, ENVELOPE_KEYS)
         _refuse_taken("trace_key", self.trace_key, _ERROR_KEYS)
         taken = set(_MESSAGE_KEYS)
@@ -66,7 +62,7 @@ class Naming:
 
     @property
     def _message_keys(self) -> Mapping[str, str]:
-        """Every key that the message resource can have (§2.3), with what gives its value."""
+        """Every key that the message resource can have (§2.3), with what sets its value."""
         keys = {
             **_MESSAGE_KEYS,
             self.original_id_key: "Naming.original_id_key renames it",
@@ -84,11 +80,8 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
 
     Args:
         names: The names.
-        keys: The keys of the message resource, each with what gives its value.
+        keys: The keys of the message resource, each with what sets its value.
         what: Where the names were given.
-
-    Raises:
-        ValueError: One of them is taken; the error says what to write instead.
     """
     for name in names:
         if name in keys:
@@ -99,18 +92,8 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
 
 
 def check_type(value: object, keys: Mapping[str, str]) -> str:
-    """Return ``value`` if it can be a message's type, whose object stands under the same key.
-
-    Raises:
-        TypeError: It is no text.
-        ValueError: It is empty or not plain, or the message resource has a field of that name.
-    """
-    name = check_str(value, "the type")
-    if not _PLAIN.fullmatch(name):
-        raise ValueError(
-            f"the type must be printable ASCII without spaces, quotes and backslashes, "
-            f"and {cited(name)} is not"
-        )
+    """Return ``value`` if it can be a message's type, which is the key of its content, too."""
+    name = _check_plain(value, "type")
     if name != "text" and name in keys:
         raise ValueError(
             f"{cited(name)} can't be a message's type: the message has a field of that name"
@@ -137,10 +120,20 @@ _MESSAGE_KEYS: Final[Mapping[str, str]] = {
 }
 _ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
 
-#: What stands between quotes as it is.
+#: Printable ASCII that JSON needs no escapes for, without the space.
 _PLAIN: Final = re.compile(r"[!#-\[\]-~]+")
+
+
+def _check_plain(value: object, what: str) -> str:
+    text = check_str(value, what)
+    if not _PLAIN.fullmatch(text):
+        raise ValueError(
+            f"{what}: expected printable ASCII without spaces, quotes or backslashes, "
+            f"got {cited(text)}"
+        )
+    return text
 
 
 def _refuse_taken(name: str, value: str, taken: Iterable[str]) -> None:
     if value in taken:
-        raise ValueError(f"Naming.{name} can't be {cited(value)}: another field has that name")
+        raise ValueError(f"Naming.{name}: {cited(value)} is the name of another field")

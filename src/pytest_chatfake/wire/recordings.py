@@ -6,8 +6,7 @@ An entry is the body that was received, or an object with the body and the momen
     {"at": "2026-03-01T09:00:00Z", "body": {"id": "evt_2", ...}}
     {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
 
-Every body is kept byte for byte, wherever it stands: a signature over it holds, and no number is
-written in another way.
+Every body is kept byte for byte, in a list and in an object, too: a signature over it stays valid.
 """
 
 from __future__ import annotations
@@ -25,16 +24,15 @@ from ..base.arguments import shortened, utf8
 from ..domain.instants import aware, nanoseconds
 
 
-class Recorded(NamedTuple):
+class RecordedEvent(NamedTuple):
     """An entry of a recording.
 
     Attributes:
         where: The file and the line, or the number of the entry in a list.
-        body: What was received.
-        json: The same, parsed; fractions are decimals.
-        at: When it was received, or else when it says that it was made, in nanoseconds; None: it
-            is not known.
-        problem: What is wrong with the entry, so that the rest means nothing; empty: nothing.
+        body: The bytes that were received.
+        json: The body, parsed; fractions are decimals.
+        at: When it was received, or else when it says that it was made, in nanoseconds.
+        problem: Why the entry can't be used; empty if it can.
     """
 
     where: str
@@ -44,93 +42,87 @@ class Recorded(NamedTuple):
     problem: str = ""
 
 
-def recorded(path: str | PathLike[str]) -> list[Recorded]:
-    """Read a recording.
-
-    Raises:
-        OSError: The file can't be read.
-    """
+def read_recording(path: str | PathLike[str]) -> list[RecordedEvent]:
+    """Read a recording; an OSError if the file can't be read."""
     name = str(path)
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return [Recorded(name, problem=f"is not UTF-8 at byte {error.start}")]
-    if not text.strip():
-        return [Recorded(name, problem="holds no events")]
+        return [RecordedEvent(name, problem=f"not UTF-8 at byte {error.start}")]
     try:
-        whole = _parsed(text)
+        whole: Any = _parsed(text) if text.strip() else []
     except ValueError as error:
-        return list(_lines(name, text)) or [_not_json(name, error)]
+        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        return _lines(name, text) or [RecordedEvent(name + line, problem=_not_json(error))]
     if whole == []:
-        return [Recorded(name, problem="holds no events")]
+        return [RecordedEvent(name, problem="no events")]
     if isinstance(whole, list):
         items = enumerate(_items(text), 1)
         return [_entry(f"{name}, number {number}", *item) for number, item in items]
     return [_entry(f"{name}:1", whole, text.strip())]
 
 
-def _lines(name: str, text: str) -> Iterator[Recorded]:
-    """Give the entries of JSON lines; nothing if no line is JSON."""
-    entries: list[Recorded] = []
+def _lines(name: str, text: str) -> list[RecordedEvent]:
+    """Return the entries of JSON lines; nothing if no line is JSON."""
+    entries: list[RecordedEvent] = []
     for number, line in enumerate(text.split("\n"), 1):
-        body = line.strip("\r\t ")
-        if not body:
-            continue
-        where = f"{name}:{number}"
+        where, body = f"{name}:{number}", line.strip("\r\t ")
         try:
-            entries.append(_entry(where, _parsed(body), body))
+            if body:
+                entries.append(_entry(where, _parsed(body), body))
         except ValueError as error:
-            entries.append(Recorded(where, problem=f"is not JSON: {_problem(error)}"))
-    if any(not one.problem for one in entries):
-        yield from entries
+            entries.append(RecordedEvent(where, problem=_not_json(error)))
+    return entries if any(not one.problem for one in entries) else []
 
 
-def _not_json(name: str, error: ValueError) -> Recorded:
-    line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-    return Recorded(name + line, problem=f"is not JSON: {_problem(error)}")
-
-
-def _problem(error: ValueError) -> str:
+def _not_json(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg} at column {error.colno}"
-    return str(error)
+        return f"not JSON: {error.msg} at column {error.colno}"
+    return f"not JSON: {error}"
 
 
-def _entry(where: str, value: Any, text: str) -> Recorded:
+def _entry(where: str, value: Any, text: str) -> RecordedEvent:
+    try:
+        return RecordedEvent(where, *_content(value, text))
+    except (TypeError, ValueError) as error:
+        return RecordedEvent(where, problem=str(error))
+
+
+def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
+    """Return the body of an entry, the same parsed, and its moment."""
     if not isinstance(value, dict):
-        return Recorded(where, problem=f"is {shortened(text)}, and not an object")
-    event = cast("dict[str, Any]", value)
-    body = text.encode()
-    moment: int | None = None
-    if "body" in event and event.keys() <= {"at", "body"}:
-        inner = event["body"]
+        raise TypeError(f"expected an object, got {shortened(text)}")
+    entry = cast("dict[str, Any]", value)
+    if "body" not in entry or not entry.keys() <= {"at", "body"}:
+        return text.encode(), entry, _create_time(entry)
+    inner = entry["body"]
+    if isinstance(inner, str):
+        body = utf8(inner, "body")
         try:
-            if isinstance(inner, str):
-                body, inner = utf8(inner, "it"), _parsed(inner)
-            else:
-                body = _member(text, "body").encode()
+            inner = _parsed(inner)
         except ValueError as error:
-            return Recorded(where, problem=f"has a body that is not JSON: {_problem(error)}")
-        if not isinstance(inner, dict):
-            return Recorded(where, problem="has a body that is not an object")
-        try:
-            if event.get("at") is not None:
-                moment = nanoseconds(aware(event["at"], "at"))
-        except (TypeError, ValueError) as error:
-            return Recorded(where, problem=f"does not say when it came: {error}")
-        event = cast("dict[str, Any]", inner)
-    if moment is None:
-        # What is no moment deviates from the description, and means nothing here.
-        with suppress(TypeError, ValueError):
-            moment = nanoseconds(aware(event.get("createTime"), "createTime"))
-    return Recorded(where, body, event, moment)
+            raise ValueError(f"body: {_not_json(error)}") from None
+    else:
+        body = _member(text, "body").encode()
+    if not isinstance(inner, dict):
+        raise TypeError(f"body: expected an object, got {shortened(body.decode())}")
+    event = cast("dict[str, Any]", inner)
+    at = entry.get("at")
+    return body, event, _create_time(event) if at is None else nanoseconds(aware(at, "at"))
+
+
+def _create_time(event: dict[str, Any]) -> int | None:
+    """Return when an event says that it was made; None if it says no moment, which deviates."""
+    with suppress(TypeError, ValueError):
+        return nanoseconds(aware(event.get("createTime"), "createTime"))
+    return None
 
 
 def _parsed(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError("nested too deeply") from None
 
 
 def _items(text: str) -> Iterator[tuple[Any, str]]:
@@ -162,21 +154,19 @@ def _behind(mark: str, text: str, place: int) -> int:
 
 
 def _number(text: str) -> Decimal:
-    """Return a number that may be written out: with a huge exponent it would fill the memory."""
+    """Return a number; refuse a huge exponent, which would fill the memory once written out."""
     value = Decimal(text)
     if value and abs(value.adjusted()) > _LARGEST_EXPONENT:
         raise ValueError(f"the number {shortened(text)} is out of range")
     return value
 
 
-#: Beyond that of any number that a language of today reads.
+#: More than any language of today reads.
 _LARGEST_EXPONENT: Final = 400
 
-_CONSTANTS: Final = "NaN and Infinity are no numbers of JSON"
 
-
-def _refuse(_constant: str) -> NoReturn:
-    raise ValueError(_CONSTANTS)
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"JSON has no {constant}")
 
 
 _DECODER: Final = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)
