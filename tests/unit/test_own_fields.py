@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -36,30 +35,23 @@ def test_a_suites_fields_are_in_every_event_and_a_calls_own_count_more() -> None
 
 def test_a_function_is_asked_once_for_each_verb_and_status() -> None:
     asked: list[tuple[str, str]] = []
+    conversations: list[object] = []
 
     def extra(message: Message, status: str) -> Mapping[str, object]:
         asked.append((message.id, status))
-        assert message.conversation is not None
+        conversations.append(message.conversation)
         return {"seq": len(asked), "own": "function"}
 
     with frozen_fake(extra=extra) as fake:
         message = fake.send_text(extra={"own": "call"}).deliver(devices=3).read()
 
         assert [(message.id, status) for status in ("sent", "delivered", "read")] == asked
+        assert [message.conversation] * 3 == conversations
         assert [1, 2, 2, 2, 3] == [one["seq"] for one in resources(fake)]
         assert ["call"] * 5 == [one["own"] for one in resources(fake)]
         fake.webhooks.emit(message, "read")
         assert (message.id, "read") == asked[-1]
         assert 4 == len(asked)
-
-
-def test_the_conversation_that_the_function_sees_is_the_messages_own() -> None:
-    seen: list[object] = []
-    with frozen_fake(extra=lambda m, _: seen.append(m.conversation) or {}) as fake:
-        message = fake.send_text()
-        assert [message.conversation] == seen
-        message.deliver()
-        assert "open" == seen[0].state  # type: ignore[attr-defined]
 
 
 def test_the_function_may_look_but_not_act() -> None:
@@ -113,50 +105,18 @@ def test_an_error_of_the_function_leaves_everything_as_it_was(
         assert before == visible_state(fake)
 
 
-def test_the_price_is_asked_once_though_fields_are_asked_for_too() -> None:
-    prices: list[str] = []
-
-    def price(message: Message) -> str:
-        prices.append(message.id)
-        return "0.20"
-
-    with frozen_fake(extra=lambda _, status: {"s": status}, price=price) as fake:
-        message = fake.send_text().deliver()
-        assert [message.id] == prices
-        fake.assert_charged("0.20", message=message)
-
-
-def test_sync_and_async_mode_ask_alike() -> None:
-    config: dict[str, Any] = {"extra": lambda message, status: {"s": f"{message.id} {status}"}}
-    with frozen_fake(**config) as fake:
-        fake.send_text().deliver(devices=2).read()
-        expected = [event.body for event in fake.events]
-
-    async def story(fake: ChatFake) -> None:
-        await fake.send_text().deliver(devices=2).read()
-
-    with frozen_fake(mode="async", **config) as fake:
-        asyncio.run(story(fake))
-        assert expected == [event.body for event in fake.events]
-
-
 # -- addresses -------------------------------------------------------------------------------------
 
 
-def test_addresses_stand_under_the_keys_of_the_naming() -> None:
-    naming = Naming(to_key="to", from_key="from")
+@pytest.mark.parametrize("keys", [["to"], ["from"], ["to", "from"]])
+def test_addresses_stand_under_the_keys_that_the_naming_has(keys: list[str]) -> None:
+    naming = Naming(**{f"{key}_key": key for key in keys})
     with frozen_fake(naming=naming, sender="+4930") as fake:
         fake.send_text(to="+4915").fail()
-        assert [("+4930", "+4915")] * 2 == [(one["from"], one["to"]) for one in resources(fake)]
-
-
-@pytest.mark.parametrize("key", ["to", "from"])
-def test_only_the_address_that_has_a_key_is_there(key: str) -> None:
-    naming = Naming(**{f"{key}_key": "address"})
-    with frozen_fake(naming=naming, sender="+4930") as fake:
-        fake.send_text(to="+4915")
-        assert {"to": "+4915", "from": "+4930"}[key] == resources(fake)[0]["address"]
-        assert {"to", "from"}.isdisjoint(resources(fake)[0])
+        addresses = {"to": "+4915", "from": "+4930"}
+        expected = {key: addresses[key] for key in keys}
+        for resource in resources(fake):
+            assert expected == {key: resource[key] for key in addresses.keys() & resource.keys()}
 
 
 @pytest.mark.parametrize(
