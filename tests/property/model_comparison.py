@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 import time_machine
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, IllegalTransition
+from pytest_chatfake import ChatFake, IllegalTransition, Naming
 from pytest_chatfake.base import errors
+from pytest_chatfake.domain.messages import STATUSES
+from pytest_chatfake.wire.validation import deviations
 
 from .calls import Call, Resolver, model_call
 from .fake_driver import FakeDriver, moment
@@ -217,6 +219,8 @@ class ModelComparison:
         body = parse(found.body)
         what = f"event {expected.status or expected.type} of {expected.message}"
         self.equal(what, expected.body, body)
+        if found.status is None or found.status in STATUSES:
+            self.equal(f"deviations of {what}", [], deviations(body, Naming()))
         if expected.message is not None:
             price = body["chatMessage"]["totalPrice"]
             wanted = expected.body["chatMessage"]["totalPrice"]
