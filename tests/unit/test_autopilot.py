@@ -89,11 +89,24 @@ def test_a_share_fails_with_131026_in_place_of_the_delivery(play: Any) -> None:
     play(scenario)
 
 
-def test_without_a_delivery_a_share_fails_at_once() -> None:
+def test_without_a_delivery_a_share_fails_at_once_even_where_the_phone_is_off() -> None:
     with frozen_fake() as fake:
         fake.autopilot(fail_share=1)
+        fake.recipient(ANNA, online=False)
 
-        assert "failed" == fake.send_text().status
+        assert ["failed", "failed"] == [fake.send_text(to=to).status for to in (ANNA, "+2")]
+
+
+def test_a_range_has_both_its_ends() -> None:
+    with frozen_fake() as fake:
+        fake.autopilot(deliver_after=(0, timedelta(microseconds=1)))
+        begun = fake.clock.now
+        for number in range(20):
+            fake.send_text(to=f"+{number}")
+        fake.clock.advance(1)
+
+        delays = {one.create_time - begun for one in fake.events if one.status == "delivered"}
+        assert {timedelta(0), timedelta(microseconds=1)} == delays
 
 
 def test_draws_depend_on_the_seed_and_the_number_of_the_message_only() -> None:
@@ -248,6 +261,7 @@ def test_the_agenda_names_the_line_of_the_autopilot() -> None:
             f"2026-01-01T13:00:00.000Z: deliver() of message {message.id} happens by the "
             f"autopilot, set up at test_autopilot.py:{drop.line.number - 1}"
         ) == str(delivery)
+        assert f"2026-01-01T14:00:00.000Z: read() of message {message.id} happens" in str(reading)
 
 
 def test_a_function_that_returns_no_length_is_told_at_the_next_use() -> None:
@@ -336,6 +350,7 @@ def test_a_reset_ends_autopilots() -> None:
         autopilot = fake.autopilot(deliver_after=HOUR)
         fake.send_text()
         fake.reset()
+        fake.autopilot(to=ANNA, deliver_after=HOUR)
         message = fake.send_text()
         autopilot.end()
         fake.clock.advance(days=1)

@@ -40,7 +40,7 @@ def test_each_edge_stands_where_it_says(edge: Edge, play: Any) -> None:
     play(scenario)
 
 
-def test_the_knobs_of_the_configuration_move_the_edges() -> None:
+def test_the_settings_of_the_configuration_move_the_edges() -> None:
     with frozen_fake(conversation_length=60, drop_after=600) as fake:
         before = edges("session", "drop")
         message = fake.send_text(to="+1").deliver()

@@ -20,7 +20,7 @@ TOO_LONG: list[Any] = [timedelta.max, timedelta(days=36_001), 10**12]
         ("timeout", 10**12),
     ],
 )
-def test_no_knob_takes_a_length_that_ends_outside_the_calendar(field: str, length: Any) -> None:
+def test_no_setting_takes_a_length_that_ends_outside_the_calendar(field: str, length: Any) -> None:
     with pytest.raises(ValueError, match=rf"^{field}: expected at most timedelta\(days=36000\)"):
         ChatFake(**{field: length})
 

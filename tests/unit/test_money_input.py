@@ -33,9 +33,11 @@ def test_amounts_at_the_bounds_are_taken(fake: ChatFake, amount: str) -> None:
     assert Decimal(amount) == fake.balance.available
 
 
-@pytest.mark.parametrize(("knob", "amount"), [("available", "99.95"), ("total", "100.00")])
-def test_whether_a_hold_is_part_of_the_reported_amount_is_a_knob(knob: str, amount: str) -> None:
-    with frozen_fake(balance_amount=knob) as fake:
+@pytest.mark.parametrize(("setting", "amount"), [("available", "99.95"), ("total", "100.00")])
+def test_whether_a_hold_is_part_of_the_reported_amount_is_a_setting(
+    setting: str, amount: str
+) -> None:
+    with frozen_fake(balance_amount=setting) as fake:
         fake.send_text()
         client = Client(fake.wsgi_app)
 

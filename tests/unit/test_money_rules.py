@@ -142,7 +142,7 @@ def test_a_low_balance_can_fail_the_message_before_it_is_sent() -> None:
         assert message.conversation is None
 
 
-def test_the_code_of_a_low_balance_is_a_knob() -> None:
+def test_the_code_of_a_low_balance_is_a_setting() -> None:
     with frozen_fake(
         opening_balance="0", on_insufficient_balance="fail", insufficient_balance_code="E402"
     ) as fake:

@@ -33,7 +33,7 @@ from .schedule import Schedule
 
 
 class Rules(NamedTuple):
-    """The settings that the rules have.
+    """The settings of the rules.
 
     Attributes:
         origin_type: The origin type of conversations where none is asked for (§2.4).
