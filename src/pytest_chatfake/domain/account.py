@@ -112,8 +112,10 @@ class Account:
             return self._reject(message, now, self._rules.insufficient_balance, too_dear)
         message.name(len(self.messages) + 1, self._ids)
         expires_at = conversation.expires_at or now + self._rules.conversation_length
-        named = draft.conversation is not None
-        held, free, in_session = reasons.SENT[conversation.begun, named, draft.assumed]
+        way: reasons.Joining = "new"
+        if conversation.begun:
+            way = "joined" if draft.conversation is None else "given"
+        held, free, in_session = reasons.SENT[way, draft.assumed]
         rule = free if conversation.started_at is None else in_session
         entries: tuple[LedgerEntry, ...] = ()
         if estimate:

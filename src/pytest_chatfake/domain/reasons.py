@@ -6,7 +6,7 @@ description that it rests on, or says that it is assumed, and which setting chan
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..base.notes import FACT
 
@@ -40,6 +40,9 @@ class Rule(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
+#: How a message is in its conversation: begins it, or joins it by the service or as the test says.
+Joining: TypeAlias = Literal["new", "joined", "given"]
+
 #: Every rule, by its code.
 RULES: Final[dict[int, Rule]] = {}
 
@@ -67,30 +70,20 @@ _JOINS = _assumed(
 _GIVEN = Reason("the test put it into {conversation}", "§1")
 _OPEN = _assumed("{conversation} is open since {starter} was delivered: it costs nothing")
 
-NEW: Final = _rule("new", _BEGINS, _HELD)
-NEW_DEFAULT: Final = _rule("new-default", _BEGINS, _DEFAULT, _HELD)
-NEW_FREE: Final = _rule("new-free", _BEGINS, _FREE)
-JOINED: Final = _rule("joined", _JOINS, _HELD)
-JOINED_DEFAULT: Final = _rule("joined-default", _JOINS, _DEFAULT, _HELD)
-JOINED_FREE: Final = _rule("joined-free", _JOINS, _FREE)
-JOINED_OPEN: Final = _rule("joined-open", _JOINS, _OPEN)
-GIVEN: Final = _rule("given", _GIVEN, _HELD)
-GIVEN_DEFAULT: Final = _rule("given-default", _GIVEN, _DEFAULT, _HELD)
-GIVEN_FREE: Final = _rule("given-free", _GIVEN, _FREE)
-GIVEN_OPEN: Final = _rule("given-open", _GIVEN, _OPEN)
+#: By how it came into its conversation, and whether its price is the default: what holds where it
+#: costs something, where it costs nothing, and in a session.
+SENT: Final[dict[tuple[Joining, bool], tuple[Rule, Rule, Rule]]] = {}
 
-#: By whether its conversation was begun before, whether the test named it, and whether its price is
-#: the default: what holds where it costs something, where it costs nothing, and in a session.
-SENT: Final = {
-    (False, False, False): (NEW, NEW_FREE, NEW),
-    (False, False, True): (NEW_DEFAULT, NEW_FREE, NEW_DEFAULT),
-    (False, True, False): (NEW, NEW_FREE, NEW),
-    (False, True, True): (NEW_DEFAULT, NEW_FREE, NEW_DEFAULT),
-    (True, False, False): (JOINED, JOINED_FREE, JOINED_OPEN),
-    (True, False, True): (JOINED_DEFAULT, JOINED_FREE, JOINED_OPEN),
-    (True, True, False): (GIVEN, GIVEN_FREE, GIVEN_OPEN),
-    (True, True, True): (GIVEN_DEFAULT, GIVEN_FREE, GIVEN_OPEN),
-}
+
+def _sent(way: Joining, reason: Reason) -> None:
+    free, in_session = _rule(f"{way}-free", reason, _FREE), _rule(f"{way}-open", reason, _OPEN)
+    SENT[way, False] = (_rule(way, reason, _HELD), free, in_session)
+    SENT[way, True] = (_rule(f"{way}-default", reason, _DEFAULT, _HELD), free, in_session)
+
+
+_sent("new", _BEGINS)
+_sent("joined", _JOINS)
+_sent("given", _GIVEN)
 
 # Delivered and read: on a device for the first time
 
