@@ -94,25 +94,6 @@ def test_a_message_is_sent_in_the_middle_of_an_attempt_and_comes_in_its_turn(
     ]
 
 
-@pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
-def test_retries_on_the_way_of_the_clock_call_back_too(fake: ChatFake, threaded: bool) -> None:
-    app = Flask("shop")
-    seen: list[str] = []
-
-    @app.post("/")
-    def hook() -> tuple[str, int]:
-        seen.append(balance(fake))
-        return "", 500 if len(seen) == 1 else 200
-
-    with served(app, threaded=threaded) as url:
-        fake.webhooks.connect(url, retry_after=[60])
-        fake.send_text()
-        in_time(lambda: fake.clock.advance(days=30))
-
-    assert ["190.02658", "190.02658"] == seen
-    fake.assert_held("0")
-
-
 @pytest.mark.parametrize("first", [True, False], ids=["webhook first", "answer first"])
 @pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
 def test_the_race_of_the_send_call(fake: ChatFake, threaded: bool, first: bool) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-import ssl
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -301,15 +300,6 @@ def test_a_request_that_never_was_complete_reaches_nobody(
     listener.check()
 
 
-def test_tls_is_refused_instead_of_waited_for(listener: Listener) -> None:
-    context = ssl.create_default_context()
-    with (
-        socket.create_connection((listener.host, listener.port), timeout=SECONDS) as client,
-        pytest.raises(ssl.SSLError),
-    ):
-        context.wrap_socket(client, server_hostname="localhost")
-
-
 def test_nothing_is_logged_or_printed(
     client: RawClient, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -350,14 +340,6 @@ def test_both_ways_give_the_same_answer(
     assert short is not bool(api.dispatched)
     client.send(query.replace(b"GET", b"HEAD") + QUERY)
     assert [response.head, BALANCE] == [client.receive(bodiless=True).head, client.receive().body]
-
-
-@pytest.mark.parametrize("path", [b"/v2/balances", b"/v2/balance/", b"/v2/Balance", b"/v2/balanc"])
-def test_a_path_that_only_looks_like_it_is_not_the_balance(
-    client: RawClient, api: FakeApi, path: bytes
-) -> None:
-    assert 404 == client.ask(QUERY.replace(b"/v2/balance", path)).status
-    assert [] == api.queries
 
 
 KEYS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -93,21 +93,6 @@ async def test_it_sees_the_balance_of_the_moment_while_time_stands_still(
         ("read", 99.95, "01 12:00"),
     ] == seen
     assert all(attempt.ok for attempt in chat_fake.webhooks.attempts)
-
-
-@SERVERS
-async def test_on_the_way_through_time_it_sees_each_attempt_s_own_moment(
-    chat_fake, chat_clock, served
-):
-    seen = Seen()
-    async with served(chat_fake, seen) as url:
-        chat_fake.webhooks.connect(url)
-        chat_fake.webhooks.delay(timedelta(hours=5), status="delivered")
-        await chat_fake.send_text().deliver()
-        await chat_clock.advance(days=1)
-
-    assert [("sent", 99.95, "01 12:00"), ("delivered", 99.95, "01 17:00")] == seen
-    assert datetime(2026, 1, 2, 12, tzinfo=UTC) == chat_clock.now
 
 
 @SERVERS

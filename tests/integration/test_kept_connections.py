@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import select
 import signal
-import socket
 import threading
 import time
 from http.client import RemoteDisconnected
@@ -52,13 +51,6 @@ def test_a_server_that_keeps_connections_alive_sees_one(client_of):
 
         assert numbered(50) == bodies(server)
         assert 1 == len(server.connections)
-
-
-def test_nothing_waits_for_the_other_side_s_acknowledgement(client_of):
-    with serving(keeps_alive) as server:
-        client = client_of(server)
-        client.post(b"", {})
-        assert 0 != kept_to(server)._sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize(
@@ -280,19 +272,3 @@ def test_an_interrupted_attempt_leaves_no_connection(client_of):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def test_closing_twice_is_fine_and_tells_the_server(client_of):
-    gone = threading.Event()
-
-    def waits(conversation):
-        keeps_alive(conversation)
-        gone.set()
-
-    with serving(waits) as server:
-        client = client_of(server)
-        client.post(b"", {})
-        client.close()
-        client.close()
-
-        assert gone.wait(SECONDS)

@@ -13,7 +13,6 @@ import time
 
 import pytest
 import requests
-import time_machine
 from pytest_httpserver import HTTPServerError
 from werkzeug import Request, Response
 from werkzeug.serving import WSGIRequestHandler
@@ -191,32 +190,6 @@ def test_100_idle_clients_block_nobody(listener: Listener) -> None:
     assert [BALANCE] * 100 == [client.ask(QUERY).body for client in idle]
     for client in idle:
         client.__exit__()
-
-
-def test_handlers_run_side_by_side(listener: Listener, api: FakeApi) -> None:
-    together = threading.Barrier(4)
-
-    def handler(_: Request) -> Reply:
-        together.wait(SECONDS)  # passes only if four are in here at once
-        return Reply(200, b"done")
-
-    api.answers["/handled"] = handler
-    clients = [RawClient(listener) for _ in range(4)]
-    for client in clients:
-        client.send(GET)
-
-    assert [b"done"] * 4 == [client.receive().body for client in clients]
-    for client in clients:
-        client.__exit__()
-
-
-def test_it_serves_while_process_time_stands_still() -> None:
-    with time_machine.travel("2026-01-01T12:00:00Z", tick=False), listening() as listener:
-        with RawClient(listener) as client:
-            client.send(QUERY + GET + b"garbage\r\n")
-            assert [200, 404, 400] == [client.receive().status for _ in range(3)]
-            assert client.hung_up()
-        listener.stop()
 
 
 def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(

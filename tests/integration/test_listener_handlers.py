@@ -84,16 +84,6 @@ def test_the_log_holds_only_what_reached_a_handler(
     listener.assert_request_made(listener.create_matcher("/handled"))
 
 
-def test_the_log_still_knows_the_body(listener: Listener, client: RawClient) -> None:
-    def reads_without_caching(request: Request) -> Response:
-        return Response(request.get_data(cache=False))
-
-    listener.expect_request("/handled").respond_with_handler(reads_without_caching)
-    client.ask(b"POST /handled HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")
-
-    assert b"hi" == listener.log[0][0].get_data()
-
-
 def test_waiting_for_handlers_works(listener: Listener, client: RawClient) -> None:
     listener.expect_oneshot_request("/handled").respond_with_data("x")
     with listener.wait(timeout=SECONDS) as waiting:

@@ -117,17 +117,6 @@ def test_an_endpoint_that_is_disconnected_by_its_own_server_finishes_the_attempt
         assert gone.wait(SECONDS)
 
 
-def test_when_an_endpoint_is_closed_another_one_at_the_server_goes_on(server):
-    url = f"http://127.0.0.1:{server.server_port}"
-    with targets(f"{url}/a", f"{url}/b") as (first, second):
-        first.attempt(request(0))
-        second.attempt(request(1))
-        first.close()
-
-        assert Response(200, b"ok") == second.attempt(request(2))
-    assert [("/a", b"0"), ("/b", b"1"), ("/b", b"2")] == server.posts
-
-
 def test_endpoints_at_different_servers_keep_a_connection_each():
     with serving(keeps_alive) as one, serving(keeps_alive) as other:
         with targets(one.url, other.url) as both:

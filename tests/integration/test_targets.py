@@ -134,15 +134,6 @@ def test_a_url_answers(attempt, closing):
         target.close()
 
 
-@THREE
-def test_a_server_that_is_not_there_is_an_answer_with_an_error(attempt, closing):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    target = closing(UrlTarget(f"http://127.0.0.1:{port}/", timeout=SECONDS))
-
-    assert isinstance(attempt(target).error, ConnectionRefusedError)
-
-
 def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):
     async def serve(stream):
         async with stream:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
 import time
@@ -130,25 +129,6 @@ def test_a_call_that_never_returns_is_said_when_the_worker_is_closed():
         worker.close()
     release.set()
     waiting.join(SECONDS)
-
-
-@pytest.mark.parametrize("abandon", ["loop.stop", "gave up"])
-def test_a_loop_that_ends_before_its_call_wakes_nobody(abandon):
-    release = threading.Event()
-    with working(grace=0.02) as worker:
-        loop = asyncio.new_event_loop()
-        task = loop.create_task(worker.call_async(release.wait, SECONDS))
-        loop.call_later(0.01, loop.stop)
-        loop.run_forever()
-        if abandon == "gave up":
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                loop.run_until_complete(task)
-        loop.close()
-        release.set()
-
-        assert 0 == worker.call(int)
-    task._log_destroy_pending = False
 
 
 def test_nothing_of_a_call_lives_on_in_the_waiting_thread(worker):

@@ -11,8 +11,6 @@ import pytest
 from werkzeug import Response
 from werkzeug.exceptions import abort
 
-from pytest_chatfake import ChatFake
-
 from .api_clients import CallApi
 from .fakes import fake_with_receiver, frozen_fake, received_statuses
 
@@ -64,16 +62,6 @@ def test_a_route_may_return_a_response_of_its_own(call_api: CallApi) -> None:
         answer = call_api(fake, "GET", "/plain")
 
         assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
-
-
-def test_a_route_belongs_to_its_fake_alone(call_api: CallApi) -> None:
-    with frozen_fake() as fake, ChatFake() as other:
-        fake.route("/own", ["GET"])(lambda _: {"whose": "fake"})
-
-        assert [200, 404] == [
-            call_api(fake, "GET", "/own").status,
-            call_api(other, "GET", "/own").status,
-        ]
 
 
 def test_a_route_can_be_another_method_of_the_balance_path(call_api: CallApi) -> None:
@@ -162,27 +150,6 @@ def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None
         order.append("answer")
 
     assert ["sent", "answer"] == order
-
-
-def test_an_app_may_send_while_it_receives(call_api: CallApi) -> None:
-    seen: list[str] = []
-    with frozen_fake() as fake:
-
-        @fake.route("/send", webhooks_first=True)
-        def send(_: Any) -> dict[str, Any]:
-            return {"id": fake.send_text("answer").id}
-
-        def app(request: Any) -> None:
-            text = request.json()["chatMessage"]["text"]["body"]
-            seen.append(f"{text} {request.event.status}")
-            if seen == ["first sent"]:
-                assert 200 == call_api(fake, "POST", "/send").status
-                seen.append("sent")  # its own event comes later: one attempt at a time
-
-        fake.webhooks.connect(handler=app)
-        fake.send_text("first").deliver()
-
-    assert ["first sent", "sent", "answer sent", "first delivered"] == seen
 
 
 def test_an_interrupt_in_a_route_without_a_socket_is_not_an_answer(call_api: CallApi) -> None:

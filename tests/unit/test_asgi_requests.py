@@ -63,13 +63,6 @@ def test_the_scope_is_that_of_a_post_as_a_server_says_it():
     } == app.scopes[0]
 
 
-def test_a_host_among_the_headers_replaces_ours():
-    app = App()
-    post(app, headers={"HOST": "shop.example"})
-
-    assert (b"host", b"shop.example") == app.scopes[0]["headers"][0]
-
-
 def test_what_an_app_writes_into_its_scope_is_not_seen_by_the_next_request():
     seen = []
 
@@ -213,17 +206,3 @@ def test_starlette_streams_and_runs_its_background_task(run):
 
     assert Response(202, b"got evt_1") == post(app, b'{"id":"evt_1"}', run=run)
     assert ["evt_1"] == done
-
-
-@BOTH
-def test_starlette_s_errors_surface(run):
-    from starlette.applications import Starlette
-    from starlette.routing import Route
-
-    async def hook(request):
-        raise LookupError("no such message")
-
-    app = Starlette(routes=[Route("/", hook, methods=["POST"])])
-
-    with pytest.raises(LookupError, match="no such message"):
-        post(app, path="/", run=run)

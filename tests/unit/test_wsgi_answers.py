@@ -106,19 +106,6 @@ def test_an_error_page_replaces_a_response_that_is_not_sent_yet():
     assert Response(500, b"sorry") == post(validator(app))
 
 
-def test_an_error_page_replaces_a_response_of_empty_parts_only():
-    def app(environ, start_response):
-        start_response("200 OK", [])
-        yield b""
-        try:
-            raise LookupError
-        except LookupError:
-            start_response("500 Oh", [], sys.exc_info())
-        yield b"sorry"
-
-    assert Response(500, b"sorry") == post(app)
-
-
 def test_an_error_that_comes_after_the_headers_were_sent_leaves_the_app_as_it_is():
     error = LookupError("too late")
 
@@ -181,19 +168,6 @@ def test_a_body_without_an_answer_is_closed_too():
     with pytest.raises(RuntimeError, match="without calling start_response"):
         post(lambda environ, start_response: parts)
     assert 1 == parts.closed
-
-
-def test_an_error_while_closing_surfaces():
-    class Sticky(Parts):
-        def close(self):
-            raise OSError("does not close")
-
-    def app(environ, start_response):
-        start_response("200 OK", [])
-        return Sticky(b"a")
-
-    with pytest.raises(OSError, match="does not close"):
-        post(app)
 
 
 def test_an_error_keeps_the_app_s_own_traceback():

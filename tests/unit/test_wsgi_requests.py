@@ -79,13 +79,6 @@ def test_a_header_that_is_there_twice_is_one_with_a_comma():
     assert "a,b" == app.environs[0]["HTTP_X_TAG"]
 
 
-def test_a_host_among_the_headers_is_the_app_s_host():
-    app = App()
-    post(app, headers={"host": "shop.example"})
-
-    assert "shop.example" == app.environs[0]["HTTP_HOST"]
-
-
 def test_what_an_app_writes_into_its_environ_is_not_seen_by_the_next_request():
     seen = []
 

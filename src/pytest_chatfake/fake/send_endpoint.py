@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 from werkzeug import Request
 
 from ..base.arguments import check_plain, check_str, cited
+from ..transport.server.replies import error_body
 from ..wire.exact_json import encode
 from ..wire.naming import Naming, check_fields, check_type
 from .messages import Message
@@ -63,7 +64,7 @@ class SendEndpoint:
             else:
                 arguments, sender = _returned(self._parse, request), None
         except ValueError as error:
-            return {"error": {"status": 400, "code": "BAD_REQUEST", "message": str(error)}}, 400
+            return error_body(400, "BAD_REQUEST", str(error)), 400
         return self._reply(self._send([arguments.get(name) for name in _ARGUMENTS], sender))
 
     def _read(self, request: Request) -> tuple[Mapping[str, Any], str | None]:

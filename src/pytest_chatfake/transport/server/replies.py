@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from http.client import responses as REASONS  # noqa: N812 - a constant under a lower-case name
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,10 +33,15 @@ class Reply(NamedTuple):
     content_type: str = "application/json"
 
 
+def error_body(status: int, code: str, message: str) -> dict[str, Any]:
+    """Return the body of the API's errors (§7.1), the status included."""
+    return {"error": {"status": status, "code": code, "message": message}}
+
+
 def error_reply(status: int, code: str, message: str) -> Reply:
-    """Return a reply whose body has the shape of the API's errors (§7.1), status included."""
-    error = {"status": status, "code": code, "message": message}
-    return Reply(status, json.dumps({"error": error}, separators=(",", ":")).encode())
+    """Return a reply that is an error of the API (§7.1)."""
+    body = json.dumps(error_body(status, code, message), separators=(",", ":"))
+    return Reply(status, body.encode())
 
 
 def server_error(error: BaseException) -> Reply:
