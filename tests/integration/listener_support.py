@@ -30,18 +30,18 @@ class FakeApi:
     def __init__(self) -> None:
         self.reply = Reply(200, BALANCE)
         self.answers: dict[str, Answer] = {}
-        self.queries: list[tuple[str | None, str]] = []
+        self.queries: list[str | None] = []
         self.dispatched: list[Request] = []
         self.statuses: list[tuple[str, int]] = []
 
-    def balance(self, key: str | None, target: str, /) -> Reply:
-        self.queries.append((key, target))
+    def balance(self, key: str | None, /) -> Reply:
+        self.queries.append(key)
         return self.reply
 
     def dispatch(self, request: Request, /) -> Response | Reply | None:
         self.dispatched.append(request)
         if request.path == "/v2/balance":
-            return self.balance(request.headers.get("X-API-Key"), request.environ["RAW_URI"])
+            return self.balance(request.headers.get("X-API-Key"))
         answer = self.answers.get(request.path)
         return answer(request) if callable(answer) and not isinstance(answer, Response) else answer
 

@@ -336,7 +336,7 @@ def test_both_ways_give_the_same_answer(
         == response.head
     )
     assert BALANCE == response.body
-    assert ["k"] == [key for key, _ in api.queries]
+    assert ["k"] == api.queries
     assert short is not bool(api.dispatched)
     client.send(query.replace(b"GET", b"HEAD") + QUERY)
     assert [response.head, BALANCE] == [client.receive(bodiless=True).head, client.receive().body]
@@ -362,7 +362,7 @@ def test_the_key_is_read_alike_on_both_ways(
 ) -> None:
     client.ask(QUERY.replace(b"X-API-Key: k", field)[:-2] + body + b"\r\n")
 
-    assert [(key, "/v2/balance")] == api.queries
+    assert [key] == api.queries
 
 
 def test_the_two_ways_follow_each_other_wherever_the_bytes_are_cut(listener: Listener) -> None:
@@ -383,7 +383,7 @@ def test_pipelined_queries_are_all_answered_in_order_and_to_the_end(
     client.socket.shutdown(socket.SHUT_WR)
 
     assert [BALANCE] * 50 == [client.receive().body for _ in range(50)]
-    assert [str(n) for n in range(50)] == [key for key, _ in api.queries]
+    assert [str(n) for n in range(50)] == api.queries
     assert client.hung_up()
 
 

@@ -118,7 +118,7 @@ class Service:
 
     # Answers
 
-    def balance(self, key: str | None, target: str = BALANCE_PATH, method: str = "GET") -> Reply:  # noqa: ARG002 - target: as the listener passes it
+    def balance(self, key: str | None, method: str = "GET") -> Reply:
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
         account = self._accounts.get(key or "")
         if account is not None:

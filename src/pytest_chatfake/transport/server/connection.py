@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 # A whole balance query, from the first byte to the blank line after its headers.
 PLAIN_QUERY = re.compile(
-    rb"GET (/v2/balance(?:\?[!-~]*)?) HTTP/1\.1\r\n((?:%b)*)\r\n" % FIELD_LINE.pattern
+    rb"GET /v2/balance(?:\?[!-~]*)? HTTP/1\.1\r\n((?:%b)*)\r\n" % FIELD_LINE.pattern
 )
 # Headers that make more of a request than these lines.
 NOT_PLAIN = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
@@ -59,7 +59,7 @@ LINGER_READS = 64
 class _Site(Protocol):
     """Where answers come from, for many threads at once; what goes wrong there is a reply, too."""
 
-    def balance(self, key: str | None, target: str, /) -> Reply: ...
+    def balance(self, key: str | None, /) -> Reply: ...
     def answer(self, request: Request, /) -> Response | Reply: ...
     def record_error(self, error: BaseException, /) -> None: ...
 
@@ -128,7 +128,7 @@ class Connection(WSGIRequestHandler):
                 self._answer_any_request()
             else:
                 self._reader.read(query.size)
-                self._send_reply(self.site.balance(query.key, query.target))
+                self._send_reply(self.site.balance(query.key))
         self._linger()
 
     def _answer_any_request(self) -> None:
@@ -246,10 +246,9 @@ class Connection(WSGIRequestHandler):
 
 
 class _Query(NamedTuple):
-    """A plain balance query: its key and its target as they were sent, and its size in bytes."""
+    """A plain balance query: its key as it was sent, and its size in bytes."""
 
     key: str | None
-    target: str
     size: int
 
 
@@ -257,11 +256,11 @@ class _Query(NamedTuple):
 def _read_plain_query(arrived: bytes) -> _Query | None:
     """Return the balance query if a whole, plain one has arrived; else None."""
     match = PLAIN_QUERY.match(arrived)
-    headers = match and plain_fields(match[2])
+    headers = match and plain_fields(match[1])
     if match is None or headers is None or not NOT_PLAIN.isdisjoint(headers):
         return None
     if headers.get(b"connection", b"keep-alive").lower() != b"keep-alive":
         return None
     key = headers.get(b"x-api-key")
     sent = None if key is None else key.decode("latin-1")
-    return _Query(sent, match[1].decode("latin-1"), match.end())
+    return _Query(sent, match.end())

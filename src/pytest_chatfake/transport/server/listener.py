@@ -31,8 +31,8 @@ IDLE_THREADS = 2
 class Api(Protocol):
     """The API without a socket. Called from many threads."""
 
-    def balance(self, key: str | None, target: str, /) -> Reply:
-        """Answer ``GET /v2/balance`` (§4.1), by the key and the target as they were sent."""
+    def balance(self, key: str | None, /) -> Reply:
+        """Answer ``GET /v2/balance`` (§4.1), by the key as it was sent."""
         ...
 
     def dispatch(self, request: Request, /) -> Response | Reply | None:
@@ -178,10 +178,10 @@ class Listener(HTTPServer):
         for connection in list(self.connections):
             connection.retire()
 
-    def balance(self, key: str | None, target: str, /) -> Reply:
+    def balance(self, key: str | None, /) -> Reply:
         """Answer ``GET /v2/balance`` by the API."""
         try:
-            return self.api.balance(key, target)
+            return self.api.balance(key)
         except BaseException as error:
             self.record_error(error)
             return server_error(error)
