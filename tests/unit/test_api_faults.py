@@ -124,7 +124,7 @@ def test_in_process_a_disconnection_is_a_connection_reset_and_no_answer_in_the_l
 
         assert [200] == answers(fake, 1)
         assert [None, 200] == [one.status for one in fake.api.requests]
-        assert str(fake.api.requests[0]).endswith(": no answer")
+        assert str(fake.api.requests[0]).endswith(": no response")
 
 
 @pytest.mark.parametrize(("length", "kept"), [(None, 16), (0, 0), (5, 5), (1_000, 33)])

@@ -1,4 +1,4 @@
-"""``fake.api``: one account's side of the HTTP API, with its answers, its log and its faults."""
+"""``fake.api``: one account's side of the HTTP API, with its responses, its log and its faults."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class ApiRequest(NamedTuple):
         path: The path, without the query string.
         key: The key it came with, by its last four characters; empty without one.
         accepted: Whether it was this fake's key.
-        status: The status of the answer; None if there was none, or not yet.
+        status: The status of the response; None if there was none, or not yet.
         moment: When it was answered, in nanoseconds since the epoch.
-        marks: What faults did to the answer, and the lines that set them up.
+        marks: What faults did to the response, and the lines that set them up.
     """
 
     method: str
@@ -68,7 +68,7 @@ class ApiRequest(NamedTuple):
         key = f"the key {self.key}" if self.key else "no X-API-Key"
         if self.key and not self.accepted:
             key += " (not this fake's)"
-        status = "no answer" if self.status is None else self.status
+        status = "no response" if self.status is None else self.status
         unknown = self.accepted and self.status == 404
         hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
         return f"{self.method} {self.path} with {key}: {status}{hint}"
@@ -98,7 +98,7 @@ class ApiFault(Trigger):
 
 
 class Answering(Protocol):
-    """Knows who is part of an answer."""
+    """Knows who is part of a response."""
 
     def block(self, request: int | None, /) -> AbstractContextManager[None]:
         """Return a block in which verbs act at once, and only queue their events.
@@ -126,11 +126,11 @@ class Port(Protocol):
 
     @property
     def answering(self) -> Answering:
-        """Knows who is part of an answer."""
+        """Knows who is part of a response."""
         ...
 
     def attempt_now(self) -> None:
-        """Attempt what is queued, before an answer leaves."""
+        """Attempt what is queued, before a response leaves."""
         ...
 
     def retry_at_barriers(self) -> None:
@@ -221,7 +221,7 @@ class AccountApi:
         places = range(len(self._log) - 1, -1, -1)
         return next((place for place in places if self._log[place] is asked), None)
 
-    # Answers
+    # Responses
 
     def _answer_balance(self, method: str = "GET") -> Reply:
         """Answer a balance query that came with the right key (§4.1)."""
@@ -282,7 +282,7 @@ class AccountApi:
         return response
 
     def _answers_last(self) -> bool:
-        """Count a call of a route; return whether its webhooks come before its answer."""
+        """Count a call of a route; return whether its webhooks come before its response."""
         with self._port.lock:
             races = [one for one in self._faults.active if one._kind == "webhooks_first"]
             fired = [one for one in races if one._should_fire()]
@@ -305,7 +305,7 @@ class AccountApi:
         """Answer with an error.
 
         Args:
-            status: The status of the answer.
+            status: The status of the response.
             code: ``error.code``; by default the status's name, as ``SERVICE_UNAVAILABLE``.
             message: ``error.message``; by default the same.
             body: The exact body, in place of the error body of §7.1.
@@ -340,7 +340,7 @@ class AccountApi:
         )
 
     def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
-        """Close the connection without an answer. In process: ``ConnectionResetError``."""
+        """Close the connection without a response. In process: ``ConnectionResetError``."""
         return self._add(
             "disconnect", "", lambda reply, _: reply._replace(disconnect=True), times, start
         )

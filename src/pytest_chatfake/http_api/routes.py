@@ -12,7 +12,7 @@ from werkzeug.routing import Map, RequestRedirect, Rule
 from ..base.arguments import check_list, cited
 from ..wire.exact_json import encode
 
-#: Takes werkzeug's request (and the variables of the path), returns what to answer.
+#: Takes werkzeug's request (and the variables of the path), returns the response.
 View: TypeAlias = "Callable[..., Response | dict[str, Any] | tuple[dict[str, Any], int]]"
 
 BALANCE_PATH = "/v2/balance"
@@ -24,7 +24,7 @@ class Route(NamedTuple):
     Attributes:
         path: As it was written, ``/v2/messages/<id>`` for example.
         view: What answers.
-        webhooks_first: Whether its events are attempted before the answer leaves.
+        webhooks_first: Whether its events are attempted before the response leaves.
     """
 
     path: str

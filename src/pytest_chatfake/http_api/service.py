@@ -1,4 +1,4 @@
-"""The HTTP API without a socket: the key check, the order of answers, errors (§4.1, §5, §7).
+"""The HTTP API without a socket: the key check, the order of responses, errors (§4.1, §5, §7).
 
 One :class:`Service` answers for all fakes that live, and tells them apart by their keys. It is
 called from many threads; each fake's state is read under that fake's lock.
@@ -116,7 +116,7 @@ class Service:
         if self._listener is not None:
             self._listener.clear()
 
-    # Answers
+    # Responses
 
     def balance(self, key: str | None, method: str = "GET") -> Reply:
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
@@ -150,7 +150,7 @@ class Service:
         return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
 
     def answered(self, request: Request, status: int) -> None:
-        """Record the answer to a request that was not a balance query."""
+        """Record the response to a request that was not a balance query."""
         if (arrival := request.environ.get(_ASKED)) is not None:
             account, asked = arrival
             account._answered(asked, status)
@@ -171,20 +171,20 @@ class Service:
             ConnectionResetError: A fault closes the connection.
         """
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
-            answer: Response | Reply = self.balance(environ.get("HTTP_X_API_KEY"))
+            response: Response | Reply = self.balance(environ.get("HTTP_X_API_KEY"))
         else:
-            answer = self.listener.answer(Request(environ))
-        if isinstance(answer, Response):
-            return answer(environ, start_response)
-        if answer.disconnect:
+            response = self.listener.answer(Request(environ))
+        if isinstance(response, Response):
+            return response(environ, start_response)
+        if response.disconnect:
             raise ConnectionResetError("a fault closed the connection without a response")
-        headers = list(answer.headers)
-        bodiless = is_bodiless(answer.status)
+        headers = list(response.headers)
+        bodiless = is_bodiless(response.status)
         if not bodiless:
-            length = answer.declared_length or len(answer.body)
-            headers += [("Content-Type", answer.content_type), ("Content-Length", str(length))]
-        start_response(status_line(answer.status), headers)
-        return [b"" if bodiless or environ["REQUEST_METHOD"] == "HEAD" else answer.body]
+            length = response.declared_length or len(response.body)
+            headers += [("Content-Type", response.content_type), ("Content-Length", str(length))]
+        start_response(status_line(response.status), headers)
+        return [b"" if bodiless or environ["REQUEST_METHOD"] == "HEAD" else response.body]
 
 
 def _asks_for_the_balance(request: Request) -> bool:

@@ -1,1 +1,1 @@
-"""One listening socket: requests read strictly, answers written, connections kept alive."""
+"""One listening socket: requests read strictly, responses written, connections kept alive."""

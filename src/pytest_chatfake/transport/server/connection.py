@@ -57,7 +57,7 @@ LINGER_READS = 64
 
 
 class _Site(Protocol):
-    """Where answers come from, for many threads at once; what goes wrong there is a reply, too."""
+    """Responds, to many threads at once; what goes wrong there is a reply, too."""
 
     def balance(self, key: str | None, /) -> Reply: ...
     def answer(self, request: Request, /) -> Response | Reply: ...
@@ -236,7 +236,7 @@ class Connection(WSGIRequestHandler):
             raise ClientGone from None
 
     def _linger(self) -> None:
-        """Let the client hang up first: closing over unread bytes would take our answer with it."""
+        """Let the client hang up first: closing over unread bytes would lose our response."""
         self.idle = True
         self.request.shutdown(SHUT_WR)
         self.request.settimeout(LINGER_SECONDS)

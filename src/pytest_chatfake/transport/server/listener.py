@@ -2,7 +2,7 @@
 
 The `Listener` is a pytest-httpserver server, so tests add handlers to it as they know them. What
 it serves first is our API, and it serves it its own way: pytest-httpserver closes the connection
-after every answer, keeps every request of the session, and takes half a second to stop.
+after every response, keeps every request of the session, and takes half a second to stop.
 """
 
 from __future__ import annotations
@@ -192,16 +192,16 @@ class Listener(HTTPServer):
         An error that leaves a handler is a 500 for the client, and is kept for the test as
         pytest-httpserver keeps it: ``check()`` raises it.
         """
-        answer = self._answer(request)
-        status = answer.status if isinstance(answer, Reply) else answer.status_code
+        response = self._answer(request)
+        status = response.status if isinstance(response, Reply) else response.status_code
         self.api.answered(request, status)
-        return answer
+        return response
 
     def _answer(self, request: Request) -> Response | Reply:
         try:
             request.get_data()  # cached, so that matchers, handlers and the log all see it
-            answer = self.api.dispatch(request)
-            return self._answer_by_handler(request) if answer is None else answer
+            response = self.api.dispatch(request)
+            return self._answer_by_handler(request) if response is None else response
         except HTTPException as error:
             return error.get_response(request.environ)
         except (KeyboardInterrupt, SystemExit):

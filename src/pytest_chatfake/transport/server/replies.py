@@ -1,4 +1,4 @@
-"""Answers as plain values, and the ways in which they can go wrong on purpose."""
+"""Responses as plain values, and the ways in which they can go wrong on purpose."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Reply(NamedTuple):
-    """An answer of the API that is ready to be written.
+    """A response of the API that is ready to be written.
 
     Attributes:
         status: The HTTP status.
@@ -19,7 +19,7 @@ class Reply(NamedTuple):
         headers: Names and values beyond ``Content-Type`` and ``Content-Length``.
         delay: Real seconds to wait before answering over a socket.
         disconnect: Close the connection instead of answering.
-        declared_length: A ``Content-Length`` that is larger than the body, in bytes: the answer
+        declared_length: A ``Content-Length`` that is larger than the body, in bytes: the response
             is cut off, and the connection closed after it. None: the body's own length.
         content_type: The value of ``Content-Type``.
     """
@@ -56,7 +56,7 @@ def status_line(status: int) -> str:
 
 
 def head(status: str, headers: Iterable[tuple[str, str]]) -> bytes:
-    """Return an answer's status line and headers, with the blank line that ends them.
+    """Return a response's status line and headers, with the blank line that ends them.
 
     There is no ``Date``: process time may stand still, and nothing here needs it.
 
