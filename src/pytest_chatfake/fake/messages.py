@@ -121,7 +121,7 @@ class Message:
     # What happens to it (§3)
 
     def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
-        """Let it reach the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
+        """Deliver it to the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
 
         The first delivery of a conversation starts its 24 hours and is charged (§1).
 
@@ -160,7 +160,7 @@ class Message:
         message: str | None = None,
         platform_error: bool | PlatformError = True,
     ) -> Self:
-        """Let it fail after it was sent: a ``failed`` event; what was held comes back (§3).
+        """Fail it after it was sent: a ``failed`` event, and the hold ends (§3).
 
         Args:
             code: The error code; ``131026`` and ``100`` are described (§7.2).
@@ -305,7 +305,7 @@ class Message:
 
 
 class Submission:
-    """A message that was submitted, and that the service has neither taken nor turned down yet."""
+    """A submitted message that the service has neither accepted nor rejected yet."""
 
     __slots__ = ("_draft", "_engine", "_state")
 
@@ -318,7 +318,7 @@ class Submission:
         return one_line(f"<Submission to {self._state.recipient}: {self._state.state}>")
 
     def accept(self) -> Message:
-        """Take it and send it: a ``sent`` event, and money is held (§3).
+        """Accept it and send it: a ``sent`` event, and money is held (§3).
 
         Raises:
             IllegalTransition: It was accepted or rejected already, or the conversation's session
@@ -335,7 +335,7 @@ class Submission:
         message: str | None = None,
         platform_error: bool | PlatformError = False,
     ) -> Message:
-        """Turn it down: a ``failed`` event, before anything was sent (§3 rule 4).
+        """Reject it: a ``failed`` event, before anything was sent (§3 rule 4).
 
         Args:
             code: The error code; ``100`` and ``131026`` are described (§7.2).

@@ -17,7 +17,7 @@ _MOST_ANSWERS = 1_000_000
 
 
 class Receiver:
-    """Takes webhooks, records them, and answers 200 unless it is told otherwise.
+    """Records webhooks, and responds with 200 unless it is told otherwise.
 
     Attributes:
         endpoint: Its endpoint at the fake.
@@ -72,9 +72,9 @@ class Receiver:
         return [event.status for event in told if event.status is not None]
 
     def respond(self, status: int, times: int = 1) -> None:
-        """Answer the next webhooks with this status, then 200 again.
+        """Respond to the next webhooks with this status, then with 200 again.
 
-        Called more than once, the answers follow each other.
+        Called more than once, the responses follow each other.
 
         Args:
             status: From 200 to 599.

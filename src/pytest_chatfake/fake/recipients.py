@@ -37,11 +37,11 @@ class Recipient:
     # What happens to them (§3)
 
     def goes_offline(self) -> Self:
-        """Let the phone be off: nothing arrives (§3 rule 2). It closes the chat."""
+        """Turn the phone off: nothing arrives (§3 rule 2). It closes the chat."""
         return self._change("goes_offline()", online=False, chat_open=False)
 
     def comes_online(self) -> Self:
-        """Let the phone be on again: what is still sent is delivered, in order.
+        """Turn the phone on: messages that are still sent are delivered, in order.
 
         What was sent while they had blocked the sender, or were withheld, stays sent, and so does
         what a script delivers later (assumed).
@@ -52,15 +52,15 @@ class Recipient:
         return self._change("comes_online()", online=True)
 
     def blocks(self) -> Self:
-        """Let them block the sender: what is sent meanwhile stays sent for good (§3 rule 2)."""
+        """Block the sender: messages that are sent now stay sent for good (§3 rule 2, assumed)."""
         return self._change("blocks()", blocked=True)
 
     def unblocks(self) -> Self:
-        """Let them take the sender back: what was sent before is delivered, in order (assumed)."""
+        """Unblock the sender: messages from before the block are delivered, in order (assumed)."""
         return self._change("unblocks()", blocked=False)
 
     def opens_chat(self) -> Self:
-        """Let the chat be on their screen: what was delivered is read, and what comes, at once.
+        """Open the chat: delivered messages are read, and new ones are read at once.
 
         Raises:
             IllegalTransition: The phone is off, or the number is not registered.
@@ -68,7 +68,7 @@ class Recipient:
         return self._change("opens_chat()", chat_open=True)
 
     def closes_chat(self) -> Self:
-        """Let the chat be off their screen again."""
+        """Take the chat off the screen."""
         return self._change("closes_chat()", chat_open=False)
 
     def _change(self, what: str, **changes: Any) -> Self:

@@ -462,7 +462,7 @@ class Webhooks:
                 ``body`` and ``at``, the moment when it was.
             timing: ``"recorded"``: the first now, and before each other the clock is moved by as
                 much as lay between them, by ``at``, else by the event's ``createTime``. What came
-                before the one above it comes at once. ``"at once"``: time stands.
+                before the one above it comes at once. ``"at once"``: time is not moved.
 
         Returns:
             Something to ``await`` in async mode.
@@ -514,7 +514,7 @@ class Webhooks:
     ) -> PendingPlan:
         """Emit an event that the service would not: the message's status and money stay.
 
-        The body is what an event of that status would be for the message as it stands, and then
+        The body is that of an event of this status for the message as it is now, and is then
         changed. What did not happen to it (a delivery, a failure) is shown as of now.
 
         Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"`` in the
@@ -558,9 +558,9 @@ class Webhooks:
 
         Args:
             type: The event's type; who listens for it gets the event.
-            resource: What stands in the envelope of §2.2 beside ``id``, ``type``, ``apiVersion``
+            resource: The object in the envelope of §2.2 beside ``id``, ``type``, ``apiVersion``
                 and ``createTime``; None: an empty object.
-            key: Where it stands; None: the type without its last part, in camel case, so that
+            key: Its field there; None: the type without its last part, in camel case, so that
                 ``chat.inbound_message.received`` has ``chatInboundMessage``.
             id: The event's id; None: that of the body, or one of a sequence of its own.
             body: The whole body instead of an envelope.

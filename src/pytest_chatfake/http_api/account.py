@@ -151,7 +151,7 @@ class AccountApi:
 
     The faults, :meth:`fail` to :meth:`rate_limit`, concern balance queries with the fake's key:
     from the ``start``-th on (1 is the next), ``times`` times (None: until the fault is removed).
-    Several at once work together: the first that answers wins, delays add up. Each raises
+    Several at once work together: the first that responds wins, delays add up. Each raises
     ``TypeError`` for an argument of the wrong kind, and ``ValueError`` for one that is out of
     range. The service's description has one error, 401 (§7.1): all of them are assumed.
     """
@@ -302,7 +302,7 @@ class AccountApi:
         times: int | None = 1,
         start: int = 1,
     ) -> ApiFault:
-        """Answer with an error.
+        """Respond with an error.
 
         Args:
             status: The status of the response.
@@ -326,7 +326,7 @@ class AccountApi:
     def delay(
         self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
     ) -> ApiFault:
-        """Answer late by ``duration``, a ``timedelta`` or seconds, a minute at most.
+        """Respond late by ``duration``, a ``timedelta`` or seconds, a minute at most.
 
         Over a socket this is real time; in process nothing waits.
         """
@@ -364,9 +364,9 @@ class AccountApi:
     def rate_limit(
         self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1
     ) -> ApiFault:
-        """Answer 429 with ``Retry-After`` until that time has passed on the fake's clock.
+        """Respond with 429 and ``Retry-After`` until that time has passed on the fake's clock.
 
-        It is a ``timedelta`` or seconds, and runs from the first query that is answered so.
+        It is a ``timedelta`` or seconds, and runs from the first query that gets it.
         """
         length = parse_duration(retry_after, "retry_after")
         if not length:
@@ -385,7 +385,7 @@ class AccountApi:
         return self._add("rate_limit", f"{length / SECOND:g}", damage, times, start)
 
     def webhooks_first(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
-        """Answer a call of an endpoint of your own after the webhooks that it causes.
+        """Respond to a call of your own endpoint after the webhooks that it causes.
 
         The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
 

@@ -156,17 +156,17 @@ class Attempt:
 
     @property
     def status_code(self) -> int | None:
-        """The answer's status; None if no answer came."""
+        """The status of the response; None if no response came."""
         return self._result.answer.status
 
     @property
     def body(self) -> bytes:
-        """The answer's body."""
+        """The response's body; empty without one."""
         return self._result.answer.body
 
     @property
     def error(self) -> BaseException | None:
-        """What went wrong, if no answer came or an in-process app raised."""
+        """What went wrong, if no response came or an app in process raised."""
         return self._result.answer.error
 
     @property
