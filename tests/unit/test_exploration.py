@@ -773,15 +773,40 @@ def test_a_body_that_fails_at_its_end_settles_in_the_printed_test() -> None:
     assert found.endswith("    fake.send_text()\n    chat_fake.settle()")
 
 
-def test_where_there_is_no_source_the_finding_says_so() -> None:
+def without_source() -> Any:
     space: dict[str, Any] = {"sending": sending}
     exec(
         compile("def world(fake):\n    assert len(sending(fake)) == 2", "<nowhere>", "exec"), space
     )
+    return space["world"]
 
-    found = notes(space["world"])
-    assert "There is no test to paste: the body's source can't be read." in found
-    assert "This world alone: chat_explore(only=['webhooks.duplicate(after=0, start=1)'])" in found
+
+def with_nonlocal() -> Any:
+    runs = 0
+
+    def world(fake: ChatFake) -> None:
+        nonlocal runs
+        runs += 1
+        assert len(sending(fake)) == 2
+
+    return world
+
+
+class Body:
+    def __call__(self, fake: ChatFake) -> None:
+        assert len(sending(fake)) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (without_source(), "the body's source can't be read"),
+        (with_nonlocal(), "the body assigns to names around it"),
+        (Body(), "the body is no plain function"),
+    ],
+)
+def test_where_there_is_no_test_to_paste_the_finding_says_why(body: Any, reason: str) -> None:
+    assert f"There is no test to paste: {reason}.\nThis world alone: " in notes(body)
 
 
 # -- checks in a body ------------------------------------------------------------------------------

@@ -338,7 +338,7 @@ def test_a_fault_names_itself() -> None:
         fault = fake.webhooks.drop(status="read", start=2)
 
         assert "drop(status='read', start=2)" == fault.description
-        assert "<Deviation drop(status='read', start=2), fired 0 times>" == repr(fault)
+        assert "<AttemptFault drop(status='read', start=2), fired 0 times>" == repr(fault)
         assert "drop" == fault.kind
         with fault:
             fake.send_text().read()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis.errors import NoSuchExample
+from hypothesis.vendor.pretty import pretty
 
 from pytest_chatfake import (
     ChatFake,
@@ -147,7 +148,7 @@ def test_a_script_reads_as_a_test_does() -> None:
         "m1 = chat_fake.send_text(body='Hello', to='+4915550001')\nm1.deliver(devices=2)"
     ) == str(script)
     assert "<Script\n    m1.read()\n>" == repr(Script((Call("m1.read"),)))
-    assert "<Script of nothing>" == repr(Script())
+    assert "<Script of nothing>" == repr(Script()) == pretty(Script())
     assert 2 == len(script)
 
 

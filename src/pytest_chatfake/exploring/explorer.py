@@ -112,7 +112,7 @@ class Explorer:
         return exploration if is_async else exploration._run()
 
     def _check(self) -> None:
-        """Refuse that a test ends which has explored nothing."""
+        """Refuse a test that has explored nothing."""
         if not self.explorations:
             raise ChatFakeError(
                 "chat_explore was never used: write `@chat_explore` above the body, "

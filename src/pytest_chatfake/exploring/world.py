@@ -17,8 +17,8 @@ from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline
 from ..report import watching
+from ..webhooks.attempt_faults import AttemptFault
 from ..webhooks.attempts import Attempt
-from ..webhooks.deviation import Deviation as Fault
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
@@ -258,7 +258,7 @@ class World:
         """
         made = len({one.chance for one in self._log if isinstance(one, Made)})
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
-            is_short = isinstance(fault, Fault) and fault._is_short
+            is_short = isinstance(fault, AttemptFault) and fault._is_short
             if fault.fired and not is_short:
                 continue
             asked = f"attempt {deviation.start}, and there {'was' if made == 1 else 'were'} {made}"
@@ -309,7 +309,7 @@ class World:
             paused=tuple(
                 (fault._start, fault._pause)
                 for fault in engine.outbox.faults.ever
-                if isinstance(fault, Fault) and fault._pause and fault.fired
+                if isinstance(fault, AttemptFault) and fault._pause and fault.fired
             ),
             moments=[(one.moment,) if isinstance(one, Made) else one.moments for one in self._log],
             session=engine.settings.rules.conversation_length,

@@ -29,9 +29,9 @@ from ..engine.performer import PendingPlan
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
+from ..webhooks.attempt_faults import AttemptFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
-from ..webhooks.deviation import Deviation
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import FaultKind
@@ -438,7 +438,7 @@ class Webhooks:
     ) -> Fault:
         engine = self._engine
         concerned = checked(where, f"{kind}()", engine)
-        fault = Deviation(kind, steps, pause=pause, line=calling_line(3), **concerned)
+        fault = AttemptFault(kind, steps, pause=pause, line=calling_line(3), **concerned)
         engine.journal.note(WEBHOOK_FAULT)
         engine.drain.enable_ordering(retries_at_barriers=kind != "drop")
         return engine.outbox.faults.add(fault)

@@ -9,7 +9,7 @@ from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.views import counted
 from ..domain.instants import SECOND
-from .deviation import Choice, Deviation
+from .attempt_faults import AttemptFault, Choice
 from .endpoints import Endpoint
 from .events import Event
 
@@ -17,7 +17,7 @@ from .events import Event
 _FAR: Final = 3
 
 
-class Chaos(Deviation):
+class Chaos(AttemptFault):
     """Attempts that go wrong by chance, the same chance for the same seed.
 
     What becomes of an attempt depends on the seed and on its number alone. So a run is the same in

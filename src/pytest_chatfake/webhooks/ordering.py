@@ -23,7 +23,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
 from ..transport.client.responses import Response
-from .deviation import Choice, Deviation
+from .attempt_faults import AttemptFault, Choice
 from .dispatch import Dispatch, Ready
 from .endpoints import Endpoint
 from .events import Event
@@ -90,7 +90,7 @@ class _Waiting(NamedTuple):
     dispatch: Dispatch
     first: bool = True
     missed: bool = True
-    fault: Deviation | None = None
+    fault: AttemptFault | None = None
 
 
 class Pause(NamedTuple):
@@ -178,7 +178,7 @@ class Ordering:
         """Let each fault count a first attempt; the last one that fires has it."""
         choice: Choice | None = None
         for fault in self._outbox.faults.active:
-            if isinstance(fault, Deviation):
+            if isinstance(fault, AttemptFault):
                 choice = fault._choice(event, endpoint, taken=taken or choice is not None) or choice
         return choice
 

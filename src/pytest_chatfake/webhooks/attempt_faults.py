@@ -1,4 +1,4 @@
-"""Deviations: what goes wrong with attempts, counted and chosen where they are made."""
+"""Faults of attempts: what goes wrong with attempts, counted and chosen where they are made."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Choice(NamedTuple):
     mark: Mark
     by_chance: bool = False
     pause: int = 0
-    fault: Deviation | None = None
+    fault: AttemptFault | None = None
 
 
-class Deviation(Fault):
+class AttemptFault(Fault):
     """Something that goes wrong with attempts, counted where they are made.
 
     Each event counts once for each endpoint.
