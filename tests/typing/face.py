@@ -218,6 +218,9 @@ def what_happened(chat_fake: ChatFake) -> None:
     assert_type(event.body, bytes)
     model = ChatMessageUpdated.model_validate(event.json())
     assert_type(model.chat_message.total_price, Decimal)
+    assert_type(model.chat_message.read_time, datetime | None)
+    if model.chat_message.status == "read":
+        assert_type(model.chat_message.read_time, datetime)
 
     chat_fake.assert_charged("0.05")
     chat_fake.assert_charged(1, message=chat_fake.messages[0])

@@ -98,24 +98,18 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(
     ] == out(capsys)
 
 
-def test_bodies_are_held_against_the_names_of_the_team(
+def test_the_names_of_the_team_and_its_fields_are_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = written(tmp_path / "own.jsonl", "\n".join(bodies(naming=NAMING)))
+    text = "\n".join(bodies(naming=NAMING, extra={"region": "eu"}))
+    path = written(tmp_path / "own.jsonl", text)
+    naming = ["--naming", f"{HERE}:NAMING"]
 
-    assert 0 == main(["validate", "--naming", f"{HERE}:NAMING", own])
-    assert 1 == main(["validate", own])
+    assert 0 == main(["validate", *naming, "--extra-fields", path])
+    assert 1 == main(["validate", *naming, path])
+    assert f"{path}:1: `chatMessage.region`: not in the description" in out(capsys)
+    assert 1 == main(["validate", "--extra-fields", path])
     assert "3 events, 3 deviations" == out(capsys)[-1]
-
-
-def test_fields_of_an_account_are_deviations_unless_they_may_pass(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = written(tmp_path / "a.jsonl", "\n".join(bodies(extra={"region": "eu"})))
-
-    assert 1 == main(["validate", path])
-    assert f"{path}:1: `chatMessage.region`: not in the description" == out(capsys)[0]
-    assert 0 == main(["validate", "--extra-fields", path])
 
 
 def test_a_file_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,12 +157,11 @@ def test_events_of_other_types_are_held_to_the_envelope_and_counted(
 @pytest.mark.parametrize(
     "body",
     [
-        other(
-            "pigeon.message.updated", pigeonMessage={}
-        ),  # the channel's name: --naming is missing
-        other("chat.message.update", chatMessage={}),  # it has a message
+        other("pigeon.message.updated", pigeonMessage={}),
+        other("chat.message.update", chatMessage={}),
         other(""),
     ],
+    ids=["of another channel", "with a message", "without a type"],
 )
 def test_what_is_meant_for_an_event_of_a_message_is_no_other_type(
     body: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

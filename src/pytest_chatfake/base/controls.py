@@ -1,7 +1,7 @@
-"""Characters that no text for people may contain as they are: controls, and what is no character.
+"""Control characters and code points that are no characters, written out as escapes.
 
-A body, an address or a path may have them. A terminal would obey them, and a page or a picture with
-one of them is no valid HTML or XML; so they are shown as they would be written.
+A body, an address or a path may contain them. A terminal would obey them, and they are not valid in
+HTML or XML.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-#: All but the tab and the end of a line; halves of pairs; and what Unicode says is no character.
+#: All but the tab and the newline; lone surrogates; and the noncharacters of Unicode.
 _UNPRINTABLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
     + "".join(
@@ -20,17 +20,17 @@ _UNPRINTABLE = (
 
 
 def printable(text: str) -> str:
-    r"""Return a text whose control characters are written out: ``\x1b``."""
+    r"""Return a text with its control characters as escapes: ``\x1b``."""
     return re.sub(_UNPRINTABLE, _written, text)
 
 
 def one_line(text: str) -> str:
-    r"""The same, with ``\n`` for the end of a line."""
+    r"""Return the same on one line, with ``\n`` for a newline."""
     return printable(text).replace("\n", "\\n")
 
 
 def escape(text: str) -> str:
-    """Return a text as a page or a picture takes it, whatever its characters."""
+    """Return a text for HTML or XML."""
     return html.escape(printable(text))
 
 

@@ -1,1 +1,1 @@
-"""What goes over the wire: bodies of events and answers, exact numbers, and their models."""
+"""What goes over the wire: bodies of events and responses, exact JSON, names, models."""

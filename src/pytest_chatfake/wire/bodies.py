@@ -1,7 +1,7 @@
-"""What goes over the wire, as bytes: events (§2.2-2.5, §6), and the balance (§4.1).
+"""Bodies as bytes: events (§2.2-2.5, §6), and the balance (§4.1).
 
-An event is written once, by :meth:`EventWriter.write`; what is recorded, signed, sent and sent
-again are those bytes.
+An event is written once, by :meth:`EventWriter.write`: the same bytes are recorded, signed, and
+sent in every attempt.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from .naming import Naming
 
 
 def balance_body(value: Decimal, currency: str) -> bytes:
-    """Write the answer to the balance query (§4.1)."""
+    """Write the response to the balance query (§4.1)."""
     return f'{{"amount":{number(value)},"currency":{quoted(currency)}}}'.encode()
 
 
 class EventWriter:
-    """Writes the event of a fact; what is the same in all events of a fake is written in advance.
+    """Writes the events of a fake; the parts that all events share are written once, in advance.
 
     Args:
-        naming: The names of fields and values that hide the channel's brand (§1).
+        naming: The names that hide the channel's brand (§1).
         currency: The three-letter code of every amount.
         conversation_type: The ``type`` of every conversation (§2.4).
-        sender: The address that messages come from, if nothing else is said.
+        sender: The address that messages come from unless they have their own.
 
     Attributes:
         event_type: The ``type`` of every event of a message (§6).
@@ -53,14 +53,13 @@ class EventWriter:
     ) -> bytes:
         """Write an event: the envelope (§2.2) around the message resource (§2.3).
 
-        Which field is present in which status is §2.3, §2.4 and §6 to the letter; a field that is
-        not listed is absent, never null.
+        Each status has exactly the fields of §2.3, §2.4 and §6; any other is absent, never null.
 
         Args:
             event_id: The event's id.
-            fact: What happened, or is said to have happened.
+            fact: What happened, or is pretended to have happened.
             fields: More fields of the message resource, as JSON text with a comma before it.
-            status: The status to show, if it is another than the fact's.
+            status: The status to show instead of the fact's.
         """
         what, message, conversation = fact.what, fact.message, fact.conversation
         shown = what if status is None else encode(status)[1:-1]
@@ -72,7 +71,7 @@ class EventWriter:
             assert fact.failure is not None
             details = self._failure(fact.failure)
         elif conversation is not None:
-            # A moment that the message does not have yet is the fact's.
+            # A time that the message does not have yet is the fact's.
             created, sent = message.created_at, message.sent_at
             begun = now if sent is None else stamp(sent // MILLISECOND)
             made = begun if created is None or created == sent else stamp(created // MILLISECOND)

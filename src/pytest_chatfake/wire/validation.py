@@ -67,11 +67,7 @@ def deviations(event: Fields, naming: Naming, *, extra_fields: bool = False) -> 
     errors = _errors(model, event)
     refused = errors.get((key,))
     if refused and refused["type"].startswith("union_tag") and isinstance(refused["input"], dict):
-        # The status is none of the four: what deviates in each of them deviates.
-        message: Fields = event[key]
-        variants = [{**event, key: {**message, "status": status}} for status in STATUSES]
-        errors = _shared([_errors(model, variant) for variant in variants])
-        errors[key, "status"] = _errors(_Status, message)["status",]
+        errors = _errors_whatever_status(model, event, key)
     return [
         _sentence(path, error)
         for path, error in errors.items()
@@ -90,15 +86,19 @@ def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
     try:
         model.model_validate(value)
     except ValidationError as error:
-        # Below the message, the second part of a place is the status.
-        found = error.errors(include_url=False)
-        return {one["loc"][:1] + one["loc"][2:]: one for one in found}
+        # Inside the message, the second part of a place is the status.
+        return {one["loc"][:1] + one["loc"][2:]: one for one in error.errors()}
     return {}
 
 
-def _shared(each: list[dict[Path, ErrorDetails]]) -> dict[Path, ErrorDetails]:
-    """Return the errors that a message has in every status."""
-    shared: dict[Path, ErrorDetails] = {}
+def _errors_whatever_status(
+    model: type[BaseModel], event: Fields, key: str
+) -> dict[Path, ErrorDetails]:
+    """Return what is wrong with a message of an unknown status: what each status would refuse."""
+    message: Fields = event[key]
+    variants = [{**event, key: {**message, "status": status}} for status in STATUSES]
+    each = [_errors(model, variant) for variant in variants]
+    shared: dict[Path, ErrorDetails] = {(key, "status"): _errors(_Status, message)["status",]}
     for path, error in (item for errors in each for item in errors.items()):
         # An object that a status does not have is refused as a whole.
         parts = [path[: n + 1] for n in range(len(path))]
@@ -109,11 +109,11 @@ def _shared(each: list[dict[Path, ErrorDetails]]) -> dict[Path, ErrorDetails]:
 
 
 def _is_content(path: Path, error: ErrorDetails, event: Fields) -> bool:
-    """Return whether a field is what a message that is no text has under the name of its type."""
-    is_field_of_message = error["type"] == "extra_forbidden" and len(path) == 2
+    """Return whether a field is the content of a message that is no text, named by its type."""
     return (
-        is_field_of_message
+        error["type"] == "extra_forbidden"
         and isinstance(error["input"], dict)
+        and len(path) == 2
         and path[1] == event[str(path[0])].get("type")
     )
 
