@@ -100,9 +100,8 @@ def _errors_whatever_status(
     each = [_errors(model, variant) for variant in variants]
     shared: dict[Path, ErrorDetails] = {(key, "status"): _errors(_Status, message)["status",]}
     for path, error in (item for errors in each for item in errors.items()):
-        # An object that a status does not have is refused as a whole.
-        parts = [path[: n + 1] for n in range(len(path))]
-        is_shared = all(any(part in errors for part in parts) for errors in each)
+        # Where a status does not have an object, the object is refused as a whole.
+        is_shared = all(any(path[: len(one)] == one for one in errors) for errors in each)
         if is_shared and (path not in shared or shared[path]["type"] == "unexpected"):
             shared[path] = {**error, "loc": path[:1]}
     return shared
