@@ -57,10 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
         'as in @pytest.mark.chat_fake(price="0.10")',
     )
     shares = config.getini("chat_fake_loop_scope") == "session"
-    if shares or f"{__package__}.base.sharing" in sys.modules:  # the latter: inside another run
-        from .base import sharing
+    if (
+        shares or f"{__package__}.base.session_scope" in sys.modules
+    ):  # the latter: inside another run
+        from .base import session_scope
 
-        config.add_cleanup(sharing.begin(shares=shares))
+        config.add_cleanup(session_scope.begin(shares=shares))
     with suppress(OSError):  # there may be none
         config.stash[_stderr_key] = os.dup(2)  # before tests are captured
 

@@ -20,7 +20,7 @@ import sniffio
 import trio
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.base import sharing
+from pytest_chatfake.base import session_scope
 from pytest_chatfake.base.errors import ClosedError
 from pytest_chatfake.transport.client import private_loop
 from pytest_chatfake.transport.client.loops import new_event, running_framework
@@ -43,7 +43,7 @@ def portal():
 @pytest.fixture
 def session():
     """What ends a session that shares its loop; the fixture itself ends it at the latest."""
-    ends = [sharing.begin(shares=True)]
+    ends = [session_scope.begin(shares=True)]
 
     def end():
         while ends:
@@ -367,8 +367,8 @@ def test_closing_twice_is_fine_and_later_calls_are_refused(portal):
 def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(monkeypatch, shares):
     said = []
     monkeypatch.setattr(private_loop, "GRACE_SECONDS", 0.01)
-    monkeypatch.setattr(sharing, "say", said.append)
-    end = sharing.begin(shares=shares)
+    monkeypatch.setattr(session_scope, "say", said.append)
+    end = session_scope.begin(shares=shares)
     portal = Portal()
 
     async def stubborn():
@@ -427,7 +427,7 @@ class App:
 @pytest.mark.parametrize("shares", [True, False, None])
 def test_the_fakes_of_a_session_share_a_loop_if_it_says_so(shares):
     app = App()
-    end = sharing.begin(shares=shares) if shares is not None else None
+    end = session_scope.begin(shares=shares) if shares is not None else None
     with ChatFake() as fake, ChatFake() as other:
         for one in (fake, other, fake):
             one.webhooks.connect(asgi=app)
@@ -442,7 +442,7 @@ def test_the_fakes_of_a_session_share_a_loop_if_it_says_so(shares):
 
 def test_a_session_inside_another_one_has_a_loop_of_its_own(session):
     outer, other = Portal(), Portal()
-    end = sharing.begin(shares=True)
+    end = session_scope.begin(shares=True)
     inner, _ = Portal().run(where())
     end()
 

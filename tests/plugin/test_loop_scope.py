@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.base import sharing
+from pytest_chatfake.base import session_scope
 
 from ..forked_pytest import run_pytest
 
@@ -264,7 +264,7 @@ def test_async_tests_are_in_their_own_loops_whatever_the_scope(
 def test_a_run_inside_another_one_has_a_scope_of_its_own(
     pytester: pytest.Pytester, request: pytest.FixtureRequest
 ) -> None:
-    end = sharing.begin(shares=True)
+    end = session_scope.begin(shares=True)
     request.addfinalizer(end)
     with ChatFake() as outer:
         pytester.makepyfile(

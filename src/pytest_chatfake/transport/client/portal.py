@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.errors import ClosedError
-from ...base.sharing import of_the_session
+from ...base.session_scope import of_the_session
 from .private_loop import PrivateLoop
 
 if TYPE_CHECKING:
