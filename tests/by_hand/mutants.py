@@ -42,14 +42,14 @@ ROOMS = ("domain", "people", "webhooks", "engine", "wire")
 LIKELY = {
     "domain": "test_transitions test_money_rules test_conversation_rules test_people",
     "domain.account": "test_transitions test_money_rules test_conversation_rules test_reasons "
-    "test_people test_recipients test_resets test_presence test_emit test_bad_input",
+    "test_people test_recipients test_resets test_presence test_emit test_refusals",
     "domain.conversations": "test_conversation_rules test_conversation_messages test_edges",
-    "domain.failures": "test_presence test_bad_input test_transitions",
+    "domain.failures": "test_presence test_refusals test_transitions",
     "domain.ids": "test_ids test_conversation_messages",
-    "domain.instants": "test_lengths_of_time test_clock test_edges test_bad_input",
+    "domain.instants": "test_clock test_edges test_refusals",
     "domain.ledger": "test_money_rules test_reasons",
-    "domain.messages": "test_transitions test_bad_input test_calls_during_attempts",
-    "domain.money": "test_money_input test_money_rules test_obscure_input",
+    "domain.messages": "test_transitions test_refusals test_calls_during_attempts",
+    "domain.money": "test_money_input test_money_rules test_refusals",
     "domain.people": "test_people test_recipients test_resets test_scripts_in_time",
     "domain.rehearsal": "test_people test_recipients test_all_or_nothing test_scripts_in_time",
     "domain.schedule": "test_schedule test_clock test_agenda test_scripts_in_time",
@@ -60,11 +60,11 @@ LIKELY = {
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_together "
     "test_deviations test_chaos test_emit test_replay test_other_events test_receiver "
     "test_handler_answers test_attempt_headers test_webhook_urls test_exploration test_threads",
-    "webhooks.faults": "test_faults test_bad_faults test_obscure_input",
-    "webhooks.signing": "test_signing test_obscure_input",
+    "webhooks.faults": "test_faults test_refusals",
+    "webhooks.signing": "test_signing test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
-    "wire.exact_json": "test_own_fields test_presence test_obscure_input",
-    "wire.naming": "test_own_fields test_bad_setup test_other_events",
+    "wire.exact_json": "test_own_fields test_presence test_refusals",
+    "wire.naming": "test_own_fields test_refusals test_other_events",
     "wire.recordings": "test_replay test_program",
 }
 

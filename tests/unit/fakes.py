@@ -91,7 +91,7 @@ def visible_state(fake: ChatFake) -> list[object]:
         [(message.id, message.status, message.total_price) for message in fake.messages],
         [(one.id, one.state) for one in fake.conversations],
         len(fake.webhooks.attempts),
-        fake._engine.outbox.endpoints,
+        list(fake._engine.outbox.endpoints),
         list(fake._engine.outbox.faults.active),
         list(fake.api._faults.active),
         fake.clock.now,

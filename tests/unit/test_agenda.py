@@ -174,10 +174,18 @@ class Waits:
 @pytest.mark.parametrize(
     ("run", "error", "text"),
     [
-        (lambda c: c.run_until(True, limit=1), TypeError, "takes a plain function, not True"),
-        (lambda c: c.run_until(waits, limit=1), TypeError, "takes a plain function, not <function"),
-        (lambda c: c.run_until(partial(waits), limit=1), TypeError, "takes a plain function, not"),
-        (lambda c: c.run_until(Waits(), limit=1), TypeError, "this one is to be awaited"),
+        (lambda c: c.run_until(True, limit=1), TypeError, "predicate: expected a function"),
+        (lambda c: c.run_until(waits, limit=1), TypeError, "predicate: expected a plain function"),
+        (
+            lambda c: c.run_until(partial(waits), limit=1),
+            TypeError,
+            "predicate: expected a plain function",
+        ),
+        (
+            lambda c: c.run_until(Waits(), limit=1),
+            TypeError,
+            "predicate: expected a plain function",
+        ),
         (lambda c: c.run_until(lambda: True, limit=-1), ValueError, "limit: expected 0 or more"),
         (lambda c: c.run_until(lambda: True, limit="1"), TypeError, "limit: expected a timedelta"),
     ],

@@ -367,15 +367,15 @@ def test_a_reset_ends_autopilots() -> None:
         ({"read_after": (5,)}, TypeError, "read_after: expected a range"),
         ({"read_after": "soon"}, TypeError, "read_after: expected a timedelta or a number"),
         ({"deliver_after": True}, TypeError, "deliver_after: expected a timedelta or a number"),
-        ({"fail_share": 1.01}, ValueError, "fail_share must be from 0 to 1"),
-        ({"fail_share": -0.1}, ValueError, "fail_share must be from 0 to 1"),
-        ({"fail_share": float("nan")}, ValueError, "fail_share must be from 0 to 1"),
-        ({"fail_share": True}, TypeError, "fail_share must be a number from 0 to 1"),
-        ({"fail_share": "0.1"}, TypeError, "fail_share must be a number from 0 to 1"),
-        ({"seed": 1.5}, TypeError, "seed must be a whole number or text"),
-        ({"seed": True}, TypeError, "seed must be a whole number or text"),
-        ({"to": 5}, TypeError, "to must be text"),
-        ({"to": ""}, ValueError, "to must not be empty"),
+        ({"fail_share": 1.01}, ValueError, "fail_share: expected a number from 0 to 1"),
+        ({"fail_share": -0.1}, ValueError, "fail_share: expected a number from 0 to 1"),
+        ({"fail_share": float("nan")}, ValueError, "fail_share: expected a number from 0 to 1"),
+        ({"fail_share": True}, TypeError, "fail_share: expected a number from 0 to 1"),
+        ({"fail_share": "0.1"}, TypeError, "fail_share: expected a number from 0 to 1"),
+        ({"seed": 1.5}, TypeError, "seed: expected an int or a str"),
+        ({"seed": True}, TypeError, "seed: expected an int or a str"),
+        ({"to": 5}, TypeError, "to: expected a str"),
+        ({"to": ""}, ValueError, "to: expected a str that is not empty"),
     ],
     ids=str,
 )
@@ -439,7 +439,7 @@ def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone() -> No
 @pytest.mark.parametrize("function", [lambda: 60, lambda one, two: 60])
 def test_a_function_of_it_takes_one_argument(function: Any) -> None:
     with frozen_fake() as fake:
-        with pytest.raises(TypeError, match="deliver_after takes a function of one argument"):
+        with pytest.raises(TypeError, match="deliver_after: expected a function of one"):
             fake.autopilot(deliver_after=function)
-        with pytest.raises(TypeError, match="read_after takes a function of one argument"):
+        with pytest.raises(TypeError, match="read_after: expected a function of one"):
             fake.autopilot(read_after=function)

@@ -69,9 +69,9 @@ def test_a_snapshot_that_cannot_be_compared_is_refused() -> None:
 
     with ChatFake() as fake:
         repeated(fake)
-        with pytest.raises(TypeError, match="the snapshot is async def"):
+        with pytest.raises(TypeError, match="snapshot: expected a plain function"):
             fake.assert_idempotent(snapshot)
-        with pytest.raises(TypeError, match="return plain values"):
+        with pytest.raises(TypeError, match="expected plain values"):
             fake.assert_idempotent({}.keys)
 
 
@@ -98,9 +98,3 @@ def generated(chat_fake: ChatFake) -> Any:
 def test_a_body_that_nobody_would_run_is_refused(body: Any) -> None:
     with pytest.raises(TypeError, match="which nobody runs: write `async def`"):
         explore(lambda fake: body(fake))  # noqa: PLW0108 - a function of another kind
-
-
-def test_a_configuration_that_is_none_is_refused_by_explorations() -> None:
-    config: Any = {}
-    with pytest.raises(TypeError, match=r"config must be a ChatFakeConfig\(\.\.\.\), not {}"):
-        explore(lambda fake: None, config=config)

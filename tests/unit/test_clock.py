@@ -263,3 +263,13 @@ def test_retries_that_each_cause_another_message_are_bounded_too() -> None:
         with pytest.raises(UndeliveredWebhooks, match="endless loop"):
             fake.send_text()
             fake.settle()
+
+
+def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year() -> None:
+    longest = timedelta(days=36_000)
+    with ChatFake(conversation_length=longest, drop_after=longest) as fake:
+        fake.clock.move_to("9899-12-31T00:00:00Z")
+        message = fake.send_text()
+
+        assert "9998" == message.events[0].json()["chatMessage"]["conversation"]["expireTime"][:4]
+        assert fake.clock.next_due is not None

@@ -275,13 +275,13 @@ def test_one_that_never_came_to_its_turn_is_warned_about() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda w: w.reorder(by=0), ValueError, "by must be at least 1"),
-        (lambda w: w.reorder(by="2"), TypeError, "by must be a whole number"),
+        (lambda w: w.reorder(by=0), ValueError, "by: expected an int of at least 1"),
+        (lambda w: w.reorder(by="2"), TypeError, "by: expected an int"),
         (lambda w: w.reorder(after=2), TypeError, "reorder.. got an unexpected argument 'after'"),
-        (lambda w: w.duplicate(after=-1), ValueError, "after must be at least 0"),
-        (lambda w: w.duplicate(after=1.5), TypeError, "after must be a whole number"),
-        (lambda w: w.lose_response(start=0), ValueError, "start must be at least 1"),
-        (lambda w: w.refuse(times=0), ValueError, "times must be at least 1"),
+        (lambda w: w.duplicate(after=-1), ValueError, "after: expected an int of at least 0"),
+        (lambda w: w.duplicate(after=1.5), TypeError, "after: expected an int"),
+        (lambda w: w.lose_response(start=0), ValueError, "start: expected an int of at least 1"),
+        (lambda w: w.refuse(times=0), ValueError, "times: expected an int of at least 1"),
     ],
 )
 def test_a_bad_argument_is_refused_and_changes_nothing(call: Any, error: Any, words: str) -> None:

@@ -16,7 +16,6 @@ from .fakes import (
     frozen_fake,
     received_bodies,
     received_statuses,
-    visible_state,
     warnings_at_the_end,
 )
 
@@ -237,42 +236,6 @@ def test_a_shared_event_id_is_shared_by_a_forged_event_too() -> None:
         assert 1 == len({event.id for event in fake.events})
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"status": ""}, ValueError, "status must not be empty"),
-        ({"status": 1}, TypeError, "status must be text"),
-        ({"changes": ["status"]}, TypeError, "changes must be a mapping"),
-        ({"changes": {1: "x"}}, TypeError, "a field's path must be text"),
-        ({"changes": {"x": object()}}, TypeError, "can't be written as JSON"),
-        ({"changes": {"x": {1: 1}}}, TypeError, "a JSON key: expected a str"),
-        ({"changes": {"x": float("nan")}}, ValueError, "nan can't be written as a JSON number"),
-        ({"changes": {"x": Decimal("inf")}}, ValueError, "can't be written as a JSON number"),
-        ({"changes": {"no.such": 1}}, ValueError, "no object 'no' for 'no.such'"),
-        ({"changes": {"currency.x": 1}}, ValueError, "no object 'currency' for 'currency.x'"),
-        ({"remove": "status"}, TypeError, "remove must be a list of fields"),
-        ({"remove": [1]}, TypeError, "remove must be a list of fields"),
-        ({"remove": 1}, TypeError, "remove must be a list of fields"),
-        ({"remove": ["readTime"]}, ValueError, "no field 'readTime' to remove"),
-        ({"raw": 1}, TypeError, "raw must be text or bytes"),
-        ({"raw": "{", "changes": {"x": 1}}, ValueError, "or the whole raw=, not both"),
-        ({"raw": "{", "remove": ["x"]}, ValueError, "or the whole raw=, not both"),
-    ],
-)
-def test_a_bad_forgery_is_refused_and_nothing_is_emitted(
-    options: Any, error: Any, words: str
-) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        message = fake.send_text()
-        before = visible_state(fake)
-
-        with pytest.raises(error, match=words):
-            fake.webhooks.emit(message, **{"status": "sent"} | options)
-
-        assert before == visible_state(fake)
-        assert ["sent"] == received_statuses(receiver)
-
-
 # -- redeliver -------------------------------------------------------------------------------------
 
 
@@ -313,7 +276,7 @@ def test_only_an_event_of_this_fake_comes_again() -> None:
 
         with pytest.raises(ValueError, match="was not emitted by this fake"):
             fake.webhooks.redeliver(stranger)
-        with pytest.raises(TypeError, match=r"takes one of fake\.events"):
+        with pytest.raises(TypeError, match=r"one of fake\.events"):
             fake.webhooks.redeliver(own.id)  # type: ignore[arg-type]
         assert ["sent"] == received_statuses(receiver)
 

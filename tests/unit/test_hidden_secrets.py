@@ -28,7 +28,7 @@ def test_a_configuration_shows_what_is_not_as_it_is_by_default() -> None:
 
 
 def test_a_bad_key_is_not_cited_whole() -> None:
-    with pytest.raises(ValueError, match=r"without spaces, not '\.\.\.cdef'$"):
+    with pytest.raises(ValueError, match=r"without spaces, got '\.\.\.cdef'$"):
         ChatFakeConfig(api_key="live 0123456789abcdef")
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from flask import Flask
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, ChatMessageUpdated, PlatformError
@@ -97,25 +96,6 @@ def test_errors_of_others_stay_as_they_are(error: Exception) -> None:
     before = str(error)
     suggest(error)
     assert before == str(error)
-
-
-def test_a_misspelt_status_suggests_the_near_one(fake: ChatFake) -> None:
-    message = fake.send_text()
-
-    with pytest.raises(ValueError, match="'delivred' is none: did you mean 'delivered'"):
-        fake.assert_statuses(message, "sent", "delivred")
-
-
-def test_a_misspelt_field_of_the_configuration_suggests_the_near_one() -> None:
-    with pytest.raises(TypeError, match=r"field 'pric' \(did you mean 'price'\?\)"):
-        ChatFake(pric="0.10")
-    with pytest.raises(TypeError, match=r"field 'zzz'; the fields are: api_key, "):
-        ChatFake(zzz=1)
-
-
-def test_an_app_that_is_connected_as_app_is_told_the_two_arguments(fake: ChatFake) -> None:
-    with pytest.raises(TypeError, match=r"write wsgi= for .*, or asgi= for"):
-        fake.webhooks.connect(app=Flask("x"))  # type: ignore[call-arg]
 
 
 def test_the_nearest_of_none_is_none() -> None:

@@ -345,7 +345,7 @@ def test_a_duplicate_that_made_it_good_needs_no_warning() -> None:
 
 def test_a_handler_without_a_parameter_is_refused_when_it_is_connected() -> None:
     with frozen_fake() as fake:
-        with pytest.raises(TypeError, match=r"write def <lambda>\(request\)|one argument"):
+        with pytest.raises(TypeError, match="handler: expected a function"):
             fake.webhooks.connect(handler=lambda: None)  # type: ignore[misc,arg-type]
         fake.webhooks.connect(handler=print)
         fake.webhooks.connect(handler=lambda *requests: None)

@@ -221,7 +221,7 @@ def test_an_order_that_is_none_is_refused_and_releases_nothing(
 def test_a_seed_that_is_none_is_refused_and_releases_nothing(seed: Any) -> None:
     with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
         fake.send_text()
-        with pytest.raises(TypeError, match="seed must be a whole number or text, not "):
+        with pytest.raises(TypeError, match="seed: expected an int or a str, got "):
             queue.release("shuffled", seed)
         assert 1 == len(queue)
         assert [] == received_statuses(receiver)

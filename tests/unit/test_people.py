@@ -88,12 +88,12 @@ def test_a_recipient_of_another_fake_is_refused() -> None:
     [
         ({"chat_open": True, "online": False}, ValueError, "a phone that is off has no open chat"),
         ({"chat_open": True, "registered": False}, ValueError, "that is not registered"),
-        ({"online": 1}, TypeError, "online must be True or False, not 1"),
-        ({"blocked": "no"}, TypeError, "blocked must be True or False"),
-        ({"withheld": 0.5}, TypeError, "withheld must be True or False"),
-        ({"registered": []}, TypeError, "registered must be True or False"),
-        ({"chat_open": 0}, TypeError, "chat_open must be True or False"),
-        ({"devices": 0}, ValueError, "devices must be from 1 to 10000"),
+        ({"online": 1}, TypeError, "online: expected a bool, got 1"),
+        ({"blocked": "no"}, TypeError, "blocked: expected a bool"),
+        ({"withheld": 0.5}, TypeError, "withheld: expected a bool"),
+        ({"registered": []}, TypeError, "registered: expected a bool"),
+        ({"chat_open": 0}, TypeError, "chat_open: expected a bool"),
+        ({"devices": 0}, ValueError, "devices: expected an int from 1 to 10000"),
     ],
     ids=str,
 )

@@ -221,7 +221,7 @@ def test_a_length_is_given_once_and_by_known_names() -> None:
 def test_bad_arguments_of_a_scheduled_verb_are_refused_at_once() -> None:
     with frozen_fake() as fake:
         later = fake.send_text().after(5).deliver()
-        with pytest.raises(ValueError, match="devices must be from 1 to 10000"):
+        with pytest.raises(ValueError, match="devices: expected an int from 1 to 10000"):
             later.deliver(devices=0)
 
 

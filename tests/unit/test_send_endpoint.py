@@ -229,27 +229,6 @@ def test_any_other_error_of_a_parse_is_a_500_and_comes_back_in_the_test(
         assert 0 == len(fake.messages)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ({"path": "v2"}, ValueError, "path: expected a slash first"),
-        ({"echo": "externalId"}, TypeError, "echo must be a list"),
-        ({"echo": ["status"]}, ValueError, "echo can't replace 'status'"),
-        ({"echo": [1]}, TypeError, "a name in echo must be text"),
-        ({"parse": 1}, TypeError, "parse must be a function"),
-        ({"reply": 1}, TypeError, "reply must be a function"),
-        ({"parse": awaited}, TypeError, "parse must be a plain function: write `def`, not `async"),
-        ({"reply": awaited}, TypeError, "reply must be a plain function: write `def`, not `async"),
-        ({"echo": ["x"], "parse": lambda _: {}}, TypeError, "not both"),
-    ],
-)
-def test_a_bad_argument_is_refused(arguments: Any, error: type[Exception], words: str) -> None:
-    with frozen_fake() as fake:
-        with pytest.raises(error, match=words):
-            fake.send_endpoint(**arguments)
-        assert 404 == post(fake, ORDER).status
-
-
 # -- the search ------------------------------------------------------------------------------------
 
 

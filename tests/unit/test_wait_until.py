@@ -435,35 +435,12 @@ def test_a_cancelled_wait_ends_in_trio() -> None:
     assert [] == [one for one in threading.enumerate() if one.name == "chatfake-wait"]
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-@pytest.mark.parametrize(
-    ("arguments", "error", "words"),
-    [
-        ((True,), TypeError, "wait_until() takes a function without arguments, as in lambda: app"),
-        ((lambda one: one,), TypeError, "takes a function without arguments"),
-        ((None,), TypeError, "not None"),
-        ((lambda: 1, 0), ValueError, "timeout must be greater than 0"),
-        ((lambda: 1, -1), ValueError, "timeout: expected 0 or more"),
-        ((lambda: 1, float("nan")), ValueError, "timeout: expected a finite length of time"),
-        ((lambda: 1, "5"), TypeError, "timeout: expected a timedelta or a number of seconds"),
-        ((lambda: 1, None), TypeError, "timeout: expected a timedelta or a number of seconds"),
-    ],
-)
-def test_bad_input_is_refused_before_anything_happens(
-    mode: str, arguments: Any, error: Any, words: str
-) -> None:
-    with a_fake(mode) as fake:
-        options = {"timeout": arguments[1]} if len(arguments) > 1 else {}
-        with pytest.raises(error, match=re.escape(words)):
-            fake.wait_until(arguments[0], **options)
-
-
 def test_a_coroutine_in_place_of_its_function_is_refused_and_leaves_no_warning() -> None:
     async def done() -> bool:
         return True
 
     coroutine: Any = done()
-    with a_fake("sync") as fake, pytest.raises(TypeError, match="not <coroutine object"):
+    with a_fake("sync") as fake, pytest.raises(TypeError, match="got <coroutine object"):
         fake.wait_until(coroutine)
 
 

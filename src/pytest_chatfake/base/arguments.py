@@ -1,11 +1,10 @@
-"""Checks of arguments that several rooms need; their errors say what to write instead."""
+"""Checks of arguments. Each error is one sentence: ``devices: expected an int, got 1.5``."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable
-from types import FunctionType
-from typing import Any, Final, TypeGuard, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Final, TypeVar, cast
 
 from .misspelt import nearest
 from .redaction import redacted
@@ -13,13 +12,10 @@ from .redaction import redacted
 _T = TypeVar("_T", bound=str | None)
 
 #: How many characters of an argument an error cites.
-_MOST_CITED = 200
+_MOST_CITED: Final = 200
 
 #: Python writes integers of some 4,300 digits at most.
-_MOST_BITS = 10_000
-
-#: Flags of code that takes ``*args`` or ``**kwargs``.
-_STARRED: Final = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_MOST_BITS: Final = 10_000
 
 
 def cited(value: object) -> str:
@@ -36,27 +32,33 @@ def shortened(text: str) -> str:
     return text if len(text) <= _MOST_CITED else text[: _MOST_CITED - 3] + "..."
 
 
+def unexpected(what: str, expected: str, value: object) -> str:
+    """Return the sentence about an argument that is none of what is expected."""
+    return f"{what}: expected {expected}, got {cited(value)}"
+
+
+def alternatives(choices: Iterable[object]) -> str:
+    """Return choices as a sentence lists them: ``'a', 'b' or 'c'``."""
+    *others, last = map(repr, choices)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def check_str(value: object, what: str) -> str:
-    """Return ``value`` if it is text and not empty; otherwise raise a TypeError or ValueError."""
+    """Return text that is not empty; raise a TypeError or ValueError for anything else."""
     if not isinstance(value, str):
-        raise TypeError(f"{what} must be text, not {type(value).__name__} {cited(value)}")
+        raise TypeError(unexpected(what, "a str", value))
     if not value:
-        raise ValueError(f"{what} must not be empty")
+        raise ValueError(unexpected(what, "a str that is not empty", value))
     return value
 
 
 def check_bytes(value: object, what: str) -> bytes:
-    """Return ``value`` as bytes if it is text or bytes.
-
-    Raises:
-        TypeError: It is something else.
-        ValueError: It is text that has no bytes.
-    """
+    """Return text or bytes as bytes; raise a TypeError or ValueError for anything else."""
     if isinstance(value, str):
         return utf8(value, what)
     if not isinstance(value, bytes):
         # The value itself is left out: it may be a secret, or a whole document.
-        raise TypeError(f"{what} must be text or bytes, not {type(value).__name__}")
+        raise TypeError(f"{what}: expected a str or bytes, got {type(value).__name__}")
     return value
 
 
@@ -69,68 +71,52 @@ def utf8(text: str, what: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        problem = f"{what} has half of a letter (a lone surrogate) at place {error.start}"
-    raise ValueError(f"{problem}: was it decoded with errors='surrogateescape'?")
+        place = error.start
+    raise ValueError(
+        f"{what}: expected text that UTF-8 can encode, got a lone surrogate at index {place}. "
+        f"Was it decoded with errors='surrogateescape'?"
+    )
 
 
 def check_int(value: object, what: str, least: int, most: int | None = None) -> int:
-    """Return ``value`` if it is an integer in range; otherwise raise a TypeError or ValueError."""
+    """Return an integer in range; raise a TypeError or ValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} must be a whole number, not {type(value).__name__} {cited(value)}")
+        raise TypeError(unexpected(what, "an int", value))
     if value < least or (most is not None and value > most):
-        limits = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{what} must be {limits}, not {cited(value)}")
+        limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(unexpected(what, f"an int {limits}", value))
     return value
 
 
 def check_share(value: object, what: str) -> None:
-    """Refuse what is no number from 0 to 1.
-
-    Raises:
-        TypeError: It is no number.
-        ValueError: It is out of range.
-    """
+    """Raise a TypeError or ValueError for what is no number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what} must be a number from 0 to 1, not {cited(value)}")
+        raise TypeError(unexpected(what, "a number from 0 to 1", value))
     if not 0 <= value <= 1:
-        raise ValueError(f"{what} must be from 0 to 1, not {cited(value)}")
+        raise ValueError(unexpected(what, "a number from 0 to 1", value))
 
 
 def check_seed(value: object) -> None:
-    """Refuse what chance can't be drawn from.
-
-    Raises:
-        TypeError: It is neither a whole number nor text.
-        ValueError: It is a number of thousands of digits, or a text that has no bytes.
-    """
+    """Raise a TypeError or ValueError for what chance can't be drawn from."""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise TypeError(f"seed must be a whole number or text, not {cited(value)}")
+        raise TypeError(unexpected("seed", "an int or a str", value))
     if isinstance(value, str):
         utf8(value, "seed")
     elif value.bit_length() > _MOST_BITS:
-        raise ValueError(f"seed must be a whole number of at most {_MOST_BITS} bits")
+        raise ValueError(unexpected("seed", f"an int of at most {_MOST_BITS} bits", value))
 
 
 def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
-    """Return ``value`` if it is one of the choices.
-
-    Raises:
-        ValueError: It is none of them; the error lists them.
-    """
+    """Return one of the choices; raise a ValueError that lists them for anything else."""
     if value not in valid:
-        choices = ", ".join(repr(choice) for choice in valid)
-        raise ValueError(f"{what} must be one of {choices}, not {cited(value)}")
+        raise ValueError(f"unknown {what} {cited(value)}: use {alternatives(valid)}")
     return value
 
 
 def check_bool(value: object, what: str) -> None:
-    """Refuse what is neither ``True`` nor ``False``.
-
-    Raises:
-        TypeError: It is something else.
-    """
+    """Raise a TypeError for what is neither ``True`` nor ``False``."""
     if not isinstance(value, bool):
-        raise TypeError(f"{what} must be True or False, not {cited(value)}")
+        raise TypeError(unexpected(what, "a bool", value))
 
 
 def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
@@ -139,20 +125,19 @@ def check_list(value: Iterable[Any], what: str, items: str) -> list[Any]:
     ``items`` says what the list holds: ``"seconds such as [10, 30]"``.
     """
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-        raise TypeError(f"{what} must be a list of {items}, not {cited(value)}")
+        raise TypeError(unexpected(what, f"a list of {items}", value))
     return list(value)
+
+
+def check_mapping(value: object, what: str) -> Mapping[str, object]:
+    """Return a mapping; raise a TypeError for anything else. Its names are not looked at."""
+    if not isinstance(value, Mapping):
+        raise TypeError(unexpected(what, "a mapping of names to values", value))
+    return cast("Mapping[str, object]", value)
 
 
 def takes(function: Callable[..., object], *arguments: object) -> bool:
     """Return whether a function can be called with so many arguments, as far as it shows that."""
-    called: object = function
-    given = len(arguments)
-    if not isinstance(function, FunctionType):
-        called = _own_call(function)
-        given += 1  # itself
-    if _is_plain(called):  # `inspect` takes long
-        most = called.__code__.co_argcount
-        return most - len(called.__defaults__ or ()) <= given <= most
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions of C show nothing
@@ -164,44 +149,26 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
     return True
 
 
-def _own_call(thing: object) -> object:
-    """Return the ``__call__`` that a thing's class defines; None if it says that it is another."""
-    if hasattr(thing, "__signature__") or hasattr(thing, "__wrapped__"):
-        return None
-    return next((vars(c)["__call__"] for c in type(thing).__mro__ if "__call__" in vars(c)), None)
-
-
-def _is_plain(function: object) -> TypeGuard[FunctionType]:
-    """Return whether a function takes what its code takes, one thing for each parameter."""
-    if not isinstance(function, FunctionType) or vars(function):
-        return False
-    code = function.__code__
-    return not (code.co_flags & _STARRED or code.co_kwonlyargcount)
-
-
 def check_plain(function: object, what: str) -> None:
-    """Raise a TypeError for a coroutine function, where nobody would await what it returns."""
+    """Raise a TypeError for what is no function, or one that nobody would await."""
+    if not callable(function):
+        raise TypeError(unexpected(what, "a function", function))
     if inspect.iscoroutinefunction(function):
-        raise TypeError(f"{what} must be a plain function: write `def`, not `async def`")
+        raise TypeError(f"{what}: expected a plain function: write `def`, not `async def`")
 
 
-def check_takes(function: Callable[..., object], what: str, example: str, *arguments: str) -> None:
-    """Refuse a function that can't be called as it will be.
+def check_takes(function: object, what: str, example: str, *arguments: str) -> None:
+    """Raise a TypeError for what can't be called as it will be.
 
     Args:
-        function: What was given; callable.
+        function: What was given.
         what: Where it was given.
         example: What to write.
         *arguments: What it will be called with, in words.
-
-    Raises:
-        TypeError: It takes other arguments.
     """
-    if not takes(function, *arguments):
-        told = " and ".join(arguments) or "no argument"
-        raise TypeError(
-            f"{what} takes a function of {told}, as in {example}, not {cited(function)}"
-        )
+    if not callable(function) or not takes(function, *arguments):
+        named = " and ".join(arguments) or "no argument"
+        raise TypeError(unexpected(what, f"a function of {named}, as in {example}", function))
 
 
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:
@@ -209,5 +176,5 @@ def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None
     for name in given:
         if name not in valid:
             near = nearest(name, valid)
-            hint = f": did you mean {near!r}?" if near else f"; it takes {', '.join(valid)}"
-            raise TypeError(f"{call} got an unexpected argument {cited(name)}{hint}")
+            hint = f"Did you mean {near!r}?" if near else f"It takes {', '.join(valid)}."
+            raise TypeError(f"{call} got an unexpected argument {cited(name)}. {hint}")

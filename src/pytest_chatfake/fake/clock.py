@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from operator import add
 from typing import Any
 
-from ..base.arguments import check_takes, cited
+from ..base.arguments import check_plain, check_takes, cited, unexpected
 from ..base.errors import ClockError
 from ..domain.instants import aware, instant, length_of, nanoseconds, parse_delay, parse_duration
 from ..engine.engine import Engine
@@ -136,10 +135,9 @@ class Clock:
                 moment has passed, or time can't be moved.
         """
         if not isinstance(edge, Edge):
-            kind = "session" if isinstance(edge, str) and edge == "session" else "drop"
             raise TypeError(
-                f"advance_to() takes one edge, not {cited(edge)}: write edges({kind!r})[1] for the "
-                f"moment itself; [0] is a millisecond before it, and [2] after it"
+                f"{unexpected('edge', 'an Edge', edge)}. edges('session') returns three: 1 ms "
+                f"before, at, and 1 ms after the end of the session"
             )
         state = state_of(message, self._engine)
 
@@ -168,15 +166,14 @@ class Clock:
             ValueError: The limit is negative or not finite.
             ClockError: It is still not so at the limit, or time can't be moved.
         """
-        if inspect.iscoroutinefunction(predicate) or not callable(predicate):
-            raise TypeError(f"run_until() takes a plain function, not {cited(predicate)}")
-        check_takes(predicate, "run_until()", "lambda: message.dropped")
+        check_plain(predicate, "predicate")
+        check_takes(predicate, "predicate", "lambda: message.dropped")
 
         def look() -> bool:
             found = predicate()
             if isinstance(found, Coroutine):
                 found.close()  # or Python warns that nobody awaited it
-                raise TypeError("run_until() takes a plain function, and this one is to be awaited")
+                raise TypeError("predicate: expected a plain function, got one to await")
             return bool(found)
 
         return self._engine.wait_until(look, parse_delay(limit, "limit"), "run_until()")

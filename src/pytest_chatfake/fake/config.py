@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from ..base.arguments import (
     check_bool,
     check_choice,
+    check_mapping,
+    check_names,
     check_plain,
     check_str,
     check_takes,
-    cited,
+    unexpected,
 )
-from ..base.misspelt import nearest
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
@@ -139,11 +140,11 @@ class ChatFakeConfig:
         """Return a copy in which these fields have other values.
 
         Raises:
-            TypeError: There is no such field; the error lists those that exist.
+            TypeError: There is no such field.
         """
         if not fields:
             return self
-        _refuse_unknown(fields)
+        check_names(fields, _USUAL, "ChatFakeConfig()")
         return dataclasses.replace(self, **fields)
 
     def _settings(self, seed: str) -> Settings:
@@ -184,23 +185,8 @@ def given_or_default(config: ChatFakeConfig | None) -> ChatFakeConfig:
     if config is None:
         return ChatFakeConfig()
     if not isinstance(config, ChatFakeConfig):
-        raise TypeError(f"config must be a ChatFakeConfig(...), not {cited(config)}")
+        raise TypeError(unexpected("config", "a ChatFakeConfig(...)", config))
     return config
-
-
-def _refuse_unknown(fields: Mapping[str, object]) -> None:
-    unknown = [name for name in fields if name not in _USUAL]
-    if unknown:
-        raise TypeError(
-            f"there is no configuration field {', '.join(_suggesting(unknown))}; "
-            f"the fields are: {', '.join(_USUAL)}"
-        )
-
-
-def _suggesting(unknown: list[str]) -> Iterator[str]:
-    for name in unknown:
-        near = nearest(name, _USUAL)
-        yield f"{name!r} (did you mean {near!r}?)" if near else repr(name)
 
 
 def _check_price(price: Price, what: str) -> None:
@@ -212,12 +198,10 @@ def _check_price(price: Price, what: str) -> None:
 
 def check_price_function(price: Callable[..., object]) -> None:
     """Refuse a class, and a function that does not take a message; raise a TypeError."""
+    example = 'lambda message: "0.05"'
     if isinstance(price, type):
-        raise TypeError(
-            f"price is an amount, or a function of the message, as in "
-            f'lambda message: "0.05", not the class {price.__name__}'
-        )
-    check_takes(price, "price", 'lambda message: "0.05"', "the message")
+        raise TypeError(unexpected("price", f"an amount or a function, as in {example}", price))
+    check_takes(price, "price", example, "the message")
 
 
 def _check_given_extra(extra: Extra, naming: Naming) -> None:
@@ -238,19 +222,17 @@ def _seconds(timeout: timedelta | float | None) -> float:
 
 def _check_api_key(value: object, what: str) -> None:
     if not re.fullmatch(r"[!-~]+", check_str(value, what)):
-        raise ValueError(
-            f"{what} must be printable ASCII without spaces, not {cited(tail(str(value)))}"
-        )
+        raise ValueError(unexpected(what, "printable ASCII without spaces", tail(str(value))))
 
 
 def _check_currency(value: object, what: str) -> None:
     if not re.fullmatch(r"[A-Z]{3}", check_str(value, what)):
-        raise ValueError(f"{what} must be a three-letter code such as 'USD', not {cited(value)}")
+        raise ValueError(unexpected(what, "a three-letter code such as 'USD'", value))
 
 
 def _check_length(value: timedelta | float, what: str) -> None:
     if not parse_delay(value, what):
-        raise ValueError(f"{what} must be greater than 0")
+        raise ValueError(unexpected(what, "a length greater than 0", value))
 
 
 def _check_timeout(value: timedelta | float | None, what: str) -> None:
@@ -260,7 +242,7 @@ def _check_timeout(value: timedelta | float | None, what: str) -> None:
 
 def _check_naming(value: object, what: str) -> None:
     if not isinstance(value, Naming):
-        raise TypeError(f"{what} must be a Naming(...), not {cited(value)}")
+        raise TypeError(unexpected(what, "a Naming(...)", value))
 
 
 def check_extra(extra: object, naming: Naming) -> str:
@@ -270,9 +252,7 @@ def check_extra(extra: object, naming: Naming) -> str:
         TypeError: They are no mapping, or a value can't be written as JSON.
         ValueError: One of them is a field of the description.
     """
-    if not isinstance(extra, Mapping):
-        raise TypeError(f"extra must be a mapping of field names to values, not {cited(extra)}")
-    fields = cast("Mapping[str, object]", extra)
+    fields = check_mapping(extra, "extra")
     check_fields(fields, naming._message_keys, "extra")
     return members(fields)
 

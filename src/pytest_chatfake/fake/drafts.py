@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
-from ..base.arguments import check_str, cited
+from ..base.arguments import check_mapping, check_str, cited, unexpected
 from ..domain.conversations import ConversationRecord
 from ..domain.facts import Draft
 from ..domain.messages import DEFAULT_ADDRESS, DEFAULT_PRICE, MessageState
@@ -59,18 +59,14 @@ class Drafts:
         """
         message, draft = self.prepare_text("", to, conversation, origin_type, price, extra)
         message.type = check_type(type_, self._naming._message_keys)
-        if not isinstance(content, Mapping):
-            raise TypeError(
-                f"content must be a mapping of field names to values, not {cited(content)}"
-            )
+        fields = dict(check_mapping(content, "content"))
         if message.type in self._default_extra or (extra is not None and message.type in extra):
             _refuse_type_in("extra", message.type)
-        fields = dict(cast("Mapping[str, object]", content))
         message.content = encode(fields)
         if message.type == "text":
             body = fields.get("body")
             if not isinstance(body, str):
-                raise TypeError(f"the body of a text must be text, not {cited(body)}")
+                raise TypeError(unexpected("body", "a str", body))
             message.body = body
         return message, draft
 
@@ -87,7 +83,7 @@ class Drafts:
         if self._engine.closed:
             self._engine.refuse_closed()
         if not isinstance(body, str):
-            raise TypeError(f"body must be text, not {type(body).__name__} {cited(body)}")
+            raise TypeError(unexpected("body", "a str", body))
         known = None if conversation is None else self._known_conversation(conversation)
         address = DEFAULT_ADDRESS if to is None else address_of(to, self._engine)
         if origin_type is not None:
@@ -123,14 +119,9 @@ class Drafts:
                 raise ValueError(f"conversation {conversation.id} belongs to another fake")
             return conversation._record
         if not isinstance(conversation, str):
-            raise TypeError(
-                f"conversation must be a conversation or a hex id, not {cited(conversation)}"
-            )
+            raise TypeError(unexpected("conversation", "a Conversation or a hex id", conversation))
         if not conversation or not set(conversation) <= set("0123456789abcdefABCDEF"):
-            raise ValueError(
-                f"a conversation's id is a hex string such as 'c0ffee', and {cited(conversation)} "
-                f"is not"
-            )
+            raise ValueError(unexpected("conversation", "a hex id such as 'c0ffee'", conversation))
         return str.__str__(conversation)  # of an enumeration's member, too
 
     def _price(self, price: Price) -> Decimal | Callable[[MessageState], Decimal]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Literal, TypeAlias, get_args
 
-from ..base.arguments import check_str, cited
+from ..base.arguments import check_choice, unexpected
 from ..base.errors import ClockError
 from ..domain.instants import MILLISECOND
 from ..domain.messages import MessageState
@@ -32,7 +32,6 @@ class Edge:
         offset: How far from that moment: minus one, no, or plus one millisecond.
 
     Raises:
-        TypeError: The kind is no text.
         ValueError: There is no such kind, or no such offset.
     """
 
@@ -40,12 +39,11 @@ class Edge:
     offset: timedelta
 
     def __post_init__(self) -> None:
-        _check_kind(self.kind)
+        check_choice(self.kind, "edge", _KINDS)
         offset: object = self.offset
         if not (isinstance(offset, timedelta) and offset in _SIDES):
             raise ValueError(
-                f"an edge's offset is timedelta(0), or a millisecond of either sign, "
-                f"not {cited(self.offset)}: edges() makes all three"
+                unexpected("offset", "timedelta(0), or a millisecond of either sign", offset)
             )
 
     @property
@@ -69,19 +67,14 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
         *kinds: ``"session"``, ``"drop"``, or both.
 
     Raises:
-        TypeError: No kind is given, or one is no text.
+        TypeError: No kind is given.
         ValueError: There is no such kind.
     """
     if not kinds:
-        raise TypeError("edges() takes what to find the edges of: 'session', 'drop', or both")
+        raise TypeError("edges() takes 'session', 'drop', or both")
     for kind in kinds:
-        _check_kind(kind)
+        check_choice(kind, "edge", _KINDS)
     return [Edge(kind, offset) for kind in kinds for offset in _SIDES]
-
-
-def _check_kind(kind: object) -> None:
-    if check_str(kind, "an edge") not in _KINDS:
-        raise ValueError(f"edges are {' and '.join(map(repr, _KINDS))}, and {cited(kind)} is none")
 
 
 def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
-from ..base.arguments import check_str, cited, takes
+from ..base.arguments import check_list, check_mapping, check_str, takes, unexpected
 from ..base.redaction import redacted, redacted_place
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.headers import complete_headers
@@ -62,7 +62,7 @@ def target_of(
         raise TypeError("an app or a function is given by name: wsgi=, asgi= or handler=")
     for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
         if app is not None and not callable(app):
-            raise TypeError(f"{what}= must be callable, and {cited(app)} is not")
+            raise TypeError(unexpected(what, "a callable", app))
     for what, value in (("path", path), ("client", client)):
         if value is not None and (url is not None or handler is not None):
             raise TypeError(f"{what}= goes with wsgi= or asgi= only, not with {targets[0]}")
@@ -81,20 +81,17 @@ def target_of(
         return f"{_name(asgi)} (ASGI) {path}", target
     if handler is not None:
         if not takes(handler, object()):
-            raise TypeError(
-                f"handler= takes a function of one argument, the request, and {_name(handler)}() "
-                f"is none: write def {_name(handler).rpartition('.')[2]}(request)"
-            )
+            raise TypeError(unexpected("handler", "a function of the request", handler))
         return f"{_name(handler)}()", HandlerTarget(handler, portal=portal)
-    name = check_str(url, "the URL")
+    name = check_str(url, "url")
     return name, UrlTarget(name, timeout=timeout)
 
 
 def _check_app(app: Callable[..., Any], what: str, *arguments: str) -> None:
     if not takes(app, *arguments):
+        expected = f"an app, which is called with {', '.join(arguments)}"
         raise TypeError(
-            f"{what}= takes an app, which is called with {', '.join(arguments)}, and "
-            f"{_name(app)} is none. A function that takes the request is connected as handler="
+            f"{unexpected(what, expected, app)}. Connect a function of the request as handler="
         )
 
 
@@ -126,11 +123,8 @@ def event_types(events: Iterable[str]) -> frozenset[str]:
     """
     if events == "*":
         return frozenset("*")
-    if isinstance(events, (str, bytes)) or not hasattr(events, "__iter__"):
-        raise TypeError(
-            f'events must be a list of event types such as ["..."], not {cited(events)}'
-        )
-    return frozenset(check_str(event, "an event type") for event in events)
+    given = check_list(events, "events", 'event types such as ["chat.message.updated"]')
+    return frozenset(check_str(event, "an event type in events") for event in given)
 
 
 def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
@@ -140,10 +134,11 @@ def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
         TypeError: They are no mapping of texts.
         ValueError: HTTP does not allow one of them.
     """
-    if headers is not None and not isinstance(headers, Mapping):
-        raise TypeError(f"headers must be a mapping of names to texts, not {cited(headers)}")
-    complete_headers((headers or {}).items(), "")  # refuses now what could not be sent later
-    given = {str.__str__(name): str.__str__(value) for name, value in (headers or {}).items()}
+    if headers is None:
+        headers = {}
+    check_mapping(headers, "headers")
+    complete_headers(headers.items(), "")  # refuses now what could not be sent later
+    given = {str.__str__(name): str.__str__(value) for name, value in headers.items()}
     if any(name.lower() == "content-type" for name in given):
         return given
     return {"Content-Type": "application/json", **given}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from ..base.arguments import check_names, check_str, cited
-from ..base.misspelt import meant
+from ..base.arguments import alternatives, check_names, check_str, cited, unexpected
+from ..base.misspelt import meant, nearest
 from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint
@@ -54,11 +54,11 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
         foreign = check_str(event_type, "type") != engine.settings.naming.event_type
         if foreign and not (status is None and message is None):
             raise ValueError(
-                f"message= and status= go with events of messages, and {cited(event_type)} is "
-                f"another type: leave them out, or the type"
+                f"message= and status= select events of messages, and type={cited(event_type)} "
+                f"selects others: give one or the other"
             )
     if endpoint is not None and endpoint not in engine.outbox.endpoints:
-        raise ValueError(f"{cited(endpoint)} is not connected to this fake")
+        raise ValueError(unexpected("endpoint", "one that is connected to this fake", endpoint))
     return {
         "times": where.get("times", 1),
         "start": where.get("start", 1),
@@ -75,10 +75,17 @@ def _refuse_misspelt(status: str, engine: Engine) -> None:
     Raises:
         ValueError: It is. Any other text may be a status that ``emit()`` gives.
     """
-    near = meant(status, STATUSES)
-    emitted = engine.outbox.events
-    if near and all(event.status != status for event in emitted):
-        raise ValueError(
-            f"status={cited(status)} is no status of the service: did you mean {near!r}? A status "
-            f"of your own is taken once emit() has given it"
-        )
+    if meant(status, STATUSES) and not is_emitted(status, engine):
+        raise ValueError(unknown_status(status))
+
+
+def is_emitted(status: str, engine: Engine) -> bool:
+    """Return whether an event had this status, which ``emit()`` may have given it."""
+    return any(event.status == status for event in engine.outbox.events)
+
+
+def unknown_status(status: str) -> str:
+    """Return the sentence about a status that is none of the service's."""
+    near = nearest(status, STATUSES)
+    hint = f"Did you mean {near!r}?" if near else f"Use {alternatives(STATUSES)}."
+    return f"unknown status {cited(status)}. {hint} (emit() makes a status of your own known.)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -14,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from ..base.arguments import (
     check_bool,
     check_int,
+    check_plain,
     check_seed,
     check_str,
     cited,
+    unexpected,
 )
 from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
-from ..base.misspelt import nearest
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
@@ -47,6 +47,7 @@ from ..webhooks.fault_kinds import effect_of
 from .clock import Clock
 from .config import ChatFakeConfig, Price, given_or_default
 from .drafts import Drafts
+from .event_filters import is_emitted, unknown_status
 from .messages import Conversation, Message, Submission, state_of
 from .recipients import Recipient, address_of
 from .send_endpoint import Parse, Reply, SendEndpoint
@@ -282,7 +283,7 @@ class ChatFake:
         """
         engine = self._engine
         engine.refuse_closed()
-        check_str(address, "a recipient's address")
+        check_str(address, "address")
         flags = {
             "read_receipts": read_receipts,
             "online": online,
@@ -392,7 +393,7 @@ class ChatFake:
             ValueError: It is empty.
         """
         self._engine.ensure_readable()
-        state = self._engine.account.find(check_str(id, "a message's id"))
+        state = self._engine.account.find(check_str(id, "id"))
         if state is None:
             raise KeyError(f"there is no message {cited(id)}")
         return Message(self._engine, state)
@@ -457,11 +458,11 @@ class ChatFake:
         """
         value = exact(
             amount,
-            "the amount to top up",
+            "amount",
             "it is what is added. To take money away, write what is left: set_balance(...)",
         )
         if not value:
-            raise ValueError("the amount to top up must be more than 0")
+            raise ValueError(unexpected("amount", "more than 0", amount))
         self._engine.perform(Verb("top_up", None, (value,)), "top_up()")
         return PendingPlan(self._engine.performer)
 
@@ -477,7 +478,7 @@ class ChatFake:
         """
         value = exact(
             available,
-            "the balance",
+            "available",
             "set_balance() takes what is available from now on, 0 or more, and no difference",
         )
         self._engine.perform(Verb("set_balance", None, (value,)), "set_balance()")
@@ -514,7 +515,7 @@ class ChatFake:
         self._assert_amount("available", amount, None)
 
     def _assert_amount(self, what: Figure, expected: Money, message: Message | None) -> None:
-        value = signed(expected, "the expected amount")
+        value = signed(expected, "amount")
         self._engine.settle_before_read()
         state = None if message is None else self._state_of(message)
         from ..report import failures
@@ -528,16 +529,11 @@ class ChatFake:
             AssertionError: They had not.
             ValueError: One of them is no status.
         """
-        emitted = {event.status for event in self._engine.outbox.events}
         for status in statuses:
             if not isinstance(status, str):
-                raise TypeError(f"write the statuses one by one, not as {cited(status)}")
-            if status not in STATUSES and status not in emitted:
-                near = nearest(status, STATUSES)
-                hint = f": did you mean {near!r}?" if near else ""
-                raise ValueError(
-                    f"statuses are {', '.join(STATUSES)}, and {cited(status)} is none{hint}"
-                )
+                raise TypeError(unexpected("statuses", "each as an argument of its own", status))
+            if status not in STATUSES and not is_emitted(status, self._engine):
+                raise ValueError(unknown_status(status))
         self._engine.settle_before_read()
         from ..report import failures
 
@@ -574,7 +570,7 @@ class ChatFake:
             TypeError: The amount is of the wrong kind.
             ValueError: The amount is no number, or negative.
         """
-        value = exact(amount, "the expected amount", "write what the block charges, without a sign")
+        value = exact(amount, "amount", "write what the block charges, without a sign")
         self._engine.settle_before_read()
         ledger = self._engine.account.ledger
         charged, count = ledger.charged, len(ledger)
@@ -620,7 +616,7 @@ class ChatFake:
                 fault or a pause is in its way.
             TypeError: It is no function, or returns what can't be copied.
         """
-        check_snapshot(snapshot, "assert_idempotent()")
+        check_snapshot(snapshot)
         if self._needs_await("assert_idempotent()"):
             return PendingCheck(lambda: self._idempotent_async(snapshot).__await__())
         self.settle()
@@ -659,7 +655,7 @@ class ChatFake:
             ChatFakeError: The fake is not one of an exploration, or no event was attempted before.
             TypeError: It is no function.
         """
-        check_snapshot(snapshot, "assert_order_independent()")
+        check_snapshot(snapshot)
         baseline = self._baseline
         if baseline is None:
             raise ChatFakeError(
@@ -747,7 +743,7 @@ class ChatFake:
         check_predicate(predicate)
         length = parse_delay(timeout, "timeout")
         if not length:
-            raise ValueError("timeout must be greater than 0")
+            raise ValueError(unexpected("timeout", "a length greater than 0", timeout))
         engine = self._engine
         settled = engine.step("wait_until()", engine.agenda.settling)
         wait = Wait(predicate, length / SECOND)
@@ -834,10 +830,7 @@ class ChatFake:
         self._engine.refuse_closed()
 
         def add(view: _V) -> _V:
-            if not callable(view):
-                raise TypeError(f"route() decorates a function, not {cited(view)}")
-            if inspect.iscoroutinefunction(view):
-                raise TypeError("route() decorates a plain function: write `def`, not `async def`")
+            check_plain(view, "route()")
             self.api._routes.add(path, methods, Route(path, view, webhooks_first))
             return view
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Self
 
-from ..base.arguments import check_int, check_str, cited
+from ..base.arguments import alternatives, check_int, check_str, cited, unexpected
 from ..base.controls import one_line
 from ..base.errors import NotAwaited
 from ..domain.conversations import ConversationRecord, ConversationState
@@ -360,11 +360,8 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
     code = check_str(code, "code")
     if message is None:
         if code not in CATALOGUE:
-            known = ", ".join(map(repr, CATALOGUE))
-            raise ValueError(
-                f"the code {cited(code)} is not described: give its message=. Described are "
-                f"{known}."
-            )
+            known = alternatives(CATALOGUE)
+            raise ValueError(f"unknown code {cited(code)}: use {known}, or give its message=")
         message = CATALOGUE[code]
     message = check_str(message, "message")
     if platform_error is True:
@@ -373,7 +370,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
         platform_error = None
     elif not isinstance(platform_error, PlatformError):
         raise TypeError(
-            f"platform_error must be True, False or PlatformError(...), not {cited(platform_error)}"
+            unexpected("platform_error", "a bool or PlatformError(...)", platform_error)
         )
     return Failure(code, message, platform_error)
 
@@ -387,7 +384,7 @@ def state_of(message: object, engine: Engine) -> MessageState:
         ClosedError: It was sent before the fake was reset.
     """
     if not isinstance(message, Message):
-        raise TypeError(f"a Message is needed, not {type(message).__name__} {cited(message)}")
+        raise TypeError(unexpected("message", "a Message", message))
     if message._engine is not engine:
         raise ValueError(f"{cited(message)} belongs to another fake")
     engine.account.check_current(message._state)

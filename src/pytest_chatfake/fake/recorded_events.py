@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, cast
 
-from ..base.arguments import cited
+from ..base.arguments import unexpected
 from ..webhooks.events import OtherEvent
 from ..wire.naming import Naming
 from ..wire.recordings import read_recording
@@ -16,14 +16,14 @@ from ..wire.recordings import read_recording
 def check_path(path: object) -> None:
     """Raise a TypeError or ValueError for what can't be the path of a file."""
     if not isinstance(path, (str, PathLike)):
-        raise TypeError(f"replay() takes the path of a file, not {cited(path)}")
+        raise TypeError(unexpected("path", "the path of a file", path))
     try:
         os.fsencode(path)
         named = "\0" not in str(path)
     except UnicodeEncodeError:
         named = False
     if not named:
-        raise ValueError(f"replay() takes the path of a file, and {cited(path)} can't be one")
+        raise ValueError(unexpected("path", "the path of a file", path))
 
 
 def recorded_events(

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from werkzeug import Request
 
-from ..base.arguments import check_plain, check_str, cited
+from ..base.arguments import check_list, check_names, check_plain, check_str, cited, unexpected
 from ..transport.server.replies import error_body
 from ..wire.exact_json import encode
 from ..wire.naming import Naming, check_fields, check_type
@@ -50,9 +50,9 @@ class SendEndpoint:
         self._echo = _echoed(echo, naming)
         self._parse = parse
         self._naming = naming
-        _check_function(reply, "reply")
+        check_plain(reply, "reply")
         if parse is not None:
-            _check_function(parse, "parse")
+            check_plain(parse, "parse")
             if self._echo:
                 raise TypeError("give echo=, or a parse= that returns extra=, not both")
 
@@ -84,17 +84,9 @@ class SendEndpoint:
         return {"type": kind, "content": content, "to": to, "extra": extra or None}, sender
 
 
-def _check_function(function: object, what: str) -> None:
-    """Raise a TypeError for what is no plain function."""
-    if not callable(function):
-        raise TypeError(f"{what} must be a function, not {cited(function)}")
-    check_plain(function, what)
-
-
 def _echoed(echo: Iterable[str], naming: Naming) -> list[str]:
-    if isinstance(echo, (str, bytes)) or not hasattr(echo, "__iter__"):
-        raise TypeError(f'echo must be a list of names such as ["externalId"], not {cited(echo)}')
-    names = [check_str(name, "a name in echo") for name in echo]
+    given = check_list(echo, "echo", 'names such as ["externalId"]')
+    names = [check_str(name, "a name in echo") for name in given]
     check_fields(names, naming._message_keys, "echo")
     return names
 
@@ -125,10 +117,6 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 def _returned(parse: Parse, request: Request) -> Mapping[str, Any]:
     arguments = parse(request)
     if not isinstance(arguments, Mapping):
-        raise TypeError(f"parse() must return the arguments of send(), not {cited(arguments)}")
-    for name in arguments:
-        if name not in _ARGUMENTS:
-            raise TypeError(
-                f"parse() returned {cited(name)}, and send() takes {', '.join(_ARGUMENTS)}"
-            )
+        raise TypeError(unexpected("parse", "a mapping of the arguments of send()", arguments))
+    check_names(arguments, _ARGUMENTS, "send()")
     return arguments

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Generator
 from typing import Any
 
-from ..base.arguments import cited
+from ..base.arguments import cited, unexpected
 from ..engine.performer import NOTHING_TO_AWAIT
 from ..webhooks.events import Event
 
@@ -64,13 +64,11 @@ class PendingCheck:
         yield from self._check()
 
 
-def check_snapshot(snapshot: object, call: str) -> None:
+def check_snapshot(snapshot: object) -> None:
     """Raise a TypeError for what is no function."""
     if not callable(snapshot):
-        raise TypeError(
-            f"{call} takes a function that returns what the app has made of its events, as in "
-            f"lambda: app.spend(), not {cited(snapshot)}"
-        )
+        expected = "a function that returns what the app has made of its events"
+        raise TypeError(unexpected("snapshot", expected, snapshot))
 
 
 async def awaited(snapshot: Snapshot) -> Any:
@@ -84,14 +82,14 @@ def copied(value: Any) -> Any:
     if inspect.iscoroutine(value):
         value.close()  # or Python warns that nobody awaited it
         raise TypeError(
-            "the snapshot is async def, which async mode awaits: write a plain function"
+            "snapshot: expected a plain function: write `def`, not `async def`, in sync mode"
         )
     try:
         return copy.deepcopy(value)
     except Exception as error:
         raise TypeError(
-            f"the snapshot returned what can't be copied, {cited(value)}: return plain values, "
-            f"such as a sum, a dict or a list of tuples"
+            f"snapshot: expected plain values, such as a sum or a list of tuples, got what can't "
+            f"be copied: {cited(value)}"
         ) from error
 
 

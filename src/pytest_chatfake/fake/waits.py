@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Self, TypeGuard
 
-from ..base.arguments import cited, takes
+from ..base.arguments import cited, takes, unexpected
 from ..base.calling_line import Line
 from ..base.terminal import say
 from ..engine.engine import Engine
@@ -42,8 +42,9 @@ def check_predicate(predicate: object) -> None:
         if _is_coroutine(predicate):
             predicate.close()  # or Python warns that nobody awaited it
         raise TypeError(
-            f"wait_until() takes a function without arguments, as in lambda: app.is_done(), "
-            f"not {cited(predicate)}"
+            unexpected(
+                "predicate", "a function of no argument, as in lambda: app.is_done()", predicate
+            )
         )
 
 

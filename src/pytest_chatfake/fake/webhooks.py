@@ -17,7 +17,7 @@ from ..base.arguments import (
     check_share,
     check_str,
     check_takes,
-    cited,
+    unexpected,
 )
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
@@ -242,12 +242,14 @@ class Webhooks:
         if after is None and pause is None:
             return self._fault("duplicate", where)
         if after is not None and pause is not None:
-            raise ValueError("after= and pause= say when it comes again: give one of them")
+            raise ValueError("duplicate() takes after= or pause=, not both")
         if after is not None:
             return self._deviate("duplicate", where, check_int(after, "after", 0))
         length = parse_delay(pause, "pause")
         if not length:
-            raise ValueError("pause must be greater than 0: with after=0 it comes again at once")
+            raise ValueError(
+                "pause: expected a length greater than 0; after=0 attempts it again at once"
+            )
         return self._deviate("duplicate", where, pause=length)
 
     @overload
@@ -291,7 +293,7 @@ class Webhooks:
         """
         length = parse_delay(duration, "duration")
         if not length:
-            raise ValueError("duration must be greater than 0")
+            raise ValueError(unexpected("duration", "a length greater than 0", duration))
         return self._fault("delay", where, delay=length)
 
     def tamper(
@@ -303,8 +305,6 @@ class Webhooks:
             change: Takes the body, returns another; None: a space is added.
             **where: Which events; see :class:`Webhooks`.
         """
-        if change is not None and not callable(change):
-            raise TypeError(f"change must be a function of the body, not {cited(change)}")
         if change is not None:
             check_takes(change, "change", "lambda body: body[:-1]", "the body")
         return self._fault("tamper", where, change=change or _with_a_space)
@@ -317,7 +317,9 @@ class Webhooks:
             **where: Which events; see :class:`Webhooks`.
         """
         if signer is None:
-            raise TypeError("signer must be a function; to sign nothing: lambda request: {}")
+            raise TypeError(
+                "signer: expected a function, got None. To sign nothing, write lambda request: {}"
+            )
         check_signer(signer)
         return self._fault("sign", where, signer=signer)
 
@@ -410,10 +412,10 @@ class Webhooks:
             check_share(value, name)
         longest = 0 if delay is None else parse_delay(delay, "delay")
         if delay is not None and longest < SECOND:
-            raise ValueError(f"delay must be at least a second, not {cited(delay)}")
+            raise ValueError(unexpected("delay", "at least a second", delay))
         if not (longest or any(given.values())):
             raise ValueError(
-                "nothing can go wrong: give one of duplicate=, lose_response=, delay=, reorder=, "
+                "chaos() without a fault: give duplicate=, lose_response=, delay=, reorder= or "
                 "refuse="
             )
         fault = Chaos(seed, given, longest, calling_line(2))
@@ -499,7 +501,7 @@ class Webhooks:
             ValueError: It is not one of this fake's.
         """
         if not isinstance(event, Event):
-            raise TypeError(f"redeliver() takes one of fake.events, not {cited(event)}")
+            raise TypeError(unexpected("event", "one of fake.events", event))
         self._engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
         return PendingPlan(self._engine.performer)
 

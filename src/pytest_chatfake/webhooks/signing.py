@@ -14,7 +14,14 @@ from datetime import timedelta
 from string import Formatter
 from typing import Any, Literal, cast
 
-from ..base.arguments import check_choice, check_takes, cited, utf8
+from ..base.arguments import (
+    check_bytes,
+    check_choice,
+    check_takes,
+    cited,
+    unexpected,
+    utf8,
+)
 from ..transport.client.headers import NAME, complete_headers
 from .endpoints import Signer, WebhookRequest
 
@@ -169,20 +176,17 @@ class StandardWebhooksSigner:
 
 
 def _secret(secret: object) -> bytes:
-    if not isinstance(secret, (str, bytes)):
-        raise TypeError(f"secret must be text or bytes, not {type(secret).__name__}")
-    if not secret:
-        raise ValueError("secret must not be empty")
-    return utf8(secret, "secret") if isinstance(secret, str) else secret
+    given = check_bytes(secret, "secret")
+    if not given:
+        raise ValueError("secret: expected one that is not empty")
+    return given
 
 
 def _header(header: object, what: str) -> str:
     if not isinstance(header, str):
-        raise TypeError(f"{what} must be text, not {type(header).__name__} {cited(header)}")
+        raise TypeError(unexpected(what, "a str", header))
     if not NAME.fullmatch(header):
-        raise ValueError(
-            f"{what} must be a header's name such as 'X-Signature', not {cited(header)}"
-        )
+        raise ValueError(unexpected(what, "a header's name such as 'X-Signature'", header))
     complete_headers([(header, "")], "")
     return str.__str__(header)  # of an enumeration's member, too
 
@@ -195,7 +199,7 @@ def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
         ValueError: It lacks the field that it needs, or has another one than that and a timestamp.
     """
     if not isinstance(template, str):
-        raise TypeError(f"{what} must be text, not {type(template).__name__} {cited(template)}")
+        raise TypeError(unexpected(what, "a str", template))
     try:
         parts = [*Formatter().parse(template)]
     except ValueError as error:
@@ -216,11 +220,11 @@ def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
 
 def _offset(offset: object) -> int:
     if isinstance(offset, bool) or not isinstance(offset, (timedelta, int, float)):
-        raise TypeError(f"offset must be a timedelta or seconds, not {cited(offset)}")
+        raise TypeError(unexpected("offset", "a timedelta or seconds", offset))
     try:
         length = offset if isinstance(offset, timedelta) else timedelta(seconds=offset)
     except (ValueError, OverflowError):  # it may have more digits than Python writes
         raise ValueError(
-            f"offset must be a finite length of time, of at most {timedelta.max.days} days"
+            f"offset: expected a finite length of time, of at most {timedelta.max.days} days"
         ) from None
     return int(length.total_seconds())

@@ -1,0 +1,156 @@
+"""How refusals read: some whole sentences. That each argument is refused is in `test_refusals`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from pytest_chatfake import ChatFake, ChatFakeConfig, Edge
+from pytest_chatfake.base.arguments import cited, takes
+
+
+async def asgi_app(scope: Any, receive: Any, send: Any) -> None:
+    raise NotImplementedError
+
+
+def told(call: Callable[[], object]) -> str:
+    with pytest.raises((TypeError, ValueError, LookupError)) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_arguments_of_messages_and_people(fake: ChatFake) -> None:
+    message = fake.send_text()
+    calls: list[Callable[[], object]] = [
+        lambda: fake.send_text(1),  # type: ignore[arg-type]
+        lambda: fake.send_text(to=""),
+        lambda: fake.send_text(conversation="xyz"),
+        lambda: fake.send_text(price=int),
+        lambda: fake.send_text(extra={"status": 1}),
+        lambda: message.deliver(1.5),  # type: ignore[arg-type]
+        lambda: message.deliver(0),
+        lambda: message.fail("999"),
+        lambda: fake.recipient("+1", online=1),  # type: ignore[arg-type]
+        lambda: fake.assert_statuses(message, "sent", "delivred"),
+        lambda: fake.assert_statuses(message, ["sent"]),  # type: ignore[arg-type]
+        lambda: fake.explain("id"),  # type: ignore[arg-type]
+        lambda: fake.find_message(body="Hi"),
+    ]
+    assert "\n".join(map(told, calls)) == snapshot("""\
+body: expected a str, got 1
+to: expected a str that is not empty, got ''
+conversation: expected a hex id such as 'c0ffee', got 'xyz'
+price: expected an amount or a function, as in lambda message: "0.05", got <class 'int'>
+extra can't replace 'status', a field of the description: a verb sets it. To send an event with it changed, see fake.webhooks.emit().
+devices: expected an int, got 1.5
+devices: expected an int from 1 to 10000, got 0
+unknown code '999': use '131026' or '100', or give its message=
+online: expected a bool, got 1
+unknown status 'delivred'. Did you mean 'delivered'? (emit() makes a status of your own known.)
+statuses: expected each as an argument of its own, got ['sent']
+message: expected a Message, got 'id'
+no message fits (body='Hi'). The nearest:
+  <Message 385cfdbc00ec320300000001 to +15550100: sent, held 0.05> has body='Hello'\
+""")
+
+
+def test_arguments_of_the_clock(fake: ChatFake) -> None:
+    message = fake.send_text()
+    calls: list[Callable[[], object]] = [
+        lambda: Edge("end", timedelta(0)),  # type: ignore[arg-type]
+        lambda: fake.clock.advance_to("session", message),  # type: ignore[arg-type]
+        lambda: fake.clock.run_until(asgi_app, limit=1),  # type: ignore[arg-type]
+        lambda: fake.wait_until(True),  # type: ignore[arg-type]
+    ]
+    assert "\n".join(map(told, calls)) == snapshot("""\
+unknown edge 'end': use 'session' or 'drop'
+edge: expected an Edge, got 'session'. edges('session') returns three: 1 ms before, at, and 1 ms after the end of the session
+predicate: expected a plain function: write `def`, not `async def`
+predicate: expected a function of no argument, as in lambda: app.is_done(), got True\
+""")
+
+
+def test_arguments_of_webhooks(fake: ChatFake) -> None:
+    webhooks = fake.webhooks
+    calls: list[Callable[[], object]] = [
+        webhooks.connect,
+        lambda: webhooks.connect(asgi_app),  # type: ignore[arg-type]
+        lambda: webhooks.connect(wsgi=asgi_app),
+        lambda: webhooks.connect(wsgi="app"),  # type: ignore[arg-type]
+        lambda: webhooks.connect("http://x", path="/"),
+        lambda: webhooks.connect("http://x", events="a.b"),
+        lambda: webhooks.drop(tims=1),  # type: ignore[call-arg]
+        lambda: webhooks.drop(status="delivred"),
+        lambda: webhooks.chaos(seed="\ud800", refuse=1),
+        lambda: webhooks.chaos(seed=1, refuse=2),
+        lambda: webhooks.replay("x", timing="fast"),  # type: ignore[arg-type]
+    ]
+    assert "\n".join(map(told, calls)) == snapshot("""\
+connect() takes exactly one target: a URL, wsgi=app, asgi=app or handler=function; it got none
+an app or a function is given by name: wsgi=, asgi= or handler=
+asgi_app looks like an ASGI app: connect it as asgi=
+wsgi: expected a callable, got 'app'
+path= goes with wsgi= or asgi= only, not with a URL
+events: expected a list of event types such as ["chat.message.updated"], got 'a.b'
+drop() got an unexpected argument 'tims'. Did you mean 'times'?
+unknown status 'delivred'. Did you mean 'delivered'? (emit() makes a status of your own known.)
+seed: expected text that UTF-8 can encode, got a lone surrogate at index 0. Was it decoded with errors='surrogateescape'?
+refuse: expected a number from 0 to 1, got 2
+unknown timing 'fast': use 'recorded' or 'at once'\
+""")
+
+
+def test_fields_of_the_configuration() -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: ChatFake(prize="1"),
+        lambda: ChatFake(colour="red"),
+        lambda: ChatFakeConfig(currency="usd"),
+        lambda: ChatFakeConfig(mode="asyncio"),  # type: ignore[arg-type]
+        lambda: ChatFakeConfig(strict=1),  # type: ignore[arg-type]
+    ]
+    assert "\n".join(map(told, calls)) == snapshot("""\
+ChatFakeConfig() got an unexpected argument 'prize'. Did you mean 'price'?
+ChatFakeConfig() got an unexpected argument 'colour'. It takes api_key, opening_balance, currency, price, origin_type, conversation_type, conversation_length, drop_after, event_ids, balance_amount, on_insufficient_balance, insufficient_balance_code, naming, webhook_url, timeout, seed, mode, retry_after, signer, extra, sender, strict.
+currency: expected a three-letter code such as 'USD', got 'usd'
+unknown mode 'asyncio': use None, 'sync' or 'async'
+strict: expected a bool, got 1\
+""")
+
+
+class Silent:
+    """Something that can't be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_argument_is_cited_short_and_without_what_a_url_has_in_secret() -> None:
+    assert repr("x" * 198) == cited("x" * 198)
+    assert "'" + "x" * 196 + "..." == cited("x" * 199)
+    assert "<Silent without a repr>" == cited(Silent())
+    assert "<int without a repr>" == cited(10**5_000)
+    url = "https://ada:hush@example.com/hook?token=hush"
+    assert "'https://...@example.com/hook?token=...'" == cited(url)
+
+
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [(lambda one, two=None: None, 2), (lambda one, *, name=None: None, 1), (dict, 9), (print, 9)],
+)
+def test_a_function_takes_what_it_shows_or_anything_if_it_shows_nothing(
+    function: Callable[..., object], most: int
+) -> None:
+    assert takes(function, 1)
+    assert takes(function, *range(most))
+    assert (most == 9) == takes(function, *range(most + 1))
+
+
+@pytest.mark.parametrize("name", ["Authorization", "X-API-Key"])
+def test_a_header_s_secret_is_not_cited(fake: ChatFake, name: str) -> None:
+    assert "hush" not in told(
+        lambda: fake.webhooks.connect("http://127.0.0.1:1/", headers={name: "hush-hush-hush\n"})
+    )
