@@ -154,7 +154,7 @@ def test_run_until_looks_after_each_due_moment_and_stands_where_it_is_so(play: A
 
 def test_the_predicate_may_look_and_do_nothing(play: Any) -> None:
     async def scenario(fake: ChatFake, do: Any) -> None:
-        with pytest.raises(ChatFakeError, match=r"send_text\(\) is not possible in the predicate"):
+        with pytest.raises(ChatFakeError, match=r"send_text\(\) from the predicate"):
             await do(fake.clock.run_until(fake.send_text, limit=60))
 
         assert [] == list(fake.messages)

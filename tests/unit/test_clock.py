@@ -10,7 +10,7 @@ import pytest
 import time_machine
 
 from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks
-from pytest_chatfake.engine import agenda
+from pytest_chatfake.engine import due_runner
 
 from .fakes import START, frozen_fake
 
@@ -229,7 +229,7 @@ def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_l
 
 
 def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agenda, "_MAX_DUE", 50)
+    monkeypatch.setattr(due_runner, "_MAX_DUE", 50)
     with frozen_fake(retry_after=[1]) as fake:
 
         def app(request: Any) -> int:
@@ -246,8 +246,8 @@ def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.Monk
         with pytest.raises(ClockError) as caught:
             fake.clock.advance(days=1)
 
-    assert str(caught.value).startswith("time stands at 2026-01-01T12:00:0")
-    assert "50 things fell due beyond those that were planned" in str(caught.value)
+    assert str(caught.value).startswith("stopped at 2026-01-01T12:00:0")
+    assert "after 50 unplanned events: each one seems to schedule the next" in str(caught.value)
 
 
 def test_retries_that_each_cause_another_message_are_bounded_too() -> None:

@@ -68,8 +68,8 @@ def test_the_function_may_look_but_not_act() -> None:
     with frozen_fake(extra=extra) as fake:
         fake.send_text()
     (text,) = caught
-    assert text.startswith("top_up() is not possible in the function of extra=: it is asked in the")
-    assert text.endswith("It may look at the message and at the fake, and return a mapping.")
+    assert text.startswith("can't call top_up() from the function of extra=")
+    assert text.endswith("it may only read the fake and return a mapping")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""Changes: what a verb makes of the account and the outbox. Who calls holds the lock.
+"""Verbs and due work, executed: what they change in the account, and what they emit.
 
-What follows from a verb by itself (an open chat reads what comes) belongs to it: it is decided with
-it, at the same moment and for the same line, and all is done as a whole or not at all.
+Whoever calls holds the engine's lock. Everything that may fail comes before the first change, so a
+verb is done as a whole or not at all. What follows from a verb by itself (an open chat reads what
+arrives) belongs to it: it is decided with it, at the same moment and for the same line.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+from ..base.arguments import cited
 from ..base.calling_line import Line
 from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
 from ..domain.account import Account
@@ -20,15 +22,18 @@ from ..domain.people import PersonFact
 from ..domain.rehearsal import following, following_person
 from ..domain.schedule import Due, DueKind
 from ..webhooks.drain import Drain
+from ..webhooks.events import Event
 from ..webhooks.outbox import Outbox
-from .answering import Answering
-from .emissions import EMISSIONS, FieldsOf, prepared
+from .callbacks import Responses
 from .journal import Journal
 
-#: Makes a verb that the account does not decide: the verb, what the test wrote, where, and when.
-Maker: TypeAlias = Callable[[Verb, str, Line, int], None]
+#: Gives more fields for an event of a message with a status, as JSON text.
+FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
-#: Is told of a fact, when it is so with all that follows from it. It refuses nothing.
+#: Executes a verb that the account does not decide: the verb, what the test wrote, where, and when.
+Executor: TypeAlias = Callable[[Verb, str, Line, int], None]
+
+#: Is told of a fact once it is applied, with all that follows from it. It refuses nothing.
 Watcher: TypeAlias = Callable[[Fact | PersonFact], None]
 
 #: More fields of the message resource, as JSON text, by message and status.
@@ -36,20 +41,20 @@ _Fields: TypeAlias = dict[tuple[MessageState, str], str]
 
 
 class Changes:
-    """Makes the changes of one fake.
+    """Executes the verbs and the due work of one fake.
 
     Args:
         outbox: Takes the events.
         drain: Knows the attempt that the running code is part of.
-        journal: Takes note of verbs and drops.
-        answering: Knows the request that the running code answers.
+        journal: Notes verbs and drops.
+        responses: Knows the request that the running code responds to.
 
     Attributes:
         account: The account; a reset brings another one.
         fields_of: Gives more fields for the message resource of each event; None: there are none.
         watchers: Are told of each fact.
-        apart: What makes verbs that the account does not decide, by their names.
-        runs: What does the work that falls due, by its kind.
+        extra_verbs: Verbs that the account does not decide, by their names.
+        due_handlers: What does due work, by its kind.
     """
 
     account: Account
@@ -59,19 +64,26 @@ class Changes:
         outbox: Outbox,
         drain: Drain,
         journal: Journal,
-        answering: Answering,
+        responses: Responses,
     ) -> None:
         self._outbox = outbox
         self._journal = journal
         self._drain = drain
-        self._requests = answering.requests
+        self._requests = responses.requests
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
-        self.apart: dict[str, Maker] = dict.fromkeys(EMISSIONS, self._emit)
-        self.apart["describe"] = self._describe
-        self.runs: dict[DueKind, Callable[[int, Any], None]] = {}
+        self.extra_verbs: dict[str, Executor] = {
+            "redeliver": self._redeliver,
+            "emit": self._emit,
+            "emit_event": self._emit_event,
+            "describe": self._describe,
+        }
+        self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
+            "attempt": lambda at, dispatch: outbox.take_due(dispatch, at),
+            "drop": self._drop,
+        }
 
-    def make(self, verb: Verb, what: str, line: Line, now: int) -> None:
+    def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
         """Do what a verb says, and what follows from it.
 
         Args:
@@ -80,8 +92,8 @@ class Changes:
             line: Where the test wrote it.
             now: When it happens, in nanoseconds.
         """
-        if verb.name in self.apart:
-            self.apart[verb.name](verb, what, line, now)
+        if verb.name in self.extra_verbs:
+            self.extra_verbs[verb.name](verb, what, line, now)
             return
         account, journal = self.account, self._journal
         message, ledger = verb.message, account.ledger
@@ -134,11 +146,29 @@ class Changes:
             facts = decide()
         return facts, fields
 
+    # Verbs that the account does not decide
+
+    def _redeliver(self, verb: Verb, what: str, line: Line, now: int) -> None:
+        (event,) = cast("tuple[Event]", verb.arguments)
+        if event._log is not self._outbox.events:
+            raise ValueError(f"{cited(event)} was not emitted by this fake")
+        self.note(what, line, event, now)
+        self._outbox.redeliver(event, line)
+
     def _emit(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        emit = prepared(verb, line, now, self._outbox, self.account, self.fields_of)
-        subject = verb.arguments[0] if verb.name == "redeliver" else verb.message
-        self.note(what, line, subject, now)
-        emit()
+        outbox, message = self._outbox, cast("MessageState", verb.message)
+        status, edit, type_ = verb.arguments
+        fields = "" if self.fields_of is None else self.fields_of(message, status)
+        fact = self.account.shown(message, status, now)
+        written = outbox.write_synthetic(fact, fields, status, edit)
+        self.note(what, line, message, now)
+        outbox.emit_synthetic(fact, written, status, type_, line)
+
+    def _emit_event(self, verb: Verb, what: str, line: Line, now: int) -> None:
+        (draft,) = verb.arguments
+        draft, written = self._outbox.write_other(draft, now)
+        self.note(what, line, None, now)
+        self._outbox.emit_other(draft, written, line, now)
 
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
         people, address, changes = verb.arguments
@@ -159,34 +189,31 @@ class Changes:
             self._outbox.emit(one, event, body, line)
         self._tell([fact, *facts])
 
-    # What falls due
+    # Due work
 
-    def run(self, due: Due) -> None:
+    def execute_due(self, due: Due) -> None:
         """Do a piece of work that is due."""
         at, kind, subject = due
-        if kind == "attempt":
-            self._outbox.take_due(subject, at)
-        elif kind == "drop":
-            facts = self.account._drop(subject, at)
-            for fact in facts:
-                self._journal.note(fact.rule.code + ENTRY * len(fact.entries))
-                self._journal.drops.append(subject)
-                self.account.apply(fact)
-            if self.watchers:
-                self._tell(facts)
-        else:
-            self.runs[kind](at, subject)
+        self.due_handlers[kind](at, subject)
+
+    def _drop(self, at: int, message: MessageState) -> None:
+        facts = self.account._drop(message, at)
+        for fact in facts:
+            self._journal.note(fact.rule.code + ENTRY * len(fact.entries))
+            self._journal.drops.append(message)
+            self.account.apply(fact)
+        self._tell(facts)
 
     # Notes
 
     def note(self, what: str, line: Line, subject: object, now: int) -> None:
-        """Note what a test did that changes nothing of the account, but what happens next."""
+        """Note what a test did that changes nothing in the account, but what happens next."""
         self._journal.verb((what, line, subject, now))
         self._journal.note(VERB)
         self._note_cause()
 
     def _note_cause(self) -> None:
-        """Note what caused the last verb, if it was called inside an answer or an attempt."""
+        """Note what caused the last verb, if it was called inside a response or an attempt."""
         request = self._requests.get(threading.get_ident())
         if request is not None:
             self._journal.caused_by(REQUEST, request)

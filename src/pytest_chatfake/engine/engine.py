@@ -45,10 +45,9 @@ from ..webhooks.drain import Drain
 from ..webhooks.ordering import Pause
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
-from .agenda import LAST, Agenda
-from .answering import ANSWERING, Answering
-from .asking import Asking
+from .callbacks import Callbacks, Responses
 from .changes import Changes
+from .due_runner import LAST, DueRunner
 from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
@@ -79,8 +78,8 @@ class Engine:
         self.closed = False
         self._interrupt: str = ""
         self.errors: list[BaseException] = []
-        self.asking: Asking = Asking(self.lock)
-        self.answering: Answering = Answering()
+        self.callbacks: Callbacks = Callbacks(self.lock)
+        self.responses: Responses = Responses()
         self._test_loop: LoopBridge | None = None
         self.outbox: Outbox = Outbox(
             EventWriter(
@@ -100,10 +99,10 @@ class Engine:
             errors=self.errors,
             note=self.journal.note,
         )
-        self.changes: Changes = Changes(self.outbox, self.drain, self.journal, self.answering)
-        self.agenda: Agenda = Agenda(
+        self.changes: Changes = Changes(self.outbox, self.drain, self.journal, self.responses)
+        self.due_runner: DueRunner = DueRunner(
             *(self.schedule, self.time, self.lock),
-            *(self.changes.run, self.journal, self.errors),
+            *(self.changes.execute_due, self.journal, self.errors),
         )
         self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
@@ -143,7 +142,7 @@ class Engine:
             ClosedError: The fake is closed.
             ChatFakeError: A price function calls, which may only look.
         """
-        if self.closed or self.asking.threads or self.mode == "async":
+        if self.closed or self.callbacks.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and not at_once and self._waits(verb.message):
@@ -173,7 +172,7 @@ class Engine:
 
     def _changing(self, verb: Verb, what: str, line: Line) -> Iterator[None]:
         while not self._change(verb, what, line):
-            yield from self.agenda.settling()
+            yield from self.due_runner.run_due()
         yield
 
     def _change(self, verb: Verb, what: str, line: Line) -> bool:
@@ -188,7 +187,7 @@ class Engine:
             own = message is None or message.submitted_to in (None, self.account)
             if not own and message is not None and message.state == "submitted":
                 raise ClosedError("the submission is gone: it is of before the fake was reset")
-            self.changes.make(verb, what, line, now)
+            self.changes.execute(verb, what, line, now)
             return True
 
     def note(self, what: str, line: Line, subject: object = None) -> None:
@@ -216,7 +215,7 @@ class Engine:
             target_of: Gives the moment to move to, when it is given the present; in nanoseconds.
             what: What the test wrote.
         """
-        return self._move(partial(self.agenda.moving, target_of, what, calling_line(3)), what)
+        return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
     def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> PendingPlan:
         """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
@@ -226,35 +225,35 @@ class Engine:
 
         def reached() -> bool:
             with self.lock:
-                return self.asking.ask(f"the predicate of {what}", "True or False", predicate)
+                return self.callbacks.call(f"the predicate of {what}", "True or False", predicate)
 
         line = calling_line(3)
-        return self._move(partial(self.agenda.waiting, reached, length, what, line), what)
+        return self._move(partial(self.due_runner.run_until, reached, length, what, line), what)
 
     def _move(self, step: Callable[[], Iterator[None]], what: str) -> PendingPlan:
         if self.drain.ordering is not None:
-            step = partial(self.drain.ordering.with_barriers, step, self.agenda.is_due)
+            step = partial(self.drain.ordering.with_barriers, step, self.due_runner.is_due)
         return self.step(what, step)
 
     def settle(self) -> PendingPlan:
         """Perform what is planned, run what is due now, attempt what is queued."""
-        agenda, ordering = self.agenda, self.drain.ordering
-        step = agenda.settling
+        due, ordering = self.due_runner, self.drain.ordering
+        step = due.run_due
         if ordering is not None:
             end_pause = None if self.is_inside() else self._end_pause
-            step = partial(ordering.with_barriers, agenda.settling, agenda.is_due, end_pause)
+            step = partial(ordering.with_barriers, due.run_due, due.is_due, end_pause)
         return self.step("settle()", step)
 
     def _end_pause(self, pause: Pause) -> Iterator[None]:
         """Move time to where an attempt is to be made again."""
-        return self.agenda.moving(partial(max, pause.due), pause.what, pause.line)
+        return self.due_runner.move_to(partial(max, pause.due), pause.what, pause.line)
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
 
         def run() -> Iterator[None]:
             with self.lock:
-                self.asking.refuse_reset()
+                self.callbacks.refuse_reset()
                 forget()
                 self._begin()
             yield
@@ -268,7 +267,7 @@ class Engine:
             what: What the test wrote, for messages.
             step: Changes state up to each ``yield``, where attempts are made.
         """
-        if self.closed or self.asking.threads or self.mode == "async":
+        if self.closed or self.callbacks.threads or self.mode == "async":
             self._refuse_use(what)
         if self.mode == "sync" or self.is_inside():
             self._run(step())
@@ -293,7 +292,7 @@ class Engine:
     def _attempt(self) -> None:
         """In sync mode: attempt what is queued, but not from inside an answer."""
         has_work = self.outbox.queue or self.drain.thread is not None
-        if has_work and self.mode == "sync" and self.answering not in ANSWERING.get():
+        if has_work and self.mode == "sync" and not self.responses.is_current():
             try:
                 self.drain.flush()
             except BaseException as error:
@@ -331,9 +330,9 @@ class Engine:
         """
         if self.closed:
             return
-        if not (self._acts_at_once() or self.asking.threads):
+        if not (self._acts_at_once() or self.callbacks.threads):
             self.plan.refuse_reading()
-        if self.agenda.is_due():
+        if self.due_runner.is_due():
             self._run_what_is_due()
         if self.errors:
             self.raise_errors()
@@ -349,13 +348,13 @@ class Engine:
 
     def _run_what_is_due(self) -> None:
         if self.mode == "sync" and not self.is_inside():
-            self._run(self.agenda.settling())
+            self._run(self.due_runner.run_due())
         else:
-            self.agenda.catch_up()
+            self.due_runner.catch_up()
 
     def reported_balance(self) -> tuple[Decimal, int]:
         """Return what the balance query reports now (§4.1), and the moment in nanoseconds."""
-        self.agenda.catch_up()
+        self.due_runner.catch_up()
         with self.lock:
             ledger = self.account.ledger
             value = ledger.available
@@ -367,17 +366,17 @@ class Engine:
 
     def is_inside(self) -> bool:
         """Return whether the caller is part of an answer or of an attempt."""
-        return self.answering in ANSWERING.get() or self.drain.current() is not None
+        return self.responses.is_current() or self.drain.current() is not None
 
     def _acts_at_once(self) -> bool:
         is_draining = self.drain.thread is not None
-        return self.mode == "sync" or is_draining or self.answering in ANSWERING.get()
+        return self.mode == "sync" or is_draining or self.responses.is_current()
 
     # Refusals
 
     def _refuse_use(self, what: str) -> None:
         self.refuse_closed()
-        self.asking.refuse_verb(what)
+        self.callbacks.refuse_verb(what)
 
     def refuse_closed(self) -> None:
         """Refuse to work for a test that is over."""

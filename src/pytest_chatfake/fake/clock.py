@@ -47,7 +47,7 @@ class Clock:
             NotAwaited: Async mode: steps are pending.
         """
         self._engine.ensure_readable()
-        due = self._engine.agenda.next_due()
+        due = self._engine.due_runner.next_due()
         return None if due is None else instant(due)
 
     def advance(
@@ -115,7 +115,7 @@ class Clock:
         Raises:
             ClockError: Nothing is due, or time can't be moved.
         """
-        return self._engine.move_time(self._engine.agenda.next_after, "advance_to_next()")
+        return self._engine.move_time(self._engine.due_runner.next_after, "advance_to_next()")
 
     def advance_to(self, edge: Edge, message: Message) -> PendingPlan:
         """Move time forward to an edge of a message's session or drop.

@@ -106,7 +106,7 @@ class Drafts:
         """Ask the configuration's function for an event's fields; the call's own count more."""
         engine = self._engine
         call = partial(function, Message(engine, message), status)
-        found = engine.asking.ask("the function of extra=", "a mapping", call)
+        found = engine.callbacks.call("the function of extra=", "a mapping", call)
         check_extra(found, self._naming)
         if message.type in found:
             _refuse_type_in("the function of extra=", message.type)
@@ -132,7 +132,7 @@ class Drafts:
 
         def ask(message: MessageState) -> Decimal:
             call = partial(price, Message(engine, message))
-            found = engine.asking.ask("a price function", "an amount", call)
+            found = engine.callbacks.call("a price function", "an amount", call)
             return exact(found, "the amount that the price function returned")
 
         return ask

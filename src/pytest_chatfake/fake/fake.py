@@ -745,7 +745,7 @@ class ChatFake:
         if not length:
             raise ValueError(unexpected("timeout", "a length greater than 0", timeout))
         engine = self._engine
-        settled = engine.step("wait_until()", engine.agenda.settling)
+        settled = engine.step("wait_until()", engine.due_runner.run_due)
         wait = Wait(predicate, length / SECOND)
         if engine.mode == "async":
             return PendingWait(wait, engine, settled)

@@ -97,7 +97,7 @@ class ApiFault(Trigger):
         return f"api.{self._kind}({self._argument})"
 
 
-class Answering(Protocol):
+class Responses(Protocol):
     """Knows who is part of a response."""
 
     def block(self, request: int | None, /) -> AbstractContextManager[None]:
@@ -125,7 +125,7 @@ class Port(Protocol):
         ...
 
     @property
-    def answering(self) -> Answering:
+    def responses(self) -> Responses:
         """Knows who is part of a response."""
         ...
 
@@ -265,7 +265,7 @@ class AccountApi:
         if self._faults.active:
             last = self._answers_last() or last
         try:
-            with self._port.answering.block(place):
+            with self._port.responses.block(place):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)

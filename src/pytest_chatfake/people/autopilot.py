@@ -164,7 +164,7 @@ class Autopilots:
             self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
                 self._engine.changes.watchers.append(self._watch)
-                self._engine.changes.runs["autopilot"] = self._run
+                self._engine.changes.due_handlers["autopilot"] = self._run
         return autopilot
 
     def end(self, autopilot: Autopilot) -> None:
@@ -220,7 +220,7 @@ class Autopilots:
         try:
             if autopilot._asks:  # a function may look, and no more
                 draw = partial(autopilot._draw, message)
-                plan = self._engine.asking.ask("a function of autopilot()", "a length", draw)
+                plan = self._engine.callbacks.call("a function of autopilot()", "a length", draw)
                 if message.state != "sent":  # another thread was faster meanwhile
                     return
             else:
@@ -273,7 +273,7 @@ class Autopilots:
                 return
         try:
             verb = Verb(name, message, _ARGUMENTS[name])
-            self._engine.changes.make(verb, f"{name}()", plan.line, now)
+            self._engine.changes.execute(verb, f"{name}()", plan.line, now)
         except IllegalTransition:
             pass  # another thread was faster, while a function was asked
         except Exception:  # of a function of the test's: as a script, it goes no further

@@ -17,7 +17,7 @@ from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
-from ..engine.agenda import LAST
+from ..engine.due_runner import LAST
 from ..engine.engine import Engine
 from .autopilot import Autopilots
 
@@ -89,9 +89,9 @@ class Scripts:
         self._engine = engine
         self._autopilots = autopilots
         self._idle: dict[Later, None] = {}  # a set that keeps its order
-        engine.changes.apart |= {"after": self._after}
-        engine.changes.apart |= {"schedule": self._schedule, "cancel": self._cancel}
-        engine.changes.runs["step"] = self._run
+        engine.changes.extra_verbs |= {"after": self._after}
+        engine.changes.extra_verbs |= {"schedule": self._schedule, "cancel": self._cancel}
+        engine.changes.due_handlers["step"] = self._run
 
     def idle(self) -> Iterator[Line]:
         """Give the line of each ``after()`` without a verb."""
@@ -154,7 +154,7 @@ class Scripts:
         assert message.script is not None  # to forget a script cancels its steps
         del message.script[step.key]
         try:
-            self._engine.changes.make(step.verb, step.what, step.line, at)
+            self._engine.changes.execute(step.verb, step.what, step.line, at)
         except Exception as error:
             left = len(message.script or ())
             self._drop(message)

@@ -25,6 +25,7 @@ they began.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Final, cast
@@ -163,7 +164,12 @@ class Drain:
             self.thread = threading.get_ident()
             try:
                 while batch := self._begin_next():
-                    await self._make(batch, plain=plain)
+                    if len(batch) > 1:
+                        await self._make_batch(batch, plain=plain)
+                        continue
+                    if batch[0].outcome is None:
+                        await batch[0].make(plain=plain)
+                    self._record_all(batch)
                 if self._raised is not None:
                     return self._raised
             except BaseException:
@@ -177,26 +183,23 @@ class Drain:
                 self._turn.release()
         return None
 
-    def _begin_next(self) -> Sequence[InFlight]:
+    def _begin_next(self) -> list[InFlight]:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
-        while True:
+        ready: Sequence[Ready] = ()
+        while not ready:
             queue = self._outbox.queue  # a reset brings another one
-            is_through = not queue or queue[0] is not self._dispatch
-            if not queue or (is_through and self._raised is not None):
-                return ()
-            if ready := self._take_next():
-                break
-        self._outbox.depth = 1 + max(one.dispatch.depth for one in ready)
+            if not queue or (self._raised is not None and queue[0] is not self._dispatch):
+                return []
+            ready = self._take_next(queue)
+        self._outbox.depth = ready[-1].dispatch.depth + 1
         if len(ready) > 1:
             self._batches += 1
         batch = self._batches if len(ready) > 1 else 0
-        self.in_flight = [self._begin(one, batch) for one in ready]
-        self.overdue.current = self.in_flight
-        return tuple(self.in_flight)
+        self.in_flight = self.overdue.current = [self._begin(one, batch) for one in ready]
+        return self.in_flight
 
-    def _take_next(self) -> Sequence[Ready]:
+    def _take_next(self, queue: deque[Dispatch]) -> Sequence[Ready]:
         """Take what comes next from the queue; nothing, if it is not to be attempted now."""
-        queue, events = self._outbox.queue, self._outbox.events
         dispatch = self._dispatch = queue[0]
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
@@ -204,25 +207,28 @@ class Drain:
                 f"endless loop: {MAX_DEPTH:,} webhooks in a row each caused another one "
                 f"(last: {dispatch.event.line}). Does the receiver send a message for every event?"
             )
-        taken: list[tuple[Dispatch, Endpoint]] = []
         if dispatch.batch is None:
-            endpoint, *rest = dispatch.endpoints
-            taken.append((dispatch, endpoint))
-            dispatch.endpoints = tuple(rest)
-            if not rest:
+            endpoint = dispatch.endpoints[0]
+            dispatch.endpoints = dispatch.endpoints[1:]
+            if not dispatch.endpoints:
                 queue.popleft()
-        while dispatch.batch is not None and queue and queue[0].batch is dispatch.batch:
-            one = queue.popleft()
-            taken += [(one, endpoint) for endpoint in one.endpoints]
+            return self._decide(dispatch, endpoint)
         ready: list[Ready] = []
-        for one, endpoint in taken:
-            if not endpoint.connected or one.event._log is not events:
-                continue
-            if self.ordering is None:
-                ready.append(Ready(one, endpoint))
-            else:
-                ready += self.ordering.decide(one, endpoint, in_batch=len(taken) > 1)
+        while queue and queue[0].batch is dispatch.batch:
+            one = queue.popleft()
+            for endpoint in one.endpoints:
+                ready += self._decide(one, endpoint, in_batch=True)
         return ready
+
+    def _decide(
+        self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False
+    ) -> Sequence[Ready]:
+        """Say what to attempt now, if it is this event's turn at this endpoint."""
+        if not endpoint.connected or dispatch.event._log is not self._outbox.events:
+            return ()
+        if self.ordering is None:
+            return (Ready(dispatch, endpoint),)
+        return self.ordering.decide(dispatch, endpoint, in_batch=in_batch)
 
     def _begin(self, ready: Ready, batch: int) -> InFlight:
         """Begin an attempt, or note the loss of one that is not made."""
@@ -239,30 +245,38 @@ class Drain:
         moment = now if dispatch.due is None else dispatch.due
         return InFlight(dispatch, request, moment, self.begun, endpoint._target, batch, outcome)
 
-    async def _make(self, batch: Sequence[InFlight], *, plain: bool) -> None:
-        """Make attempts, and record them.
+    async def _make_batch(self, batch: Sequence[InFlight], *, plain: bool) -> None:
+        """Make attempts at the same time, and record them.
 
         Raises:
             BaseException: A cancellation or an interrupt, once they are recorded.
         """
         to_make = [one for one in batch if one.outcome is None]
+        self.had_threads = self.had_threads or sum(one.target.threaded for one in to_make) > 1
         ended: BaseException | None = None
         try:
-            if len(to_make) == 1:
-                await to_make[0].make(plain=plain)
-            elif to_make:
-                threads = sum(one.target.threaded for one in to_make)
-                self.had_threads = self.had_threads or threads > 1
-                await make_batch(to_make, self._portal, plain=plain)
+            await make_batch(to_make, self._portal, plain=plain)
         except BaseException as error:
             ended = error
-        for one in batch:
+        for one in to_make:
             if one.outcome is None and isinstance(ended, Exception):
                 one.outcome = ended
+        self._record_all(batch)
+        if ended is not None and not isinstance(ended, Exception):
+            raise ended
+
+    def _record_all(self, batch: Sequence[InFlight]) -> None:
+        """Record attempts.
+
+        Raises:
+            BaseException: What has cancelled or interrupted one of them, once all are recorded.
+        """
+        ended: BaseException | None = None
+        for one in tuple(batch):
             self._record(one)
             if ended is None and one.is_broken_off:
                 ended = cast("BaseException", one.outcome)
-        if ended is not None and not isinstance(ended, Exception):
+        if ended is not None:
             raise ended
 
     def _record(self, attempt: InFlight) -> None:

@@ -1,4 +1,4 @@
-"""What falls due as time goes on: one thing after another, each at its own moment."""
+"""Due work, run as time goes on: one thing after another, each at its own moment."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ..domain.schedule import Due, Schedule
 from .journal import Journal
 from .process_time import ProcessTime
 
-#: How far time can be moved: what is sent then still has an expiry and a drop within year 9999.
+#: Latest supported time; leaves room for expiry and drop before year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
-#: What one move of time may find due beyond what was planned when it began.
+#: How much one move of time may find due beyond what was scheduled when it began.
 _MAX_DUE: Final = 100_000
 
 
-class Agenda:
-    """Runs what is planned when process time gets there, whoever moves it.
+class DueRunner:
+    """Runs what is scheduled when process time gets there, whoever moves it.
 
     Args:
-        schedule: What is planned.
+        schedule: What is scheduled.
         time: The time of the process.
         lock: Held while something runs, and while the schedule is read.
-        run: Does what is due.
-        journal: Takes note of moves.
-        errors: Where an error is kept that can't be raised where it is seen.
+        run: Does a piece of due work.
+        journal: Notes moves.
+        errors: Errors to re-raise in the test's next call.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Agenda:
         self._ran = 0
 
     def next_due(self) -> int | None:
-        """Return when something is due next, in nanoseconds; None if nothing is planned."""
+        """Return when something is due next, in nanoseconds; None if nothing is scheduled."""
         with self._lock:  # reading takes out what was cancelled
             return self._schedule.next_due()
 
@@ -76,12 +76,12 @@ class Agenda:
 
     # Steps: state changes up to each yield, and attempts are made at it
 
-    def settling(self) -> Iterator[None]:
+    def run_due(self) -> Iterator[None]:
         """Attempt what is queued; then run what is due now, one thing after another."""
         yield
-        yield from self._running(self._limit())
+        yield from self._run_each(self._limit())
 
-    def moving(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
+    def move_to(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
         """Settle; then move time from one due moment to the next, and to its end.
 
         Args:
@@ -94,20 +94,18 @@ class Agenda:
         """
         yield  # what is queued belongs to the present
         limit = self._limit()
-        yield from self._running(limit)
+        yield from self._run_each(limit)
         now = self._time.read()
         target = target_of(now)
         if target > LAST:
-            raise ClockError(
-                f"time can't be moved past {stamp(LAST)}, because the calendar ends soon after"
-            )
+            raise ClockError(f"can't move time past {stamp(LAST)}: the calendar ends soon after")
         if target < now:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
         self._journal.moved((what, line, now, target))
         self._journal.note(CLOCK)
-        yield from self._running(limit, target)
+        yield from self._run_each(limit, target)
         self._time.forward(target)
 
     def next_after(self, now: int) -> int:
@@ -121,7 +119,7 @@ class Agenda:
             raise ClockError(f"nothing is due, so time stays at {stamp(now)}: use advance()")
         return due
 
-    def waiting(
+    def run_until(
         self, reached: Callable[[], bool], length: int, what: str, line: Line
     ) -> Iterator[None]:
         """Settle; then move time from one due moment to the next, until something is so.
@@ -136,31 +134,30 @@ class Agenda:
             ClockError: It is not, or time can't be moved.
         """
         yield
-        yield from self._running(self._limit())
+        yield from self._run_each(self._limit())
         end = self._time.read() + length
         while not reached():
             now = self._time.read()
             if now >= end:
                 raise ClockError(
-                    f"{what} went as far as its limit, {stamp(now)}, and the predicate is still "
-                    f"false"
+                    f"{what}: the predicate was still false at the limit, {stamp(now)}"
                 )
             due = self.next_due()
             target = end if due is None else min(due, end)
-            yield from self.moving(partial(max, target), what, line)
+            yield from self.move_to(partial(max, target), what, line)
 
     def _limit(self) -> int:
         return self._ran + len(self._schedule.work) + _MAX_DUE
 
-    def _running(self, limit: int, target: int | None = None) -> Iterator[None]:
+    def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
         while self._run_next(target):
             yield
             # Counted here or elsewhere: a receiver that calls back runs what is due, too.
             if self._ran > limit:
                 raise ClockError(
-                    f"time stands at {stamp(self._time.read())}: {_MAX_DUE} things fell due beyond "
-                    f"those that were planned, so each seems to plan another. Does the receiver "
-                    f"send a message whenever an attempt is made again?"
+                    f"stopped at {stamp(self._time.read())} after {_MAX_DUE:,} unplanned events: "
+                    f"each one seems to schedule the next. Does the receiver send a message on "
+                    f"every retry?"
                 )
 
     def _run_next(self, target: int | None = None) -> bool:
