@@ -144,24 +144,24 @@ def chat_fake(
 ) -> Iterator[ChatFake]:
     """A fake of the messaging service, fresh for this test."""
     from .domain.instants import aware
-    from .engine.process_time import Journey, freeze
+    from .engine.process_time import Travel, freeze
     from .fake.fake import ChatFake
     from .suite.telling import begin
 
     _keep_listening(request.config)
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
-    stands, journey = "chat_clock" in request.fixturenames, Journey()
+    stands, travel = "chat_clock" in request.fixturenames, Travel()
     try:
         if stands:  # before anything is recorded
             start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
-            freeze(journey, _time_machine(request), start)
+            freeze(travel, _time_machine(request), start)
         fake = ChatFake(config)
     except BaseException:
-        journey.end()
+        travel.end()
         raise
     if stands:
-        fake._engine.time.adopt(journey)
+        fake._engine.time.take_over(travel)
     request.node.stash[_fake_key] = fake
     yield fake
     fake._shut()
@@ -170,13 +170,13 @@ def chat_fake(
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
     """The clock of the test; process time is frozen, and moves when the test says so."""
-    from .engine.process_time import Journey, freeze
+    from .engine.process_time import Travel, freeze
 
     time = chat_fake._engine.time
-    if not time.stands:
-        journey = Journey()
-        time.adopt(journey)
-        freeze(journey, _time_machine(request), None)
+    if not time.is_frozen:
+        travel = Travel()
+        time.take_over(travel)
+        freeze(travel, _time_machine(request), None)
     return chat_fake.clock
 
 

@@ -57,7 +57,7 @@ LIKELY = {
     "test_overlooked test_other_travellers test_timeline test_transitions test_outbox "
     "test_all_or_nothing test_scripts_in_time test_emit test_api_routes test_price_functions",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
-    "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_together "
+    "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_chaos test_emit test_replay test_other_events test_receiver "
     "test_handler_answers test_attempt_headers test_webhook_urls test_exploration test_threads",
     "webhooks.faults": "test_faults test_refusals",

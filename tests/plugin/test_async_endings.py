@@ -40,7 +40,7 @@ def test_a_chain_that_was_never_awaited_fails_the_test_with_its_count_and_line(p
     )
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(
-        ["*NotAwaited: 3 steps were never awaited: put `await` before the chain at test_it.py:6"]
+        ["*NotAwaited: missing await at test_it.py:6: 3 steps were never performed"]
     )
 
 
@@ -79,7 +79,7 @@ def test_whatever_performs_steps_can_be_forgotten(pytester):
     result.assert_outcomes(passed=5, errors=5)
     result.stdout.fnmatch_lines(
         [
-            f"*NotAwaited: 1 step was never awaited: put `await` before the chain at test_it.py:{n}"
+            f"*NotAwaited: missing await at test_it.py:{n}: 1 step was never performed"
             for n in (10, 13, 16, 19, "25 via test_it.py:23")
         ]
     )
@@ -122,7 +122,7 @@ def test_reading_a_result_too_early_says_where_the_await_belongs(pytester):
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*NotAwaited: send_text() at test_it.py:5 was not awaited yet, *: put `await` before the*"]
+        ["*NotAwaited: missing await at test_it.py:5: send_text() was not performed yet, *"]
     )
 
 
@@ -177,7 +177,9 @@ def test_unittest_with_a_fake_of_its_own(pytester):
         """,
     )
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*NotAwaited: 1 step was never awaited:*test_it.py:20"])
+    result.stdout.fnmatch_lines(
+        ["*NotAwaited: missing await at test_it.py:20: 1 step was never performed"]
+    )
 
 
 def test_async_fixtures_prepare_tests_also_from_another_loop(pytester):

@@ -238,10 +238,7 @@ def test_a_chain_that_was_never_awaited_fails_the_test_with_its_line(
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_forgotten*",
-            (
-                "E  *NotAwaited: * steps were never awaited: put `await` before the chain at "
-                "test_a_chain*.py:9"
-            ),
+            "E  *NotAwaited: missing await at test_a_chain*.py:9: * steps were never performed",
         ]
     )
 

@@ -9,17 +9,20 @@ events, apply the facts, queue the events; let go of the lock; attempt what is q
 
 *The lock* (:attr:`Engine.lock`) is held from the decision to the queue: no other thread sees half
 of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
-attempted, a request is answered or a price function is asked: each of these may come back with a
-request or a verb, from this thread or from another one. It is re-entrant, because what falls due
-runs under it and takes it again.
+attempted, a response is written or a callback runs: each of these may come back with a request or
+a verb, from this thread or from another one. It is re-entrant, because due work runs under it and
+takes it again.
 
-*Who must not attempt.* A route's answer is written in the thread of a request, for which the app
+*Who must not attempt.* A route's response is written in the thread of a request, for which the app
 may be waiting: so verbs in it act at once, and their events stay queued for the test's next verb,
-assertion or ``settle()``. The same holds inside a price function, except that verbs are refused
-there. In both, what fell due meanwhile is run, and its events are queued too.
+assertion or ``settle()``. The same holds inside a callback, except that verbs are refused there
+(see :mod:`.callbacks`). In both, due work is run, and its events are queued too.
 
-*What falls due* (:class:`.Agenda`) happens when process time gets there: as the clock moves, or,
-if something else moved time, at the next use of the fake, in due order.
+*Due work* (:class:`.DueRunner`) is run when process time gets there: as the clock moves, or, if
+something else moved time, at the next use of the fake, in due order.
+
+*An interrupt* (Ctrl-C, a test's timeout) may come between any two lines, so a verb may be half
+done. It closes the fake. What belongs to the process is given back all the same.
 """
 
 from __future__ import annotations
@@ -186,7 +189,9 @@ class Engine:
             message = verb.message
             own = message is None or message.submitted_to in (None, self.account)
             if not own and message is not None and message.state == "submitted":
-                raise ClosedError("the submission is gone: it is of before the fake was reset")
+                raise ClosedError(
+                    "this submission no longer exists: the fake was reset after it was made"
+                )
             self.changes.execute(verb, what, line, now)
             return True
 

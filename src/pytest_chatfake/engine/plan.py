@@ -93,8 +93,8 @@ class Plan:
         step = self._dropped.pop(id(message), None)
         if step is not None:
             raise NotAwaited(
-                f"{step.what} at {step.line} was never performed: what was awaited before it "
-                f"failed or was cancelled"
+                f"{step.what} at {step.line} was skipped because an earlier await failed or was "
+                f"cancelled"
             )
 
     def refuse_reading(self) -> None:
@@ -106,22 +106,19 @@ class Plan:
         if self._steps:
             step = self._steps[0]
             raise NotAwaited(
-                f"{step.what} at {step.line} was not awaited yet, so there is no result to read: "
-                f"put `await` before the chain"
+                f"missing await at {step.line}: {step.what} was not performed yet, so there is no "
+                f"result to read"
             )
 
     def complaint(self) -> str:
-        """Say what was never awaited, and where to put the ``await``."""
-        return (
-            f"{self._steps_were()} never awaited: "
-            f"put `await` before the chain at {self._steps[0].line}"
-        )
+        """Say how much was never performed, and where the ``await`` is missing."""
+        return f"missing await at {self._steps[0].line}: {self._steps_were()} never performed"
 
     def remainder(self) -> str:
         """Say what was not performed in a test that failed: before its ``await``, or without."""
         return (
             f"{self._steps_were()} not performed, from the chain at {self._steps[0].line} on: "
-            f"the test failed before its `await`, or there is none"
+            f"the test failed before its await, or there is none"
         )
 
     def _steps_were(self) -> str:

@@ -28,7 +28,7 @@ _HIDDEN = (
 )
 
 
-class Journey:
+class Travel:
     """A travel of ours, which has to be ended by us.
 
     It is known before it begins, because an interrupt may come at any time.
@@ -57,7 +57,7 @@ class Journey:
         """
         import time_machine  # noqa: PLC0415 - as in freeze()
 
-        if _is_frozen():
+        if _freezegun_is_active():
             raise ClockError(
                 "freezegun is active, and an exploration goes back to the same moment again and "
                 "again: end freezegun before, or freeze time inside the body"
@@ -104,16 +104,16 @@ class ProcessTime:
     time the process sees; and it stops its ticking. Where that one ends, the one below carries on.
 
     Attributes:
-        stands: Whether a fixture has let time stand still.
+        is_frozen: Whether a fixture has frozen time.
     """
 
     def __init__(self) -> None:
         self._thread = threading.get_ident()
         self._stack: list[Traveller] = []  # time-machine's own, from the first move on
         self._top: Traveller | None = None  # the one that was moved last
-        self._own = Journey()
+        self._own = Travel()
         self._seen = time.time_ns()
-        self.stands: bool = False
+        self.is_frozen: bool = False
 
     def read(self) -> int:
         """Return the present in nanoseconds since the epoch."""
@@ -131,10 +131,10 @@ class ProcessTime:
         self._seen = now
         return now
 
-    def adopt(self, journey: Journey) -> None:
-        """Take note that time stands still, and of the travel that has to end with the fake."""
-        self.stands = True
-        self._own = journey
+    def take_over(self, travel: Travel) -> None:
+        """Note that time is frozen, and the travel that has to end with the fake."""
+        self.is_frozen = True
+        self._own = travel
 
     def forward(self, target: int) -> None:
         """Move time forward to ``target``, or to the first microsecond after it.
@@ -164,9 +164,9 @@ class ProcessTime:
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         self._stack = time_machine.traveller_stack
-        if _is_frozen() and self._stack:
+        if _freezegun_is_active() and self._stack:
             raise ClockError(_HIDDEN)
-        if _is_frozen():
+        if _freezegun_is_active():
             raise ClockError(
                 "freezegun is active: move time with freezegun, the fake follows; "
                 "or end it before the clock is moved"
@@ -184,30 +184,30 @@ class ProcessTime:
         self._own.end()
 
 
-def freeze(journey: Journey, fixture: TimeMachineFixture | None, start: datetime | None) -> None:
+def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime | None) -> None:
     """Let time stand still with time-machine: at ``start``, or at the present if None.
 
     Whoever travels already keeps the moment and the time zone, and stops ticking. Under freezegun
     nothing is started: the fake follows it.
 
     Args:
-        journey: A travel of ours, which is begun where nobody else can travel.
+        travel: A travel of ours, which is begun where nobody else can travel.
         fixture: time-machine's own fixture, which is used where there is one: so a test that moves
             time with it moves the same traveller.
         start: A moment with a time zone.
     """
     import time_machine  # noqa: PLC0415 - costs more than a fake that never moves time
 
-    if _is_frozen():
+    if _freezegun_is_active():
         return
     if time_machine.traveller_stack:
         top = time_machine.traveller_stack[-1]
-        if top is not journey._traveller:  # ours stands still as it is
+        if top is not travel._traveller:  # ours stands still as it is
             _stop_ticking(top)
         return
     moment = datetime.now(_NEUTRAL) if start is None else start.astimezone(_NEUTRAL)
     if fixture is None:
-        journey.begin(moment)
+        travel.begin(moment)
     else:
         fixture.move_to(moment, tick=False)
 
@@ -222,5 +222,5 @@ def _stop_ticking(traveller: Traveller) -> None:
     traveller.move_to(datetime.now(zone), tick=False)
 
 
-def _is_frozen() -> bool:
+def _freezegun_is_active() -> bool:
     return type(time.time_ns) is not BuiltinFunctionType and "freezegun" in sys.modules

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from ..base.arguments import check_int, check_list, check_str
 from ..base.errors import IllegalTransition
-from ..engine.process_time import Journey
+from ..engine.process_time import Travel
 from ..fake.config import ChatFakeConfig, given_or_default
 from ..fake.fake import ChatFake
 from ..report import watching
@@ -141,8 +141,8 @@ def _recorder(config: ChatFakeConfig | None) -> Generator[_Recorder]:
         ClockError: freezegun is active.
     """
     fields: dict[str, Any] = {"webhook_url": None, "api_key": None, "mode": "sync"}
-    journey = Journey()
-    journey.begin_on_top(_START)
+    travel = Travel()
+    travel.begin_on_top(_START)
     try:
         fake = ChatFake(given_or_default(config).replace(seed="hypothesis", **fields))
         watching.dismiss(fake._story)  # nobody asks what happened here
@@ -151,7 +151,7 @@ def _recorder(config: ChatFakeConfig | None) -> Generator[_Recorder]:
         finally:
             fake._shut()
     finally:
-        journey.end()
+        travel.end()
 
 
 class _Recorder:

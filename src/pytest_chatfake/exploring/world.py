@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, NotAwaited, UndeliveredWebhooks
 from ..base.notes import REQUEST
-from ..engine.process_time import Journey
+from ..engine.process_time import Travel
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline
@@ -48,7 +48,7 @@ class Environment:
         self._random = random.getstate()
         self._baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
-        self._journey = Journey()
+        self._travel = Travel()
         self._opened = set(opened)  # before the first world
 
     def freeze(self) -> None:
@@ -57,7 +57,7 @@ class Environment:
         Raises:
             ClockError: freezegun is active.
         """
-        self._journey.begin_on_top(self._start)
+        self._travel.begin_on_top(self._start)
 
     def restore(self, error: BaseException | None) -> None:
         """Give the process back what it had before, however the exploration has ended.
@@ -69,11 +69,11 @@ class Environment:
             for fake in [fake for fake in opened if fake not in self._opened]:
                 fake._shut()
         random.setstate(self._random)
-        self._journey.end()
+        self._travel.end()
 
     def begin_world(self) -> None:
         """Set time and ``random`` back to where every world begins."""
-        self._journey.begin_again()
+        self._travel.begin_again()
         random.setstate(self._random)
 
     def baseline(self, *, learning: bool) -> Baseline:

@@ -220,10 +220,7 @@ class Message:
     def _known(self) -> MessageState:
         self._engine.ensure_readable()
         if not self._state.number:
-            raise NotAwaited(
-                "this message was never sent: its step was dropped, because an earlier one failed "
-                "or was cancelled"
-            )
+            raise NotAwaited("this message was never sent: an earlier step failed or was cancelled")
         return self._state
 
     @property
