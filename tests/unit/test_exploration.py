@@ -30,8 +30,8 @@ from pytest_chatfake import (
     explore,
 )
 from pytest_chatfake.exploring.description import describe
-from pytest_chatfake.exploring.deviations import Deviation
-from pytest_chatfake.exploring.exploration import Exploration
+from pytest_chatfake.exploring.deviations import DEFAULT, Deviation
+from pytest_chatfake.exploring.exploration import Exploration, Scope
 from pytest_chatfake.exploring.explorer import Explorer
 from pytest_chatfake.exploring.search import LoggedAttempt, WorldLog
 
@@ -976,6 +976,10 @@ def test_an_option_that_there_is_not_is_refused_by_the_name_of_the_call() -> Non
 def test_a_body_is_a_function_of_one_fake(body: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         explore(body)
+
+
+def test_the_options_have_defaults() -> None:
+    assert (DEFAULT, 500, 2, None, None) == Scope()
 
 
 def test_the_three_ways_to_write_it_are_one() -> None:

@@ -8,9 +8,11 @@ import asyncio
 import importlib
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
+import time_machine
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.vendor.pretty import pretty
@@ -107,6 +109,12 @@ def test_a_deviation_is_found_that_breaks_an_app() -> None:
     assert agrees_after(tidy)
     with pytest.raises(NoSuchExample):  # there are none unless asked for
         find(scripts(), lambda script: not agrees_after(script), settings=QUICK)
+
+
+def test_trying_a_script_out_moves_nobodys_time() -> None:
+    with time_machine.travel(1_000_000_000, tick=False):
+        find(scripts(), lambda script: ".advance(" in str(script), settings=FIND)
+        assert 1_000_000_000 == time.time()
 
 
 def test_hypothesis_prints_a_script_as_the_lines_of_a_test() -> None:
