@@ -180,3 +180,16 @@ def test_an_error_keeps_the_app_s_own_traceback():
     with pytest.raises(LookupError) as raised:
         post(app)
     assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
+
+
+def test_an_error_page_replaces_a_response_of_empty_parts_only():
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        yield b""
+        try:
+            raise LookupError
+        except LookupError:
+            start_response("500 Oh", [], sys.exc_info())
+        yield b"sorry"
+
+    assert Response(500, b"sorry") == post(app)
