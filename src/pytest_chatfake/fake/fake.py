@@ -809,7 +809,7 @@ class ChatFake:
     def route(
         self, path: str, methods: Iterable[str] = ("POST",), *, webhooks_first: bool = False
     ) -> Callable[[_V], _V]:
-        """Decorate a function that answers an endpoint of your own, behind the key check.
+        """Decorate a function that serves an endpoint of your own, behind the key check.
 
         The service's description has no send endpoint, yet every client calls one: write it here.
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
@@ -818,7 +818,7 @@ class ChatFake:
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
-            methods: The methods that it answers.
+            methods: Its methods.
             webhooks_first: Whether the events that it causes are attempted before its answer
                 leaves: the race that a fast service wins. Otherwise the test's next verb,
                 assertion or ``settle()`` attempts them.
@@ -845,24 +845,24 @@ class ChatFake:
         reply: Reply | None = None,
         webhooks_first: bool = False,
     ) -> None:
-        """Answer a send call: a key-checked POST that sends what its JSON body says (assumed).
+        """Add a send call: a key-checked POST that sends the message of its JSON body (assumed).
 
         The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
         with its object under a key of the same name. If the naming has a ``from_key``, the member
-        ``from`` is the sender. The answer is the message resource of the event that tells of the
-        message, with status 200; a message that is rejected at once is answered with its ``failed``
-        resource. A body that does not say what to send to whom is answered with 400, in the shape
-        of §7.1, and sends nothing. Of two endpoints on one path, the last one answers.
+        ``from`` is the sender. The response is the message resource of the message's event, with
+        status 200; that of a message that is rejected at once is its ``failed`` resource. A body
+        without a recipient or content gets a 400, in the shape of §7.1, and sends nothing. Of two
+        endpoints on one path, the last one wins.
 
         Args:
-            path: Where it answers; what stands in it for a variable is left to ``parse``.
+            path: Its path; variables in it are left to ``parse``.
             echo: Members of the body that come back in every event of the message; others are
                 ignored.
             parse: Takes werkzeug's ``Request`` and returns the arguments of :meth:`send`, instead.
                 A ``ValueError`` of it is a 400.
-            reply: Takes the message and returns what is answered, instead: a dict, or a dict and a
+            reply: Takes the message and returns the response, instead: a dict, or a dict and a
                 status.
-            webhooks_first: Whether the events are attempted before the answer leaves.
+            webhooks_first: Whether the events are attempted before the response leaves.
 
         Raises:
             TypeError: An argument is of the wrong kind.
