@@ -72,3 +72,13 @@ def test_after_it_was_cleared_nothing_is_due() -> None:
     assert (0, None, False) == (len(schedule), schedule.next_due(), schedule.is_due(2))
     schedule.add(1, "drop", "after")
     assert [(1, "after")] == all_due(schedule, 2)
+
+
+def test_what_was_cancelled_is_not_due() -> None:
+    schedule = Schedule()
+    schedule.cancel(schedule.add(1, "drop", "cancelled"))
+    assert not schedule.is_due(1)
+
+    schedule.cancel(schedule.add(1, "drop", "cancelled"))
+    schedule.add(2, "drop", "subject")
+    assert (False, True) == (schedule.is_due(1), schedule.is_due(2))
