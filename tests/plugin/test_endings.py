@@ -52,10 +52,10 @@ def test_what_was_overlooked_is_warned_about_with_its_line(pytester: pytest.Pyte
                 "caused at test_what_was_overlooked*.py:13"
             ),
             "*::test_queued",
-            "*WebhookWarning: 1 event still queued, and not attempted: *",
+            "*WebhookWarning: 1 event still queued: *",
             "*  sent of message *, caused at test_what_was_overlooked*.py:18",
             "*::test_never_fired",
-            "*WebhookWarning: 1 fault never fired, because nothing matched:",
+            "*WebhookWarning: 1 unused fault, because nothing matched:",
             "*  drop(status='read'), set up at test_what_was_overlooked*.py:22",
         ]
     )
@@ -70,8 +70,8 @@ def test_where_warnings_are_errors_they_fail_the_test_at_its_end(pytester: pytes
 STRICT_REPORT = [
     "*UndeliveredWebhooks: 1 attempt failed, and the test did not look at fake.webhooks.attempts:",
     "*  sent of message * at app.<locals>.app (WSGI) /: answered 500 (*); caused at *.py:13",
-    "*UndeliveredWebhooks: 1 event still queued, and not attempted: *",
-    "*UndeliveredWebhooks: 1 fault never fired, because nothing matched:",
+    "*UndeliveredWebhooks: 1 event still queued: *",
+    "*UndeliveredWebhooks: 1 unused fault, because nothing matched:",
 ]
 
 
@@ -253,6 +253,6 @@ def test_the_tests_own_failure_comes_first_and_the_complaint_is_a_section(
         [
             "E  *assert 1 == 2*",
             "*- chat_fake timeline -*",
-            "  1 step was not performed, from the chain at test_the_tests_own*.py:12 on: *",
+            "  1 step was not performed: * the await of the chain at test_the_tests_own*.py:12*",
         ]
     )

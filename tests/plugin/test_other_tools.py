@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_chatfake import ChatFake
-from pytest_chatfake.report import watching
+from pytest_chatfake.report import active_stories
 from pytest_chatfake.suite.telling import advise
 
 from ..forked_pytest import run_pytest
@@ -193,7 +193,7 @@ def test_a_circle_of_causes_comes_to_an_end() -> None:
 
 @pytest.mark.usefixtures("_with_a_test_client")
 def test_a_test_without_a_fake_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "_watched", None)
+    monkeypatch.setattr(active_stories, "_watched", None)
     error = sqlite3.ProgrammingError(FOREIGN)
     advise(error)
     assert not hasattr(error, "__notes__")

@@ -311,9 +311,9 @@ def test_a_run_without_failures_renders_nothing(pytester: pytest.Pytester) -> No
     result = run(
         pytester,
         """
-        from pytest_chatfake.report import happenings
+        from pytest_chatfake.report import trace
 
-        happenings.happenings = None
+        trace.Trace = None
 
         def test_it(chat_fake, chat_receiver):
             chat_fake.send_text().deliver()

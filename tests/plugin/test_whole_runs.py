@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from inline_snapshot import snapshot
 
-from pytest_chatfake.report.exercised import ITEMS
+from pytest_chatfake.report.coverage import ITEMS
 from pytest_chatfake.suite.gathering import Wanted
 from pytest_chatfake.suite.run import Run
 
@@ -77,7 +77,7 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
                 "never: duplicate, dropped, delayed, reordered, response lost, refused, at the same time, tampered, wrong signature, held back, synthetic, again (events go wrong)",
-                "never: refused an event, raised or gave no answer, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
+                "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, key rotated (the API goes wrong)",
             ]
         )

@@ -480,7 +480,7 @@ def test_warnings_count_in_the_world_as_written_only() -> None:
         sending(chat_fake)
         chat_fake.webhooks.drop(status="read")
 
-    with pytest.warns(WebhookWarning, match="never fired") as caught:
+    with pytest.warns(WebhookWarning, match="unused fault") as caught:
         explore(warned)
     assert 1 == len(caught)
 

@@ -360,7 +360,7 @@ def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> Non
     here = f"test_faults.py:{scenario.__code__.co_firstlineno}"
     no_status = " ('played' is no status of the service: sent, delivered, read, failed)"
     assert [
-        "3 faults never fired, because nothing matched:",
+        "3 unused faults, because nothing matched:",
         f"  duplicate(status='played'), set up at {line_after(here, 4)}{no_status}",
         f"  drop(message='{messages[0]}', status='read'), set up at {line_after(here, 5)}",
         f"  api.fail(503), set up at {line_after(here, 6)}",

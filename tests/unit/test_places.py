@@ -9,6 +9,7 @@ import pytest
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, WebhookRequest
+from pytest_chatfake.report.timeline_text import text_of
 
 from .fakes import frozen_fake
 
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 def check(fake: ChatFake) -> None:
     """Compare what is found for each message with what is read of everything."""
     story = fake._story
-    everything = story.happenings()
+    everything = story.trace.entries()
     for message in fake.messages:
         expected = [one for one in everything if one.state is message._state]
         assert expected
-        assert expected == story.of(message._state)
+        assert expected == story.trace.of(message._state)
 
 
 def test_what_is_found_for_a_message_is_what_is_read_of_everything() -> None:
@@ -78,13 +79,14 @@ def test_a_message_is_found_while_an_attempt_at_its_event_is_made() -> None:
 
         def app(request: WebhookRequest) -> None:
             check(fake)
-            told.extend(one.text for one in fake._story.of(fake.messages[0]._state))
+            about = fake._story.trace.of(fake.messages[0]._state)
+            told.extend(text_of(one, fake._story.labels) for one in about)
 
         fake.webhooks.connect(handler=app)
         fake.send_text()
 
         assert told[-1].startswith("sent m1 -> ")
-        assert told[-1].endswith(": no answer yet")
+        assert told[-1].endswith(": no response yet")
 
 
 def calls(fake: ChatFake, where: int) -> int:

@@ -261,5 +261,5 @@ def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line() -> None
 
     (text,) = warnings_at_the_end(scenario)
     head, line = text.splitlines()
-    assert "1 after() with nothing behind: add a verb, as in after(60).deliver():" == head
+    assert "1 after() without a verb: write after(60).deliver():" == head
     assert "  written at test_scripts_in_time.py:" in line

@@ -219,7 +219,7 @@ def test_a_fault_that_did_not_fire_says_so() -> None:
         with fake.webhooks.drop(status="read"):
             fake.send_text()
 
-        assert "1 fault: drop(status='read') [never fired]" == told(fake)[0]
+        assert "1 fault: drop(status='read') [unused]" == told(fake)[0]
         fake._engine.outbox.faults.ever.clear()
 
 
@@ -277,7 +277,7 @@ def test_an_attempt_stands_before_what_its_receiver_did() -> None:
 
         def answer(request: Any) -> None:
             if request.event.status == "sent" and request.event.message_id == message_id[0]:
-                assert "no answer yet" in fake.timeline[-1].text
+                assert "no response yet" in fake.timeline[-1].text
                 fake.send_text(to="+2")
 
         message_id: list[str] = []
@@ -517,7 +517,7 @@ def test_the_picture_is_well_formed_and_has_a_text_alternative() -> None:
     assert "img" == tree.get("role")
     (title,) = tree.findall("svg:title", names)
     (text,) = tree.findall("svg:desc", names)
-    assert "chat_fake timeline: 9 happenings" == title.text
+    assert "chat_fake timeline: 9 entries" == title.text
     assert "At the end 99.95 USD are available, 0.00 held and 0.05 charged." == text.text
     lanes = [one.text for one in tree.findall("svg:text", names)][:4]
     assert ["test", "chat_fake", "app /<x>", "phone"] == lanes
@@ -530,4 +530,4 @@ def test_a_long_picture_shows_the_first_and_the_last() -> None:
         for number in range(100):
             fake.send_text(to=f"+{number}")
 
-        assert "300 happenings, 60 shown" in fake.timeline.svg()
+        assert "300 entries, 60 shown" in fake.timeline.svg()

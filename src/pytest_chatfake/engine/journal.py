@@ -101,10 +101,6 @@ class Journal:
         """The moves of time, in order."""
         return View(_Rows(self._moves), ClockRecord._make)
 
-    def subjects(self, start: int) -> list[object]:
-        """Return what each verb was about, from one of them on."""
-        return self._verbs[_FIELDS * start + VerbRecord._fields.index("subject") :: _FIELDS]
-
     def caused_by(self, kind: int, place: int) -> None:
         """Note what caused the last verb; see :attr:`causes`."""
         self.causes[len(self._verbs) // _FIELDS - 1] = (kind, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..report.happenings import length
+from ..report.timeline_text import length
 from .deviations import Deviation
 from .search import LoggedAttempt, WorldLog
 

@@ -12,7 +12,7 @@ from ..base.errors import IllegalTransition
 from ..engine.process_time import Travel
 from ..fake.config import ChatFakeConfig, given_or_default
 from ..fake.fake import ChatFake
-from ..report import watching
+from ..report import active_stories
 from .script import Call, Script
 
 try:
@@ -145,7 +145,7 @@ def _recorder(config: ChatFakeConfig | None) -> Generator[_Recorder]:
     travel.begin_on_top(_START)
     try:
         fake = ChatFake(given_or_default(config).replace(seed="hypothesis", **fields))
-        watching.dismiss(fake._story)  # nobody asks what happened here
+        active_stories.dismiss(fake._story)  # nobody asks what happened here
         try:
             yield _Recorder(fake)
         finally:

@@ -16,7 +16,7 @@ from ..engine.process_time import Travel
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline
-from ..report import watching
+from ..report import active_stories
 from ..webhooks.attempt_faults import AttemptFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
@@ -141,7 +141,7 @@ class World:
                 raise
             self.error = error
         finally:
-            watching.left(fake._story)
+            active_stories.left(fake._story)
             fake._shut()
 
     def _config(self) -> ChatFakeConfig:
@@ -150,7 +150,7 @@ class World:
 
     def _set_up(self) -> None:
         fake, environment = self.fake, self._environment
-        watching.dismiss(fake._story)  # the failure of the exploration shows it
+        active_stories.dismiss(fake._story)  # the failure of the exploration shows it
         if self._seed is not None and environment.config.seed is not None:
             fake._engine.chance = environment.config.seed  # other ids, and the same chance
         if self._seed is not None:

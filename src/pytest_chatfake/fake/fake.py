@@ -37,8 +37,8 @@ from ..http_api.routes import Route
 from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span
 from ..people.scripts import Scripts
-from ..report import watching
-from ..report.sections import Story
+from ..report import active_stories
+from ..report.story import Story
 from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
@@ -127,7 +127,7 @@ class ChatFake:
         )
         self._baseline: Baseline | None = None  # of an exploration
         self._story = Story(engine, self.api)
-        watching.register(self._story)
+        active_stories.register(self._story)
         strict = bool(config.strict)
         self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
         opened[self] = None
@@ -587,9 +587,9 @@ class ChatFake:
         And all that is known of it: its status, its money, and what happened to it, in order.
         """
         self._engine.settle_before_read()
-        from ..report.stories import message_story
+        from ..report.explanations import explanation
 
-        return message_story(self._story, self._state_of(message))
+        return explanation(self._story, self._state_of(message))
 
     def _state_of(self, message: Message) -> MessageState:
         state_of(message, self._engine)
@@ -763,7 +763,7 @@ class ChatFake:
         return self._engine.reset(self._forget)
 
     def _forget(self) -> None:
-        watching.left(self._story)
+        active_stories.left(self._story)
         self.api._forget()
         self.webhooks._forget()
         self._recipients.clear()
@@ -899,7 +899,7 @@ class ChatFake:
         if exc_value is None:
             self.close()
         else:  # the block's own error is what counts
-            if not watching.is_in_a_test() and (text := self._story.section()):
+            if not active_stories.is_in_a_test() and (text := self._story.section()):
                 exc_value.add_note(text)
             self._shut()
 

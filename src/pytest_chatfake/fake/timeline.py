@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from ..base.views import counted
 from ..domain.instants import instant
-from ..report.sections import Story
+from ..report.story import Story
 from .messages import Message
 
 if TYPE_CHECKING:
-    from ..report.happenings import Happening, Kind
+    from ..report.entries import Entry, Kind
 
 
 class TimelineEntry(NamedTuple):
@@ -55,10 +55,10 @@ class Timeline(Sequence[TimelineEntry]):
         return self.text()
 
     def __len__(self) -> int:
-        return len(self._story.happenings())
+        return len(self._story.trace.entries())
 
     def __iter__(self) -> Iterator[TimelineEntry]:
-        return map(self._entry, self._story.happenings())
+        return map(self._shown, self._story.trace.entries())
 
     @overload
     def __getitem__(self, index: int) -> TimelineEntry: ...
@@ -69,10 +69,14 @@ class Timeline(Sequence[TimelineEntry]):
     def __getitem__(self, index: int | slice) -> TimelineEntry | tuple[TimelineEntry, ...]:
         return tuple(self)[index]
 
-    def _entry(self, one: Happening) -> TimelineEntry:
-        message = None if one.state is None else Message(self._story.engine, one.state)
-        text = " ".join([one.text, *one.marks])
-        return TimelineEntry(one.number, instant(one.moment), one.kind, text, message, one.cause)
+    def _shown(self, entry: Entry) -> TimelineEntry:
+        from ..report.timeline_text import marks_of, text_of
+
+        labels = self._story.labels
+        message = None if entry.state is None else Message(self._story.engine, entry.state)
+        text = " ".join([text_of(entry, labels), *marks_of(entry, labels)])
+        at = instant(entry.moment)
+        return TimelineEntry(entry.number, at, entry.kind, text, message, entry.cause)
 
     def text(self) -> str:
         """Return it as aligned text, a line for each entry; the same as ``str()``."""
@@ -80,7 +84,4 @@ class Timeline(Sequence[TimelineEntry]):
 
     def svg(self) -> str:
         """Return it as a picture: swimlanes, and the balance as a line below them."""
-        from ..report.svg import svg
-
-        story = self._story
-        return svg(story.engine, story.labels, story.happenings())
+        return self._story.picture()

@@ -1,4 +1,4 @@
-"""What an answer may mean, and why a fault can't fire: short hints beside what was seen."""
+"""What a response may mean, and why a fault can't fire: short hints beside what was seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..base.triggers import Trigger
 from ..domain.messages import STATUSES
 from ..webhooks.attempts import Attempt
 
-#: How many characters are shown of the answer to a failed attempt, or of an error.
+#: How many characters are shown of the response to a failed attempt, or of an error.
 _MOST: Final = 200
 
 #: What asyncio says of something that belongs to another loop.
@@ -36,7 +36,7 @@ _HINTS: Final = {
 
 
 def hint(attempt: Attempt) -> str:
-    """Say what the status of an answer may mean; empty if there is nothing to say."""
+    """Say what the status of a response may mean; empty if there is nothing to say."""
     return _HINTS.get(attempt.status_code or 0, "")
 
 
@@ -77,7 +77,7 @@ def why_queued(blocked: bool) -> str:
     )
 
 
-def why_idle(fault: Trigger) -> str:
+def why_unused(fault: Trigger) -> str:
     """Say why a fault can't fire, if that is known."""
     status = getattr(fault, "_status", None)
     if status is None or status in STATUSES:
@@ -88,7 +88,7 @@ def why_idle(fault: Trigger) -> str:
 
 
 def beginning_of_body(attempt: Attempt) -> str:
-    """Return the beginning of an answer's body, as one line; a 422 names the field."""
+    """Return the beginning of a response's body, as one line; a 422 names the field."""
     return beginning(attempt.body[: _MOST * 4 + 4].decode("utf-8", "replace"))
 
 

@@ -40,6 +40,10 @@ class Labels:
         """Return ``m1`` for the first message that was accepted or rejected."""
         return f"m{message.number}"
 
+    def status(self, message: MessageState) -> str:
+        """Return its status; what was dropped stays sent."""
+        return "sent, then dropped" if message.state == "dropped" else message.state
+
     def conversation(self, conversation: ConversationRecord) -> str:
         """Return ``c1`` for the first conversation that was begun."""
         return f"c{self._engine.account.conversations.number(conversation)}"
@@ -71,10 +75,11 @@ class Labels:
     def legend_of_message(self, message: MessageState) -> str:
         """Say what a message's label stands for."""
         conversation = message.conversation
-        status = "sent, then dropped" if message.state == "dropped" else message.state
         inside = "" if conversation is None else f", in {self.conversation(conversation)}"
         label = self.message(message)
-        return f"{label} = message {message.id} to {message.recipient}, {status}{inside}"
+        return (
+            f"{label} = message {message.id} to {message.recipient}, {self.status(message)}{inside}"
+        )
 
     def legend_of_conversation(self, conversation: ConversationRecord) -> str:
         """Say what a conversation's label stands for."""

@@ -7,10 +7,13 @@ from decimal import Decimal
 from typing import Final
 
 from ..base.controls import escape
+from ..base.views import counted
 from ..engine.engine import Engine
 from ..wire.exact_json import number
-from .happenings import Happening
+from .entries import Entry
 from .labels import Labels
+from .timeline_text import marks_of, text_of
+from .trace import Trace
 
 _ROW: Final = 22
 _TOP: Final = 34
@@ -19,13 +22,15 @@ _LEFT: Final = 60
 _WIDTH: Final = 1200
 _BAND: Final = 40
 
-#: How many happenings a picture shows; of more, the first and the last.
+#: How many entries a picture shows; of more, the first and the last.
 _MOST: Final = 60
 
-#: What people do, as it begins.
-_BY_THE_PHONE: Final = (
-    *("deliver()", "read()", "goes_offline()", "comes_online()", "blocks()", "unblocks()"),
-    *("opens_chat()", "closes_chat()"),
+#: What people do.
+_BY_THE_PHONE: Final = frozenset(
+    {
+        *("deliver()", "read()", "goes_offline()", "comes_online()", "blocks()", "unblocks()"),
+        *("opens_chat()", "closes_chat()"),
+    }
 )
 
 #: In light and in dark; each text has a contrast of 4.5 and more on its ground.
@@ -44,25 +49,28 @@ STYLE: Final = """
 """.replace("\n", "")
 
 
-def svg(engine: Engine, labels: Labels, found: Sequence[Happening], *, styled: bool = True) -> str:
+def svg(
+    engine: Engine, labels: Labels, trace: Trace, start: int = 0, *, styled: bool = True
+) -> str:
     """Draw a timeline.
 
     Args:
         engine: The fake's engine.
         labels: The short names.
-        found: What happened.
+        trace: What happened.
+        start: The first entry that is drawn.
         styled: Whether the picture has its style inside; a page has it once.
     """
-    apps: dict[str, int] = {}
-    for one in found:
-        if one.endpoint is not None:
-            apps.setdefault(labels.endpoint(one.endpoint), len(apps))
-    lanes = ["test", "chat_fake", *apps, "phone"]
-    rows = [*found] if len(found) <= _MOST else [*found[: _MOST // 2], *found[-_MOST // 2 :]]
+    end = trace.read()
+    rows = trace.entries(start, min(end, start + _MOST // 2))
+    rows += trace.entries(max(start + _MOST // 2, end - _MOST // 2))
+    apps = [labels.endpoint(one.endpoint) for one in rows if one.endpoint is not None]
+    lanes = ["test", "chat_fake", *dict.fromkeys(apps), "phone"]
     height = _TOP + _ROW * len(rows) + 3 * _BAND + 40
     width = max(_WIDTH, _LEFT + _LANE * len(lanes) + 420)
     places = {name: _LEFT + _LANE * index for index, name in enumerate(lanes)}
-    title = f"{len(found)} happenings" + (f", {len(rows)} shown" if len(rows) < len(found) else "")
+    title = counted(end - start, "entry", "entries")
+    title += f", {len(rows)} shown" if len(rows) < end - start else ""
     return "".join(
         [
             (
@@ -96,9 +104,9 @@ def _lanes(places: dict[str, int], end: int) -> Iterator[str]:
 
 
 def _rows(
-    rows: Sequence[Happening], places: dict[str, int], labels: Labels, width: int
+    rows: Sequence[Entry], places: dict[str, int], labels: Labels, width: int
 ) -> Iterator[str]:
-    """Draw a line and a text for each happening; all lines of a tone are one path."""
+    """Draw a line and a text for each entry; all lines of a tone are one path."""
     paths: dict[str, list[str]] = {"go": [], "stop": [], "dots": []}
     texts: list[str] = []
     text_at = max(places.values()) + 60
@@ -108,21 +116,21 @@ def _rows(
         if start != end:
             paths["stop" if one.failed else "go"].append(f"M{start} {y}H{end}")
         paths["dots"].append(f"M{end} {y}h0")
-        tone = ' class="bad"' if one.failed else ' class="odd"' if one.marks else ""
-        what = " ".join([str(one.number), one.kind, one.text, *one.marks])
-        shown = escape(_cut(what, (width - text_at) // 7))
+        tone = ' class="bad"' if one.failed else ' class="odd"' if one.is_odd else ""
+        what = [str(one.number), one.kind, text_of(one, labels), *marks_of(one, labels)]
+        shown = escape(_cut(" ".join(what), (width - text_at) // 7))
         texts.append(f'<text{tone} x="{text_at}" y="{y + 4}">{shown}</text>')
     yield from (f'<path class="{tone}" d="{"".join(d)}"/>' for tone, d in paths.items() if d)
     yield from texts
 
 
-def _ends(one: Happening, places: dict[str, int], labels: Labels) -> tuple[int, int]:
-    """Return from which lane to which a happening goes."""
+def _ends(one: Entry, places: dict[str, int], labels: Labels) -> tuple[int, int]:
+    """Return from which lane to which an entry goes."""
     fake = places["chat_fake"]
     if one.endpoint is not None:
         app = places[labels.endpoint(one.endpoint)]
-        return fake, (fake + app) // 2 if one.text.endswith("not attempted") else app
-    if one.kind == "verb" and one.text.startswith(_BY_THE_PHONE):
+        return fake, app if one.has_reached_app else (fake + app) // 2
+    if one.verb in _BY_THE_PHONE:
         return places["phone"], fake
     if one.kind in {"verb", "clock", "fault"}:
         return places["test"], fake

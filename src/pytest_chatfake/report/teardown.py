@@ -12,7 +12,7 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.outbox import Outbox
-from .hints import beginning_of_body, hint, why_idle, why_queued
+from .hints import beginning_of_body, hint, why_queued, why_unused
 from .labels import Labels
 
 #: How many things one warning lists.
@@ -70,7 +70,7 @@ class TeardownChecks:
             queued += ordering.held
         if queued:
             text = _listed(
-                f"{counted(len(queued), 'event')} still queued, and not attempted: end the test "
+                f"{counted(len(queued), 'event')} still queued: end the test "
                 f"with a verb, an assertion or settle(){why_queued(self._engine.blocked)}",
                 [f"{event._subject}, caused at {event.line}" for event in queued],
             )
@@ -98,15 +98,15 @@ class TeardownChecks:
         if idle:
             yield (
                 _listed(
-                    f"{counted(len(idle), 'fault')} never fired, because nothing matched",
-                    [f"{one.description}, set up at {one.line}{why_idle(one)}" for one in idle],
+                    f"{counted(len(idle), 'unused fault')}, because nothing matched",
+                    [f"{one.description}, set up at {one.line}{why_unused(one)}" for one in idle],
                 ),
                 idle[0].line,
             )
         lines = list(self._idle())
         if lines:
             text = _listed(
-                f"{len(lines)} after() with nothing behind: add a verb, as in after(60).deliver()",
+                f"{len(lines)} after() without a verb: write after(60).deliver()",
                 [f"written at {line}" for line in lines],
             )
             yield text, lines[0]

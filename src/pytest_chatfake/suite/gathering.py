@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from ..report import watching
-from ..report.exercised import exercised
-from ..report.sections import Story
+from ..report import active_stories
+from ..report.coverage import exercised
+from ..report.story import Story
 from .sparing import spared, untold
 
 #: Where a test's report carries what was gathered, as JSON knows it: so it comes back from workers.
@@ -37,11 +37,11 @@ class Gathering:
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         self._exercised: set[str] = set()
-        watching.leaving = self._look_at
+        active_stories.leaving = self._look_at
 
     def close(self) -> None:
         """Look at no more."""
-        watching.leaving = None
+        active_stories.leaving = None
 
     def attach(self, report: pytest.TestReport, *, failed: bool) -> None:
         """Put what was gathered into the last report of a test.
@@ -59,7 +59,7 @@ class Gathering:
             failed: Whether any phase of it failed.
         """
         pictures: list[tuple[str, str]] = []
-        for story in watching.stories():
+        for story in active_stories.stories():
             self._look_at(story)
             if self._wanted.page:
                 pictures += _shown(story, failed=failed)
@@ -73,13 +73,14 @@ class Gathering:
     def _look_at(self, story: Story) -> None:
         with spared("what a test exercised"):
             if self._wanted.coverage:
-                self._exercised |= exercised(story.of_the_test())
+                self._exercised |= exercised(story.trace.entries(story.begin_of_test()))
 
 
 def _shown(story: Story, *, failed: bool) -> Iterator[tuple[str, str]]:
     """Give the text and the picture of a timeline, if there is one."""
     try:
-        if picture := story.picture(styled=False):
-            yield story.full_text(folded=not failed), picture
+        start = story.begin_of_test()
+        if start < story.trace.read():
+            yield story.text(start, folded=not failed), story.picture(start, styled=False)
     except Exception as error:
         yield untold(error), ""

@@ -13,7 +13,7 @@ import pytest
 
 from ..base.controls import escape
 from ..base.views import counted
-from ..report.exercised import ITEMS, name_of
+from ..report.coverage import ITEMS, name_of
 from ..report.svg import STYLE
 
 _HEAD: Final = (

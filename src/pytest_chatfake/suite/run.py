@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from ..report.exercised import ITEMS, name_of, never, percent
+from ..report.coverage import ITEMS, name_of, never, percent
 from .gathering import CARRIER, Gathering, Wanted
 from .page import Shown, page
 

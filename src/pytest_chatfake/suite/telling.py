@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from ..base.calling_line import watch
-from ..report import watching
+from ..report import active_stories
 from ..report.hints import why_foreign
-from ..report.sections import TITLE, Story
+from ..report.story import TITLE, Story
 from .sparing import spared, untold
 
 #: Where a report carries its pictures. They are no extras: pytest-html shows these in all rows of a
@@ -26,7 +26,7 @@ def begin(item: pytest.Item) -> None:
     global _begun  # noqa: PLW0603 - there is one test at a time in a process
     if _begun is not item:
         _begun = item
-        watching.begin()
+        active_stories.begin()
         watch(_code_of(item))
 
 
@@ -39,7 +39,7 @@ def end() -> None:
     """End the test."""
     global _begun  # noqa: PLW0603 - as above
     _begun = None
-    watching.end()
+    active_stories.end()
     watch(None)
 
 
@@ -53,13 +53,15 @@ def tell(report: pytest.TestReport, config: pytest.Config) -> None:
     when = config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return
-    for story in watching.stories():
+    for story in active_stories.stories():
         text = _section(story)
         if text:
             _add(report, text)
             if report.failed and config.getoption("htmlpath", None):
                 with spared("the picture of a timeline"):
-                    setattr(report, PICTURES, [*pictures(report), story.picture()])
+                    setattr(
+                        report, PICTURES, [*pictures(report), story.picture(story.begin_of_test())]
+                    )
 
 
 def pictures(report: pytest.TestReport) -> list[str]:
@@ -74,7 +76,7 @@ def advise(error: BaseException) -> None:
     Args:
         error: What the test failed with.
     """
-    if not watching.stories():
+    if not active_stories.stories():
         return
     cause: BaseException | None = error
     seen: set[int] = set()
@@ -96,7 +98,7 @@ def interrupt(config: pytest.Config) -> None:
     if run is not None and _begun is not None:
         run.interrupted(_begun.nodeid)
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
-    for text in map(_section, watching.stories()):
+    for text in map(_section, active_stories.stories()):
         if text and terminal is not None:
             terminal.ensure_newline()
             if terminal._tw.width_of_current_line:  # -q has no path there, only its dots

@@ -1,26 +1,25 @@
-"""What is still to come by itself, and the move of the clock that lets it come.
+"""What happens by itself later, and the move of the clock that lets it happen.
 
 It may be what an expectation missed: a step of a script, what an autopilot will do, an attempt that
-is made again or late. It is named, with its line, because nothing else of it can be seen yet.
+is made again or late. It is named with its line, because nothing else of it can be seen yet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple, Protocol
 
 from ..base.calling_line import Line
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
-from ..webhooks.dispatch import Dispatch
 from .labels import Labels
 
 #: How many are named where nobody knows which one was missed.
 _MOST: Final = 3
 
 
-class Laid(Protocol):
+class Scheduled(Protocol):
     """What people do later, as the schedule keeps it."""
 
     @property
@@ -38,14 +37,14 @@ class Laid(Protocol):
         ...
 
 
-class Coming(NamedTuple):
-    """Something that comes by itself when time gets there.
+class PendingItem(NamedTuple):
+    """Something that happens by itself when time gets there.
 
     Attributes:
         at: When, in nanoseconds since the epoch.
         does: ``deliver``, ``read``, ``fail``; or ``attempt``.
         state: The message that it is about, if it is about one.
-        text: What it is, with labels.
+        what: What it is, with labels.
         origin: Where it comes from, with its line.
         obstacle: What keeps the message from its phone now; None if nothing does.
     """
@@ -53,80 +52,78 @@ class Coming(NamedTuple):
     at: int
     does: str
     state: MessageState | None
-    text: str
+    what: str
     origin: str
     obstacle: str | None = None
 
-    def sentence(self) -> str:
-        """Say when it is due, and where it comes from."""
-        return f"{self.text} is due at {stamp(self.at)}, {self.origin}"
+    def sentence(self, engine: Engine) -> str:
+        """Say when it happens, where it comes from, and what to do about it."""
+        hint = f"Run it with {advance(engine, self.at)}"
+        if self.obstacle is not None:
+            hint = f"Before that, {self.obstacle}"
+        return f"pending: {self.what} at {stamp(self.at)} ({self.origin}). {hint}."
 
 
-def coming(engine: Engine, labels: Labels) -> list[Coming]:
-    """Return what is to come, in due order; not the drops, which every message has to fear."""
+def pending_items(engine: Engine, labels: Labels) -> list[PendingItem]:
+    """Return what is pending, in due order; not the drops, which every message has to fear."""
     with engine.lock:
-        return list(_coming(engine, labels))
+        return list(_items(engine, labels))
 
 
-def _coming(engine: Engine, labels: Labels) -> Iterator[Coming]:
+def _items(engine: Engine, labels: Labels) -> Iterator[PendingItem]:
     landing: set[int] = set()  # the messages that the autopilot delivers, and reads after that
     for at, kind, subject in engine.schedule.pending():
         if kind == "attempt":
+            event = subject.event
             if any(endpoint.connected for endpoint in subject.endpoints):
-                yield _attempt(labels, at, subject)
+                what, origin = f"attempt {subject.number} at {labels.event(event)}", event.line
+                state = labels.message_of(event)
+                yield PendingItem(at, "attempt", state, what, f"caused at {origin}")
         elif kind == "step":
-            yield _laid(engine, labels, at, subject, subject.does(at), "scheduled")
+            yield _scheduled(engine, labels, at, subject, subject.does(at), "scheduled at")
         elif kind == "autopilot":
-            state: MessageState = subject.message
+            state = subject.message
             does = "read" if state.number in landing else subject.does(at)
             landing.add(state.number)
             if not (state.undeliverable and state.state == "sent" and does != "fail"):
-                yield _laid(engine, labels, at, subject, does, "by the autopilot, set up")
+                yield _scheduled(engine, labels, at, subject, does, "by the autopilot of")
 
 
-def _attempt(labels: Labels, at: int, dispatch: Dispatch) -> Coming:
-    event = dispatch.event
-    text = f"attempt {dispatch.number} at {labels.event(event)}"
-    return Coming(at, "attempt", labels.message_of(event), text, f"caused at {event.line}")
-
-
-def _laid(engine: Engine, labels: Labels, at: int, laid: Laid, does: str, how: str) -> Coming:
-    state = laid.message
+def _scheduled(
+    engine: Engine, labels: Labels, at: int, scheduled: Scheduled, does: str, how: str
+) -> PendingItem:
+    state = scheduled.message
     person = engine.account.people.get(state.recipient)
     obstacle = None
     if person is not None and does != "fail":
         obstacle = person.obstacle(arrives=state.state == "sent")
-    text, origin = f"{does}() of {labels.message(state)}", f"{how} at {laid.line}"
-    return Coming(at, does, state, text, origin, obstacle)
+    what, origin = f"{does}() of {labels.message(state)}", f"{how} {scheduled.line}"
+    return PendingItem(at, does, state, what, origin, obstacle)
 
 
-def first(found: Sequence[Coming], verbs: Collection[str], *of: MessageState) -> Coming | None:
-    """Return the first that does one of these.
+def first_pending(
+    engine: Engine, labels: Labels, verbs: Collection[str], *of: MessageState
+) -> Iterator[str]:
+    """Give the sentence of the first that does one of these verbs to one of these messages.
 
     Args:
-        found: What is to come.
+        engine: The fake's engine.
+        labels: The short names.
         verbs: What it may do.
         of: To which messages; none: to any.
     """
-    return next((one for one in found if one.does in verbs and (not of or one.state in of)), None)
+    for item in pending_items(engine, labels):
+        if item.does in verbs and (not of or item.state in of):
+            yield item.sentence(engine)
+            return
 
 
-def likely(engine: Engine, one: Coming) -> Iterator[str]:
-    """Say that something to come is what was missed, and the remedy."""
-    yield f"{one.sentence()}."
-    if one.obstacle is not None:
-        yield f"Before that, {one.obstacle}."
-    else:
-        yield f"Remedy: {advance(engine, one.at)}."
-
-
-def still_to_come(engine: Engine, labels: Labels) -> Iterator[str]:
-    """Give a line for what is to come, where nobody knows what a test missed."""
-    found = coming(engine, labels)
-    for one in found[:_MOST]:
-        yield f"still to come: {one.sentence()}: {one.obstacle or advance(engine, one.at)}"
+def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
+    """Give a line for what is pending, where nobody knows what a test missed."""
+    found = pending_items(engine, labels)
+    yield from (item.sentence(engine) for item in found[:_MOST])
     if len(found) > _MOST:
-        yield f"... and {len(found) - _MOST} more to come, the last at {stamp(found[-1].at)}"
+        yield f"... and {len(found) - _MOST} more pending, the last at {stamp(found[-1].at)}"
 
 
 def advance(engine: Engine, moment: int) -> str:

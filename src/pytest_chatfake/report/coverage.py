@@ -1,4 +1,4 @@
-"""What a test has exercised of the service: transitions, money, faults, answers, edges."""
+"""What a suite has exercised of the service: transitions, money, faults, responses, edges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..engine.journal import VerbRecord
 from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.fault_kinds import EFFECTS, effect_of
-from .happenings import Happening
+from .entries import Entry
 
 
 class Item(NamedTuple):
@@ -19,43 +19,43 @@ class Item(NamedTuple):
     Attributes:
         group: What kind of thing it is.
         name: What it is called in reports.
-        seen: Whether a happening shows it.
+        seen: Whether an entry shows it.
     """
 
     group: str
     name: str
-    seen: Callable[[Happening], bool]
+    seen: Callable[[Entry], bool]
 
 
-def _rule(*keys: str) -> Callable[[Happening], bool]:
+def _rule(*keys: str) -> Callable[[Entry], bool]:
     return lambda one: one.rule is not None and one.rule.key.startswith(keys)
 
 
-def _ends(*ends: str) -> Callable[[Happening], bool]:
+def _ends(*ends: str) -> Callable[[Entry], bool]:
     return lambda one: one.rule is not None and one.rule.key.endswith(ends)
 
 
-def _is(key: str) -> Callable[[Happening], bool]:
+def _is(key: str) -> Callable[[Entry], bool]:
     return lambda one: one.rule is not None and one.rule.key == key
 
 
-def _kind(kind: str) -> Callable[[Happening], bool]:
+def _kind(kind: str) -> Callable[[Entry], bool]:
     return lambda one: one.kind == kind
 
 
-def _verb(*beginnings: str) -> Callable[[Happening], bool]:
-    return lambda one: one.text.startswith(beginnings)
+def _verb(*verbs: str) -> Callable[[Entry], bool]:
+    return lambda one: one.verb in verbs
 
 
-def _person(fits: Callable[[PersonRecord], bool]) -> Callable[[Happening], bool]:
-    def seen(one: Happening) -> bool:
+def _person(fits: Callable[[PersonRecord], bool]) -> Callable[[Entry], bool]:
+    def seen(one: Entry) -> bool:
         subject = one.record.subject if isinstance(one.record, VerbRecord) else None
         return isinstance(subject, PersonFact) and fits(subject.after)
 
     return seen
 
 
-def _inner(one: Happening) -> bool:
+def _inner(one: Entry) -> bool:
     return one.kind == "verb" and one.cause is not None
 
 
@@ -67,19 +67,19 @@ def _raised(one: Attempt) -> bool:
     return one.error is not None and not effect_of(one.fault).fails
 
 
-def _mark(kind: str) -> Callable[[Happening], bool]:
-    return lambda one: kind in one.mark_kinds
+def _mark(kind: str) -> Callable[[Entry], bool]:
+    return lambda one: any(mark.kind == kind for mark in one.marks)
 
 
-def _attempt(fits: Callable[[Attempt], bool]) -> Callable[[Happening], bool]:
+def _attempt(fits: Callable[[Attempt], bool]) -> Callable[[Entry], bool]:
     return lambda one: isinstance(one.record, Attempt) and fits(one.record)
 
 
-def _request(fits: Callable[[ApiRequest], bool]) -> Callable[[Happening], bool]:
+def _request(fits: Callable[[ApiRequest], bool]) -> Callable[[Entry], bool]:
     return lambda one: isinstance(one.record, ApiRequest) and fits(one.record)
 
 
-def _balance(*statuses: int) -> Callable[[Happening], bool]:
+def _balance(*statuses: int) -> Callable[[Entry], bool]:
     return _request(lambda asked: asked.path == "/v2/balance" and asked.status in statuses)
 
 
@@ -114,7 +114,7 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("events go wrong", "again", _mark("again")),
     Item("your app", "took an event", _attempt(lambda one: one.ok)),
     Item("your app", "refused an event", _attempt(_refused)),
-    Item("your app", "raised or gave no answer", _attempt(_raised)),
+    Item("your app", "raised or gave no response", _attempt(_raised)),
     Item("your app", "was tried again", _attempt(lambda one: one.number > 1)),
     Item("your app", "signature checked", _attempt(lambda one: one.endpoint.signer is not None)),
     Item("your app", "asked for the balance", _balance(200)),
@@ -130,7 +130,7 @@ ITEMS: Final[tuple[Item, ...]] = (
 )
 
 
-def exercised(found: Sequence[Happening]) -> set[str]:
+def exercised(found: Sequence[Entry]) -> set[str]:
     """Return the names of what was exercised, as ``group: name``."""
     return {name_of(item) for item in ITEMS if any(map(item.seen, found))}
 

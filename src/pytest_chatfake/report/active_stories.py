@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
-from .sections import Story
+from .story import Story
 
 #: Those of fakes that live; a fake may live longer than a test.
 _living: WeakSet[Story] = WeakSet()

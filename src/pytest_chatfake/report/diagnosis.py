@@ -1,0 +1,236 @@
+"""Why an expectation failed, and what to do about it; only where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from decimal import Decimal
+from typing import Final
+
+from ..base.misspelt import nearest
+from ..domain.conversations import ConversationRecord
+from ..domain.instants import stamp
+from ..domain.messages import DEFAULT_ADDRESS, MessageState
+from ..domain.money import ZERO
+from ..domain.schedule import due_of
+from ..engine.engine import Engine
+from ..webhooks.fault_kinds import effect_of
+from ..wire.exact_json import number
+from .explanations import Explanations
+from .hints import beginning
+from .pending import advance, first_pending
+from .story import Story
+
+#: How many messages a sentence about totals names.
+_MOST: Final = 5
+
+#: What brings a message to a phone, and what releases what is held for it.
+_ARRIVALS: Final = frozenset({"deliver", "read"})
+_ENDS: Final = frozenset({"deliver", "read", "fail"})
+
+#: What leads to a status.
+_VERBS: Final = {"delivered": {"deliver"}, "read": {"read"}, "failed": {"fail"}}
+
+#: What ended messages whose hold was released: of one, and of many.
+_ENDINGS: Final = {"failed": ("failed", "failed"), "dropped": ("was dropped", "were dropped")}
+
+
+class Diagnosis:
+    """Looks for what explains a difference, in the records of one fake.
+
+    Args:
+        story: The fake's story: it keeps the messages that the sentences name.
+    """
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+        self._engine: Engine = story.engine
+        self._labels = story.labels
+        self._explanations = Explanations(story, self._labels)
+
+    def of_charge(self, message: MessageState) -> Iterator[str]:
+        """Say why a message was charged what it was charged."""
+        label = self._labels.message(message)
+        if message.state == "sent":
+            yield f"{label} is not delivered yet, so it was not charged (§1)."
+            if (obstacle := self._obstacle(message)) is not None:
+                yield f"Before that, {obstacle}."
+            else:
+                pending = list(self._first(_ARRIVALS, message))
+                yield from pending or ["Call deliver() or read() on it."]
+            return
+        facts = self._explanations.facts(message)
+        ended = message.state in {"failed", "dropped"}
+        for fact in facts[-1:] if ended else facts[1:2]:  # the end, or the first arrival
+            for sentence in self._explanations.sentences(fact):
+                yield f"{label}: {sentence}."
+        if not message.charged and message.state in {"delivered", "read"}:
+            yield from self._shared([message])
+
+    def of_hold(self, message: MessageState) -> Iterator[str]:
+        """Say why so much is held for a message."""
+        if message.held:
+            yield from self._held([message])
+        elif self._explanations.was_held(message):
+            yield from self._released([message])
+        else:
+            for fact in self._explanations.facts(message)[:1]:
+                for sentence in self._explanations.sentences(fact):
+                    yield f"{self._labels.message(message)}: {sentence}."
+
+    def of_total(self, what: str, expected: Decimal, found: Decimal) -> Iterator[str]:
+        """Say what explains a total."""
+        messages = self._engine.account.messages
+        undelivered = [one for one in messages if one.state == "sent"]
+        held_for = [one for one in undelivered if one.held]
+        if what == "charged" and found < expected:
+            if undelivered:
+                yield self._say(
+                    undelivered,
+                    "is not delivered yet, so it was not charged (§1).",
+                    "are not delivered yet, so they were not charged (§1).",
+                )
+                yield from self._first(_ARRIVALS, *undelivered)
+            yield from self._shared(
+                [one for one in messages if one.delivered_at is not None and not one.charged]
+            )
+        elif what == "held" and found > expected and held_for:
+            yield from self._held(held_for)
+        elif what == "held":
+            for state in ("dropped", "failed"):
+                gone = [one for one in messages if one.state == state and one.sent_at is not None]
+                if gone:
+                    yield from self._released(gone)
+        elif what == "available" and self._engine.account.ledger.held:
+            held = number(self._engine.account.ledger.held)
+            yield f"{held} of the balance is held for {self._names(held_for)} (§3 rule 5)."
+            if found < expected:
+                yield from self._first({"fail"}, *held_for)
+
+    def of_statuses(
+        self, message: MessageState, missing: Sequence[str], instead: Sequence[str]
+    ) -> Iterator[str]:
+        """Say why a message has not the status that was expected next."""
+        label = self._labels.message(message)
+        person = self._engine.account.people.get(message.recipient)
+        pending = list(self._first(_VERBS.get("".join(missing), ()), message))
+        if message.state == "dropped":
+            yield f"{label} was dropped, which has no event (§3 rule 6)."
+        elif pending and not instead and self._obstacle(message) is None:
+            yield from pending
+        elif list(missing) == ["read"] and person is not None and not person.read_receipts:
+            yield f"{label} went to a person without read receipts: no read event (§3 rule 3)."
+        elif list(missing) == ["delivered"] and list(instead) == ["read"]:
+            yield f"{label} went from sent to read, so there is no delivered event (§3)."
+            yield "Call deliver() before read() to get one."
+        elif list(missing) == ["delivered"] and message.state == "sent":
+            obstacle = self._obstacle(message)
+            yield f"{label} was not delivered{'' if obstacle is None else f': {obstacle}'}."
+
+    def of_silence(self, method: str, path: str) -> Iterator[str]:
+        """Say why the API may not have been asked for something."""
+        asked = [f"{one.method} {one.path}" for one in self._story.api._log]
+        wanted, outbox = f"{method} {path}", self._engine.outbox
+        if not path.startswith("/") or "?" in path:
+            yield "Write the path alone, from its first / on, without host and query."
+        elif wanted not in asked and (near := nearest(wanted, asked)):
+            yield f"The nearest request was {near}: is the method right, and the path?"
+        elif outbox.endpoints and (pending := list(self._first({"attempt", *_ENDS}))):
+            yield "The app may ask when it gets the next event:"
+            yield from pending
+        elif failed := self._failed():
+            yield "The app may ask when it has taken an event, and this attempt failed:"
+            yield f"{failed}."
+        elif not asked:
+            yield "The API got no request at all."
+            yield (
+                "Let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with "
+                "chat_fake.api_key in the header X-API-Key."
+            )
+            if outbox.events and not outbox.endpoints:
+                yield "If the app asks when it gets an event: no endpoint is connected."
+
+    def _first(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
+        """Say what is pending that may be missing, and how to get there."""
+        return first_pending(self._engine, self._labels, verbs, *of)
+
+    def _failed(self) -> str | None:
+        """Say which attempt failed last, unless the test wanted it to."""
+        attempts = self._engine.outbox.attempts
+        for place in reversed(attempts.failed(0)):
+            one = attempts[place]
+            if not effect_of(one.fault).fails:
+                what, to = self._labels.event(one.event), self._labels.endpoint(one.endpoint)
+                return f"{what} -> {to}: {beginning(one.outcome)}"
+        return None
+
+    def _obstacle(self, message: MessageState) -> str | None:
+        """Say what keeps a message from its phone."""
+        person = self._engine.account.people.get(message.recipient)
+        return None if person is None else person.obstacle(arrives=True)
+
+    def _held(self, messages: Sequence[MessageState]) -> Iterator[str]:
+        """Say that money is held for messages, and what releases it."""
+        held = number(sum((one.held for one in messages), ZERO))
+        until = "it is delivered" if len(messages) == 1 else "they are delivered"
+        yield f"{held} is held for {self._names(messages)} until {until} (§3 rule 5)."
+        if pending := list(self._first(_ENDS, *messages)):
+            yield from pending
+            return
+        drop = messages[0].drop
+        assert drop is not None
+        label, move = self._labels.message(messages[0]), advance(self._engine, due_of(drop))
+        yield f"To release it: deliver() {label}, or {move} to drop it at {stamp(due_of(drop))}."
+
+    def _released(self, messages: Sequence[MessageState]) -> Iterator[str]:
+        """Say what released the holds of messages that ended alike."""
+        one, many = _ENDINGS.get(messages[0].state, ("was delivered", "were delivered"))
+        yield self._say(
+            messages, f"{one}, so its hold was released.", f"{many}, so their holds were released."
+        )
+
+    def _shared(self, free: Sequence[MessageState]) -> Iterator[str]:
+        """Say that messages cost nothing because their conversation was charged already."""
+        sharing: dict[int, list[MessageState]] = {}
+        for one in free:
+            if one.conversation is not None:
+                sharing.setdefault(id(one.conversation), []).append(one)
+        for messages in sharing.values():
+            conversation = messages[0].conversation
+            assert conversation is not None
+            starter = self._explanations.starter(conversation)
+            others = [one for one in messages if one is not starter]
+            if starter is None or not others:
+                continue
+            what = f"conversation {self._labels.conversation(conversation)} with"
+            what += f" {self._names([starter])}, which was charged (§1)."
+            yield self._say(
+                others,
+                f"was not charged: it shares {what}",
+                f"were not charged: they share {what}",
+            )
+            yield from self._expiry_of(conversation)
+            if {one.recipient for one in (starter, *others)} == {DEFAULT_ADDRESS}:
+                yield (
+                    f"All of them went to the default recipient, {DEFAULT_ADDRESS}. "
+                    f"Send to others, as in to='+15550101'."
+                )
+
+    def _expiry_of(self, conversation: ConversationRecord) -> Iterator[str]:
+        """Say when a session that is open ends: what is sent then is charged anew."""
+        expires_at = conversation.expires_at
+        if expires_at is not None and expires_at > self._engine.time.read():
+            yield (
+                f"{self._labels.conversation(conversation)} expires at {stamp(expires_at)}. "
+                f"A message sent after {advance(self._engine, expires_at)} starts a new, charged "
+                f"conversation."
+            )
+
+    def _say(self, messages: Sequence[MessageState], one: str, many: str) -> str:
+        """Write a sentence whose subject is one message, or many."""
+        return f"{self._names(messages)} {one if len(messages) == 1 else many}"
+
+    def _names(self, messages: Sequence[MessageState]) -> str:
+        self._story.named.extend(messages[:_MOST])
+        names = ", ".join(map(self._labels.message, messages[:_MOST]))
+        more = len(messages) - _MOST
+        return f"{names} and {more} more" if more > 0 else names

@@ -1,0 +1,132 @@
+"""Why a message costs what it costs: the reasons of its facts; and ``explain()``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..domain.conversations import ConversationRecord
+from ..domain.instants import stamp
+from ..domain.ledger import LedgerEntry
+from ..domain.messages import MessageState
+from ..domain.money import ZERO
+from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
+from ..webhooks.events import Event
+from ..wire.exact_json import number
+from .entries import Entry
+from .labels import Labels
+from .story import Story
+from .timeline_text import lines_of
+
+#: The rules of the arrivals that start a conversation's session.
+_STARTS = {
+    way[outcome].key
+    for way in (DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE)
+    for outcome in ("first", "final", "free")
+}
+
+
+class Explanations:
+    """The reasons of one fake's facts.
+
+    Args:
+        story: The fake's story.
+        labels: The short names.
+    """
+
+    def __init__(self, story: Story, labels: Labels) -> None:
+        self._story = story
+        self._labels = labels
+        self._found: dict[int, list[Entry]] = {}
+
+    def of(self, message: MessageState) -> list[Entry]:
+        """Return what happened to a message, in order."""
+        if message.number not in self._found:
+            self._found[message.number] = self._story.trace.of(message)
+        return self._found[message.number]
+
+    def facts(self, message: MessageState) -> list[Entry]:
+        """Return what happened to a message by the rules, in order."""
+        return [entry for entry in self.of(message) if entry.rule is not None]
+
+    def sentences(self, fact: Entry) -> list[str]:
+        """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
+        assert fact.rule is not None
+        assert fact.state is not None
+        return [self._sentence(reason, fact, fact.state) for reason in fact.rule.reasons]
+
+    def was_held(self, message: MessageState) -> bool:
+        """Return whether something was ever held for a message."""
+        return any(entry.kind == "hold" for entry in self.of(message))
+
+    def starter(self, conversation: ConversationRecord) -> MessageState | None:
+        """Return the message whose delivery started a conversation's session."""
+        members = self._story.engine.account.messages_in(conversation)
+        return next((one for one in members if self._has_started(one)), None)
+
+    def _has_started(self, message: MessageState) -> bool:
+        conversation = message.conversation
+        if conversation is None or message.delivered_at != conversation.started_at:
+            return False
+        return any(fact.rule.key in _STARTS for fact in self.facts(message) if fact.rule)
+
+    def _sentence(self, reason: Reason, fact: Entry, message: MessageState) -> str:
+        posted = [
+            entry.record
+            for entry in self.of(message)
+            if entry.cause == fact.cause and isinstance(entry.record, LedgerEntry)
+        ]
+        amounts = {entry.kind: number(entry.amount) for entry in posted}
+        conversation = message.conversation
+        started = None if conversation is None else self.starter(conversation)
+        text = reason.text.format(
+            amount=amounts.get("charge") or amounts.get("hold") or number(message.price or ZERO),
+            held=amounts.get("release", "0"),
+            recipient=message.recipient,
+            conversation="" if conversation is None else self._labels.conversation(conversation),
+            starter="" if started is None else self._labels.message(started),
+        )
+        setting = f"; change it with {reason.setting}" if reason.setting else ""
+        return f"{text} ({reason.basis}{setting})"
+
+
+def explanation(story: Story, message: MessageState) -> str:
+    """Tell all that is known of a message: its money and why, and what happened, in order."""
+    labels = story.labels
+    explanations = Explanations(story, labels)
+    currency = story.engine.settings.currency
+    begun = story.engine.account.ledger.entries[0].moment
+    money = (
+        f"price {number(message.total_price)}, held {number(message.held)}, "
+        f"charged {number(message.charged)} {currency}"
+    )
+    name = f"{labels.message(message)}, message {message.id} to {message.recipient}"
+    return labels.clean(
+        "\n".join(
+            [
+                f"{name}: {labels.status(message)}",
+                f"  {money}",
+                f"  {_conversation(labels, message.conversation)}",
+                "Why:",
+                *_why(explanations, message),
+                f"What happened, times from {stamp(begun)}:",
+                *lines_of(explanations.of(message), labels, begun),
+            ]
+        )
+    )
+
+
+def _conversation(labels: Labels, conversation: ConversationRecord | None) -> str:
+    if conversation is None:
+        return "no conversation: it failed before it was sent"
+    name = f"{labels.conversation(conversation)}, conversation {conversation.id}"
+    if conversation.expires_at is None:
+        return f"{name}: pending"
+    return f"{name}: session until {stamp(conversation.expires_at)}"
+
+
+def _why(explanations: Explanations, message: MessageState) -> Iterator[str]:
+    for fact in explanations.facts(message):
+        name = fact.record.status if isinstance(fact.record, Event) else "dropped"
+        for sentence in explanations.sentences(fact):
+            yield f"  {fact.number:>3}  {name or '':<9}  {sentence}"
+            name = ""

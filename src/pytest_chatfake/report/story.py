@@ -1,0 +1,122 @@
+"""What one fake has to tell: its timeline, and the section of a failure's report.
+
+There is one in every test, and hardly any tells: what that takes is imported when it does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+from typing import TYPE_CHECKING, Final
+
+from ..base.tracebacks import from_outside
+from ..domain.messages import MessageState
+from ..engine.engine import Engine
+from ..http_api.account import AccountApi
+from .labels import Labels
+
+if TYPE_CHECKING:
+    from .trace import Trace
+
+_births = itertools.count()
+
+TITLE: Final = "chat_fake timeline"
+
+
+class Story:
+    """What one fake has to tell.
+
+    Args:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
+
+    Attributes:
+        named: The messages that failed expectations are about.
+        born: Its place among all of the process.
+    """
+
+    def __init__(self, engine: Engine, api: AccountApi) -> None:
+        self.engine = engine
+        self.api = api
+        self.named: list[MessageState] = []
+        self.born: int = next(_births)
+        # Where in the journal the running test began, and what was told of it: after the opening.
+        self._begun = self._told = 1
+        self._log = engine.outbox.events
+        self._trace: Trace | None = None
+
+    @property
+    def labels(self) -> Labels:
+        """The short names of what is there now."""
+        return Labels(self.engine, self.api)
+
+    @property
+    def trace(self) -> Trace:
+        """What happened so far."""
+        if self._trace is None or self._trace.is_outdated:
+            from .trace import Trace
+
+            self._trace = Trace(self.engine, self.api)
+        return self._trace
+
+    def text(self, start: int = 0, *, folded: bool = False) -> str:
+        """Tell what happened from an entry on."""
+        from .timeline_text import timeline_text
+
+        named = self.named if folded else ()
+        return timeline_text(
+            self.engine, self.labels, self.trace, start, named=named, folded=folded
+        )
+
+    def picture(self, start: int = 0, *, styled: bool = True) -> str:
+        """Draw what happened from an entry on.
+
+        Args:
+            start: The first entry.
+            styled: Whether the picture has its style inside; a page has it once.
+        """
+        from .svg import svg
+
+        return svg(self.engine, self.labels, self.trace, start, styled=styled)
+
+    def skip(self) -> None:
+        """Leave what happened so far out: it belongs to another test."""
+        self._begun = self._told = len(self.engine.journal.kinds)
+        self._log = self.engine.outbox.events
+        self.named.clear()
+
+    def begin_of_test(self) -> int:
+        """Return the first entry of the test that runs now."""
+        self._notice_reset()
+        return self.trace.begin_of(self._begun)
+
+    def section(self) -> str:
+        """Tell what is new since the last section; empty if nothing is.
+
+        It begins with what to look at.
+        """
+        engine, labels, trace = self.engine, self.labels, self.trace
+        self._notice_reset()
+        start, was_told = trace.begin_of(self._told), self._told > 1
+        self._told = len(engine.journal.kinds)
+        is_new = start < trace.read()
+        if not is_new and not engine.plan and not engine.errors:
+            return ""
+        from .highlights import Highlights
+
+        lines = Highlights(engine, self.api, labels, trace, start).lines()
+        parts = ["What to look at", *(f"  {line}" for line in lines), ""] if lines else []
+        if is_new:
+            parts += ["What happened, after what is told above" if was_told else "What happened"]
+        parts += [self.text(start, folded=True)]
+        for error in engine.errors:
+            parts += ["", "A route raised", self._traceback(error)]
+        return "\n".join(parts)
+
+    def _notice_reset(self) -> None:
+        if self._log is not self.engine.outbox.events:  # all of it is new
+            self._log = self.engine.outbox.events
+            self._begun = self._told = 1
+
+    def _traceback(self, error: BaseException) -> str:
+        return self.labels.clean("".join(traceback.format_exception(from_outside(error)))).rstrip()

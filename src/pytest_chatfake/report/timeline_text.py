@@ -1,0 +1,296 @@
+"""The timeline as text: a line for each entry, aligned, and folded where it is long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, TypeVar
+
+from ..base.controls import one_line
+from ..base.triggers import Trigger
+from ..base.views import counted
+from ..domain.conversations import ConversationRecord
+from ..domain.instants import MILLISECOND, SECOND, stamp
+from ..domain.ledger import LedgerEntry
+from ..domain.messages import MessageState
+from ..domain.people import PersonFact
+from ..engine.engine import Engine
+from ..engine.journal import ClockRecord, VerbRecord
+from ..http_api.account import ApiRequest
+from ..webhooks.attempts import Attempt
+from ..webhooks.endpoints import Endpoint
+from ..webhooks.events import Event
+from ..webhooks.in_flight import InFlight
+from ..wire.exact_json import number
+from .entries import Entry
+from .hints import beginning, beginning_of_body, hint
+from .labels import Labels
+from .trace import Trace
+
+_DAY: Final = 86_400 * SECOND
+
+#: What folding keeps: the first lines, the last ones, and so many of each kind of what matters
+#: between them: what a failed expectation names, and what is odd.
+_FIRST: Final = 20
+_LAST: Final = 40
+_MATTERING: Final = 60
+
+_T = TypeVar("_T")
+
+#: How many rows of evidence a failure shows before it cuts the middle out.
+_MAX_ROWS: Final = 30
+
+
+# One entry
+
+
+def text_of(entry: Entry, labels: Labels, *, hinted: bool = False) -> str:
+    """Say what happened, in one line without secrets, and without its marks.
+
+    Args:
+        entry: What happened.
+        labels: The short names.
+        hinted: Whether to say what the status of a response may mean.
+    """
+    return one_line(labels.clean(_text(entry, labels, hinted)))
+
+
+def marks_of(entry: Entry, labels: Labels) -> list[str]:
+    """Say what is not as the service would do it, in the same way."""
+    marks = [str(mark) for mark in entry.marks]
+    if entry.retry and entry.endpoint is not None:
+        planned = len(entry.endpoint._retries)
+        of = f" of {planned}" if entry.retry <= planned else ""
+        marks.append(f"[retry {entry.retry}{of}]")
+    if entry.is_unused:
+        marks.append("[unused]")
+    return [one_line(labels.clean(mark)) for mark in marks]
+
+
+def _text(entry: Entry, labels: Labels, hinted: bool) -> str:
+    match entry.record:
+        case VerbRecord() as verb:
+            posted = "" if entry.posted is None else f" {entry.posted.amount:+f}"
+            return f"{_verb(verb, labels)}{posted}"
+        case LedgerEntry() as posted:
+            label = "" if entry.state is None else f" {labels.message(entry.state)}"
+            return f"{number(posted.amount)}{label}"
+        case Event() as event:
+            return labels.event(event)
+        case Attempt() | InFlight() as attempt:
+            to = labels.endpoint(attempt.endpoint)
+            return f"{labels.event(attempt.event)} -> {to}: {_outcome(attempt, hinted)}"
+        case ApiRequest() as request:
+            return str(request)
+        case ClockRecord() as move:
+            return f"{move.what} by {length(move.end - move.start)}"
+        case MessageState() as message:
+            return f"{labels.message(message)} was not delivered in time; no event"
+        case Trigger() as fault:
+            return fault.description
+
+
+def _verb(verb: VerbRecord, labels: Labels) -> str:
+    match verb.subject:
+        case MessageState() as message:
+            return f"{verb.what} {labels.message(message)}"
+        case Event() as event:
+            return f"{verb.what} {labels.event(event)}"
+        case PersonFact() as fact if verb.what == "recipient()":
+            before, after = fact.before._asdict(), fact.after._asdict()
+            changed = {name: new for name, new in after.items() if new != before[name]}
+            given = "".join(f", {name}={new!r}" for name, new in changed.items())
+            return f"recipient({fact.after.address!r}{given})"
+        case PersonFact() as fact:
+            return f"{verb.what} {fact.after.address}"
+        case _:
+            return verb.what
+
+
+def _outcome(attempt: Attempt | InFlight, hinted: bool) -> str:
+    """Say how an attempt ended; of one that failed, the beginning of the response, too."""
+    if isinstance(attempt, InFlight):
+        return "no response yet"
+    if attempt.fault == "drop":
+        return "not attempted"
+    if attempt.error is not None:
+        return beginning(attempt.outcome)
+    if attempt.ok:
+        return str(attempt.status_code)
+    meaning = hint(attempt) if hinted else ""
+    return f"{attempt.status_code}{meaning} {beginning_of_body(attempt)}".rstrip()
+
+
+def length(nanoseconds: int) -> str:
+    """Write a length of time as a person would: ``30 days``, ``1 h 30 min``, ``0.5 s``."""
+    seconds, rest = divmod(nanoseconds, SECOND)
+    parts: list[str] = []
+    for size, unit, plural in ((86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min")):
+        count, seconds = divmod(seconds, size)
+        if count:
+            parts.append(counted(count, unit, plural))
+    if seconds or rest or not parts:
+        parts.append(f"{seconds + rest / SECOND:g} s")
+    return " ".join(parts)
+
+
+# Many of them
+
+
+def timeline_text(
+    engine: Engine,
+    labels: Labels,
+    trace: Trace,
+    start: int = 0,
+    *,
+    named: Collection[MessageState] = (),
+    folded: bool = True,
+) -> str:
+    """Tell a timeline: the balance, one line for each entry, and what the labels stand for.
+
+    Args:
+        engine: The fake's engine.
+        labels: The short names.
+        trace: What happened.
+        start: The first entry that is told.
+        named: The messages that matter most: folding keeps what is about them.
+        folded: Whether a long timeline is folded in the middle.
+    """
+    rows = list(_folded(trace, start, named)) if folded else trace.entries(start)
+    if not rows:
+        return "nothing happened"
+    begun = engine.account.ledger.entries[0].moment
+    shown = [row for row in rows if isinstance(row, Entry)]
+    lines = iter(lines_of(shown, labels, begun))
+    return "\n".join(
+        [
+            _heading(engine, begun),
+            *(next(lines) if isinstance(row, Entry) else f"  {row}" for row in rows),
+            *_legend(labels, shown),
+        ]
+    )
+
+
+def _heading(engine: Engine, begun: int) -> str:
+    """Say what there is on the account, and from when times are counted."""
+    ledger, currency = engine.account.ledger, engine.settings.currency
+    return (
+        f"available {number(ledger.available)}, held {number(ledger.held)}, "
+        f"charged {number(ledger.charged)} {currency}; times are from {stamp(begun)}"
+    )
+
+
+def _folded(trace: Trace, start: int, named: Collection[MessageState]) -> Iterator[Entry | str]:
+    """Give what is kept of a timeline; a text stands for what is left out, counted by kinds."""
+    end = trace.read()
+    if end - start <= _FIRST + _LAST:
+        yield from trace.entries(start)
+        return
+    first, last = start + _FIRST, end - _LAST
+    yield from trace.entries(start, first)
+    about = sorted(one for message in named for one in trace.of(message))
+    kept: dict[int, Entry] = {}
+    for matters in (about, trace.odd(first)):
+        between = [entry for entry in matters if first < entry.number <= last]
+        kept |= {entry.number: entry for entry in between[:_MATTERING]}
+    for place in sorted(kept):
+        yield from _left_out(trace, first, place - 1)
+        yield kept[place]
+        first = place
+    yield from _left_out(trace, first, last)
+    yield from trace.entries(last)
+
+
+def _left_out(trace: Trace, start: int, stop: int) -> Iterator[str]:
+    if counts := trace.count(start, stop):
+        kinds = ", ".join(
+            counted(count, kind, "moves of the clock" if kind == "clock" else None)
+            for kind, count in counts.items()
+        )
+        yield f"... {stop - start:,} left out: {kinds} ..."
+
+
+def lines_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[str]:
+    """Align entries in columns: number, time since the fake was begun, kind, what, line."""
+    days = any(entry.moment - begun >= _DAY for entry in shown)
+    times = [_absolute(one.moment) if days else _relative(one.moment - begun) for one in shown]
+    amounts = [number(one.amount) for one in shown if one.amount is not None]
+    widths = (
+        max((len(str(entry.number)) for entry in shown), default=0),
+        max(map(len, times), default=0),
+        max((len(entry.kind) for entry in shown), default=0),
+        max(map(len, amounts), default=0),
+    )
+    lines: list[str] = []
+    before = ""
+    for entry, time in zip(shown, times, strict=True):
+        text = text_of(entry, labels)
+        if entry.amount is not None:
+            text = text.rjust(len(text) + widths[3] - len(number(entry.amount)))
+        if entry.line is not None:
+            text += f"  at {entry.line}"
+        when = "" if time == before else time
+        before = time
+        place, kind = f"  {entry.number:>{widths[0]}}", entry.kind.ljust(widths[2])
+        what = " ".join([text, *marks_of(entry, labels)])
+        lines.append("  ".join([place, when.rjust(widths[1]), kind, what]))
+    return lines
+
+
+def _relative(nanoseconds: int) -> str:
+    """Write a time since the start: ``+0:00.000``, with hours where there are any."""
+    sign = "-" if nanoseconds < 0 else "+"
+    seconds, rest = divmod(abs(nanoseconds), SECOND)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    clock = f"{hours}:{minutes:02}" if hours else f"{minutes}"
+    return f"{sign}{clock}:{seconds:02}.{rest // MILLISECOND:03}"
+
+
+def _absolute(moment: int) -> str:
+    return stamp(moment).replace("T", " ").removesuffix("Z")
+
+
+def _legend(labels: Labels, shown: Sequence[Entry]) -> Iterator[str]:
+    """Explain each label that is shown, once."""
+    messages: dict[int, MessageState] = {}
+    conversations: dict[int, ConversationRecord] = {}
+    endpoints: dict[int, Endpoint] = {}
+    recorded: dict[str, None] = {}
+    for entry in shown:
+        if isinstance(entry.record, Event) and (name := labels.legend_of_recorded(entry.record)):
+            recorded[name] = None
+        if entry.state is not None:
+            messages[entry.state.number] = entry.state
+            if entry.state.conversation is not None:
+                conversations[id(entry.state.conversation)] = entry.state.conversation
+        if entry.endpoint is not None:
+            endpoints[id(entry.endpoint)] = entry.endpoint
+    names = [
+        *(labels.legend_of_message(messages[place]) for place in sorted(messages)),
+        *recorded,
+        *map(labels.legend_of_conversation, conversations.values()),
+        *filter(None, map(labels.legend_of_endpoint, endpoints.values())),
+    ]
+    for name in names:
+        yield f"  {one_line(labels.clean(name))}"
+
+
+# Evidence below a sentence
+
+
+def table(records: Sequence[_T], cells: Callable[[_T], Sequence[str]]) -> str:
+    """Write records in aligned columns; a long table is cut in the middle, and says so."""
+    if not records:
+        return "  (none)"
+    half = len(records) if len(records) <= _MAX_ROWS else _MAX_ROWS // 2
+    left = len(records) - 2 * half
+    rows = [cells(one) for one in (*records[:half], *(records[-half:] if left > 0 else ()))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    if left > 0:
+        lines.insert(half, f"  ... {left} more ...")
+    return "\n".join(lines)

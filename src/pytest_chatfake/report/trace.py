@@ -1,0 +1,361 @@
+"""What happened in one fake, in order: the journal's bytes put together with their records.
+
+Causes stand before effects. A cause is what is known to be one: a verb of its entries and events,
+an event of its attempts, an attempt or a request of the verbs that its receiver or its route
+called, a move of time of what fell due. Nothing is guessed.
+
+The n-th byte of a kind stands for the n-th record of that kind. So one pass over the bytes tells of
+each entry which record it has, and of each record which entry it is. An entry itself is made when
+it is asked for: a report of a few lines costs a few entries, however much happened.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from ..base import notes
+from ..base.growing_index import GrowingIndex
+from ..base.marks import Mark
+from ..base.triggers import Trigger
+from ..base.views import Records
+from ..domain.ledger import LedgerEntry
+from ..domain.messages import MessageState
+from ..domain.reasons import DROPPED, RULES
+from ..engine.engine import Engine
+from ..engine.journal import ClockRecord, VerbRecord
+from ..http_api.account import AccountApi, ApiRequest
+from ..webhooks.attempts import Attempt, is_success
+from ..webhooks.events import Event
+from ..webhooks.in_flight import InFlight
+from .entries import Entry, Kind
+
+#: What an entry can be, beside the kinds of :mod:`~pytest_chatfake.base.notes`.
+_DROP: Final = 10
+_HOLD: Final = 11
+_RELEASE: Final = 12
+_CHARGE: Final = 13
+
+_KINDS: Final[dict[int, Kind]] = {
+    notes.VERB: "verb",
+    notes.EVENT: "event",
+    notes.ATTEMPT: "attempt",
+    notes.LOSS: "attempt",
+    notes.REQUEST: "request",
+    notes.CLOCK: "clock",
+    notes.WEBHOOK_FAULT: "fault",
+    notes.API_FAULT: "fault",
+    _DROP: "drop",
+    _HOLD: "hold",
+    _RELEASE: "release",
+    _CHARGE: "charge",
+}
+_POSTINGS: Final = {"hold": _HOLD, "release": _RELEASE, "charge": _CHARGE}
+
+
+class Trace:
+    """The entries of one fake, by their indices: the first one has 0, and the number 1.
+
+    Args:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
+    """
+
+    def __init__(self, engine: Engine, api: AccountApi) -> None:
+        outbox, journal, entries = engine.outbox, engine.journal, engine.account.ledger.entries
+        self._engine = engine
+        self._api = api
+        self._events = outbox.events  # a reset brings others
+        self._bytes = journal.kinds
+        self._logs: dict[int, Records] = {
+            notes.VERB: journal.verbs,
+            notes.EVENT: outbox.events,
+            notes.ATTEMPT: outbox.attempts,
+            notes.LOSS: outbox.attempts,
+            notes.REQUEST: api._log,
+            notes.CLOCK: journal.moves,
+            notes.WEBHOOK_FAULT: outbox.faults.ever,
+            notes.API_FAULT: api._faults.ever,
+            _DROP: journal.drops,
+            **dict.fromkeys(_POSTINGS.values(), entries),
+        }
+        # Of each byte: how many entries are before it.
+        self._begins = array("Q")
+        # Of each entry: its code, the place of its record, and the code of its rule or 0.
+        self._codes = bytearray()
+        self._places = array("Q")
+        self._rules = bytearray()
+        # Of each record, by its code and place: its entry.
+        self._indices: defaultdict[int, array[int]] = defaultdict(lambda: array("Q"))
+        self._doers = array("Q")  # the entries of verbs and drops, which cause what comes next
+        self._posted: dict[int, int] = {}  # of verbs: the places of what they posted
+        self._ledger_read = 0
+        # Places in the log of attempts: of those that were made, and of those that were lost.
+        self._made: dict[int, array[int]] = {notes.ATTEMPT: array("Q"), notes.LOSS: array("Q")}
+        self._attempts_of: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._verbs_of = GrowingIndex(journal.verbs, _subject)
+        self._drops_of: dict[int, int] = {}
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the fake was reset since."""
+        return self._events is not self._engine.outbox.events
+
+    # Which entries there are
+
+    def read(self) -> int:
+        """Take in what is new, and return how many entries there are."""
+        with self._engine.lock:
+            for byte in range(len(self._begins), len(self._bytes)):
+                self._begins.append(len(self._codes))
+                code = self._bytes[byte]
+                if code >= notes.FACT:
+                    self._read_fact(code)
+                elif code == notes.POSTING:
+                    if self._codes and self._codes[-1] == notes.VERB:
+                        self._posted[self._places[-1]] = self._ledger_read
+                    self._ledger_read += 1
+                else:
+                    self._add(code)
+            self._read_attempts()
+        return len(self._codes)
+
+    def _add(self, code: int, rule: int = 0, place: int | None = None) -> None:
+        index, known = len(self._codes), self._indices[code]
+        self._codes.append(code)
+        self._places.append(len(known) if place is None else place)
+        self._rules.append(rule)
+        known.append(index)
+        if code in {notes.VERB, _DROP}:
+            self._doers.append(index)
+
+    def _read_fact(self, code: int) -> None:
+        rule = notes.FACT + (code - notes.FACT) % notes.ENTRY
+        if RULES[rule] is DROPPED:
+            message = self._engine.journal.drops[len(self._indices[_DROP])]
+            self._drops_of[message.number] = len(self._codes)
+            self._add(_DROP, rule)
+        for _ in range((code - notes.FACT) // notes.ENTRY):
+            entry: LedgerEntry = self._logs[_HOLD][self._ledger_read]
+            self._add(_POSTINGS[entry.kind], place=self._ledger_read)
+            self._ledger_read += 1
+        if RULES[rule] is not DROPPED:
+            self._add(notes.EVENT, rule)
+
+    def _read_attempts(self) -> None:
+        log = self._engine.outbox.attempts
+        made, lost = self._made[notes.ATTEMPT], self._made[notes.LOSS]
+        for place in range(len(made) + len(lost), len(log)):
+            code = notes.LOSS if log._results[place].overrides.fault == "drop" else notes.ATTEMPT
+            self._attempts_of[log._events[place]].append((code, len(self._made[code])))
+            self._made[code].append(place)
+
+    def begin_of(self, byte: int) -> int:
+        """Return the first entry that was noted from a byte of the journal on."""
+        total = self.read()
+        return self._begins[byte] if byte < len(self._begins) else total
+
+    # What they are
+
+    def entries(self, start: int = 0, stop: int | None = None) -> list[Entry]:
+        """Return the entries of a range: all, if none is given."""
+        total = self.read()
+        return self._made_of(range(start, total if stop is None else min(stop, total)))
+
+    def of(self, message: MessageState) -> list[Entry]:
+        """Return what happened to one message; it is found without a look at all the others."""
+        self.read()
+        found = self._made_of(sorted(set(self._indices_of(message))))
+        return [entry for entry in found if entry.state is message]
+
+    def odd(self, start: int = 0) -> list[Entry]:
+        """Return what is not as usual: what failed, and what has marks."""
+        self.read()
+        indices = sorted({index for index in self._odd_indices() if index >= start})
+        return [entry for entry in self._made_of(indices) if entry.is_odd]
+
+    def last(self, kind: Kind, start: int = 0) -> Entry | None:
+        """Return the last entry of a kind, if there is one."""
+        total = self.read()
+        found = max(
+            self._codes.rfind(code, start, total) for code, of in _KINDS.items() if of == kind
+        )
+        return next(iter(self._made_of([found] if found >= 0 else [])), None)
+
+    def count(self, start: int, stop: int) -> Counter[Kind]:
+        """Count the entries of a range by their kinds, in the order in which these come."""
+        counts: Counter[Kind] = Counter()
+        for code, times in Counter(self._codes[start:stop]).items():
+            counts[_KINDS[code]] += times
+        return counts
+
+    def _indices_of(self, message: MessageState) -> Iterator[int]:
+        """Give what may be about a message: its records, and what the ledger took beside them."""
+        yield from self._verbs_about(message)
+        for event in self._events.of(message.number):
+            yield from self._verbs_about(event)
+            if event._index < len(self._indices[notes.EVENT]):
+                index = self._indices[notes.EVENT][event._index]
+                yield index
+                yield from self._postings(index, -1)
+            yield from (self._indices[code][at] for code, at in self._attempts_of[event._index])
+        yield from self._indices[notes.ATTEMPT][len(self._made[notes.ATTEMPT]) :]  # in flight
+        if message.number in self._drops_of:
+            yield self._drops_of[message.number]
+            yield from self._postings(self._drops_of[message.number], 1)
+
+    def _verbs_about(self, subject: MessageState | Event) -> Iterator[int]:
+        known = self._indices[notes.VERB]
+        return (known[place] for place in self._verbs_of.places(subject) if place < len(known))
+
+    def _postings(self, index: int, step: int) -> Iterator[int]:
+        """Give the entries of the ledger right before an entry, or right after it."""
+        index += step
+        while 0 <= index < len(self._codes) and self._codes[index] in _POSTINGS.values():
+            yield index
+            index += step
+
+    def _odd_indices(self) -> Iterator[int]:
+        results = self._engine.outbox.attempts._results
+        for code, places in self._made.items():
+            for at, place in enumerate(places):
+                one = results[place]
+                if one.overrides.marks or one.number > 1 or not is_success(one.answer):
+                    yield self._indices[code][at]
+        yield from self._indices[notes.ATTEMPT][len(self._made[notes.ATTEMPT]) :]
+        for place in {*self._events._synthetic, *self._delayed()}:
+            yield self._indices[notes.EVENT][place]
+        for code in (notes.REQUEST, notes.WEBHOOK_FAULT, notes.API_FAULT):
+            yield from self._indices[code]
+
+    # How one is made
+
+    def _made_of(self, indices: Iterable[int]) -> list[Entry]:
+        with self._engine.lock:
+            delayed = self._delayed()
+            made = (self._entry(index, delayed) for index in indices)
+            return [entry for entry in made if entry is not None]
+
+    def _entry(self, index: int, delayed: dict[int, tuple[Mark, ...]]) -> Entry | None:
+        """Make an entry; None while a thread has noted it, and is about to add its record."""
+        number, kind, place = index + 1, _KINDS[self._codes[index]], self._places[index]
+        match self._record(index):
+            case VerbRecord() as verb:
+                state, posted = self._message_of(verb.subject), self._posted.get(place)
+                entry = None if posted is None else self._logs[_HOLD][posted]
+                cause = self._caller(place)
+                return Entry(number, verb.moment, kind, verb, state, cause, posted=entry)
+            case LedgerEntry() as entry:
+                state = self._engine.account.find(entry.message_id or "")
+                return Entry(number, entry.moment, kind, entry, state, self._doer(index))
+            case Event() as event:
+                marks = delayed.get(event._index, ())
+                if event.synthetic:
+                    marks = (Mark("synthetic", event.line), *marks)
+                state, rule = self._message_of(event), RULES.get(self._rules[index])
+                cause = self._doer(index)
+                return Entry(number, event.moment, kind, event, state, cause, marks, rule)
+            case Attempt() | InFlight() as attempt:
+                now = self._engine.time.read()
+                moment = attempt.moment if isinstance(attempt, Attempt) else now
+                state, cause = self._message_of(attempt.event), self._origin(index, attempt)
+                return Entry(number, moment, kind, attempt, state, cause, attempt.marks)
+            case ApiRequest() as request:
+                moment = self._api._arrivals.get(place, request.moment)
+                return Entry(number, moment, kind, request, marks=request.marks)
+            case ClockRecord() as move:
+                return Entry(number, move.start, kind, move)
+            case MessageState() as message:
+                at, cause = message.dropped_at or 0, self._move_over(index, message)
+                return Entry(number, at, kind, message, message, cause, rule=DROPPED)
+            case Trigger() as fault:
+                return Entry(number, self._moment_before(index), kind, fault)
+        return None
+
+    def _record(self, index: int) -> Any:
+        code, place = self._codes[index], self._places[index]
+        if code in self._made:
+            made = self._made[code]
+            if place >= len(made):
+                in_flight, place = self._engine.drain.in_flight, place - len(made)
+                return in_flight[place] if place < len(in_flight) else None
+            place = made[place]
+        log = self._logs[code]
+        return log[place] if place < len(log) else None
+
+    def _message_of(self, subject: object) -> MessageState | None:
+        if isinstance(subject, Event):
+            number = subject._log._numbers[subject._index]
+            messages = self._engine.account.messages
+            return messages[number - 1] if 0 < number <= len(messages) else None
+        return subject if isinstance(subject, MessageState) else None
+
+    def _delayed(self) -> dict[int, tuple[Mark, ...]]:
+        """Give the marks of events that faults hold back, by their places."""
+        marks: dict[int, tuple[Mark, ...]] = {}
+        for fault in self._engine.outbox.faults.ever:
+            if fault.kind == "delay":
+                for place in fault._hit:
+                    marks[place] = (*marks.get(place, ()), fault._mark)
+        return marks
+
+    # What caused one: its number
+
+    def _doer(self, index: int) -> int | None:
+        """Return the last verb or drop before an entry."""
+        place = bisect_left(self._doers, index) - 1
+        return self._doers[place] + 1 if place >= 0 else None
+
+    def _caller(self, verb: int) -> int | None:
+        """Return the request or the attempt inside which a verb was called."""
+        kind, place = self._engine.journal.causes.get(verb, (0, 0))
+        if kind == notes.ATTEMPT:
+            return self._begins[place] + 1
+        known = self._indices[notes.REQUEST]
+        return known[place] + 1 if kind == notes.REQUEST and place < len(known) else None
+
+    def _origin(self, index: int, attempt: Attempt | InFlight) -> int | None:
+        """Return the attempt before a retry, what asked for an event again, or the event."""
+        event = attempt.event
+        for code, at in reversed(self._attempts_of[event._index]):
+            before = self._indices[code][at]
+            if before < index:
+                made = self._record(before)
+                if (made.endpoint, made.number) == (attempt.endpoint, attempt.number - 1):
+                    return before + 1
+        if any(mark.kind == "again" for mark in attempt.marks):
+            verbs = [verb for verb in self._verbs_about(event) if verb < index]
+            if verbs:
+                return verbs[-1] + 1
+        known = self._indices[notes.EVENT]
+        return known[event._index] + 1 if event._index < len(known) else None
+
+    def _move_over(self, index: int, message: MessageState) -> int | None:
+        """Return the last move of time, if a message was dropped in it."""
+        moves = self._indices[notes.CLOCK]
+        last = bisect_left(moves, index) - 1
+        if last < 0 or message.dropped_at is None:
+            return None
+        move: ClockRecord = self._record(moves[last])
+        return moves[last] + 1 if move.start < message.dropped_at <= move.end else None
+
+    def _moment_before(self, index: int) -> int:
+        """Return when that happened which a fault, which has no moment, was set up after."""
+        while index > 0:
+            index -= 1
+            if self._codes[index] not in {notes.WEBHOOK_FAULT, notes.API_FAULT}:
+                before = self._entry(index, {})
+                return before.moment if before is not None else self._begun()
+        return self._begun()
+
+    def _begun(self) -> int:
+        moment: int = self._logs[_HOLD][0].moment
+        return moment
+
+
+def _subject(verb: VerbRecord) -> MessageState | Event | None:
+    """Return what a verb was about, if it can be looked for."""
+    return verb.subject if isinstance(verb.subject, (MessageState, Event)) else None
