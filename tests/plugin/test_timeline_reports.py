@@ -313,9 +313,8 @@ def test_a_run_without_failures_renders_nothing(pytester: pytest.Pytester) -> No
         """
         from pytest_chatfake.report import trace
 
-        trace.Trace = None
-
-        def test_it(chat_fake, chat_receiver):
+        def test_it(chat_fake, chat_receiver, monkeypatch):
+            monkeypatch.setattr(trace, "Trace", None)
             chat_fake.send_text().deliver()
         """,
     )

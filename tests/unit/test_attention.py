@@ -11,6 +11,7 @@ import pytest
 from pytest_chatfake import ChatFake
 from pytest_chatfake.report import active_stories
 from pytest_chatfake.report.story import Story
+from pytest_chatfake.report.trace import Trace
 
 from .fakes import frozen_fake, own_lines
 
@@ -96,6 +97,27 @@ def test_an_event_without_a_price_says_nothing_of_one(raw: bytes) -> None:
         fake.webhooks.emit(fake.send_text(), "sent", raw=raw)
 
         assert not [line for line in looked_at(fake) if "totalPrice" in line]
+
+
+def test_a_section_reads_no_more_entries_where_more_has_happened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int] = []
+    entry = Trace._entry
+    monkeypatch.setattr(Trace, "_entry", lambda *given: read.append(1) or entry(*given))
+    counts = []
+    for number in (100, 2_000):
+        with frozen_fake() as fake:
+            fake.webhooks.receiver()
+            for _ in range(number):
+                fake.send_text().deliver()
+            with pytest.raises(AssertionError):
+                fake.assert_charged("7")
+            read.clear()
+            assert 90 < len(fake._story.section().splitlines()) < 110
+            counts.append(len(read))
+
+    assert counts[0] == counts[1] < 120
 
 
 def test_a_route_that_raised_nowhere_has_no_place() -> None:

@@ -525,6 +525,19 @@ def test_the_picture_is_well_formed_and_has_a_text_alternative() -> None:
     assert ["go", "stop", "dots", "available", "held", "charged"] == classes
 
 
+def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_response_says() -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: (500, "payment not attempted"))
+        fake.webhooks.drop(status="delivered")
+        fake.send_text().deliver()
+        picture = ET.fromstring(fake.timeline.svg())
+        list(fake.webhooks.attempts)  # they are seen
+
+    paths = picture.findall("{http://www.w3.org/2000/svg}path")
+    ends = {one.get("class"): re.findall(r"M200 \d+H(\d+)", one.get("d") or "") for one in paths}
+    assert ("270", ["340"]) == (ends["go"][-1], ends["stop"])  # app and fake are at 340 and 200
+
+
 def test_a_long_picture_shows_the_first_and_the_last() -> None:
     with frozen_fake() as fake:
         for number in range(100):
