@@ -11,14 +11,14 @@ class Mark(NamedTuple):
     """One mark.
 
     Attributes:
-        kind: What was done: the kind of a fault, or ``again``, for example.
+        kind: The verb that did it: the kind of a fault, or ``redeliver``, for example.
+        text: What was done, in a word or two: ``duplicate``, for example.
         line: Where the test asked for it.
-        text: What a report says; empty: the kind.
     """
 
     kind: str
+    text: str
     line: Line
-    text: str = ""
 
     def __str__(self) -> str:
-        return f"[{self.text or self.kind}: {self.line}]"
+        return f"[{self.text}: {self.line}]"

@@ -39,7 +39,7 @@ class HeldBack:
         """Queue some of what is held back; the others stay."""
         for index in indices:
             self._held[index].due = None  # it is attempted now, whenever it was due
-            self._held[index].mark(Mark("held back", line))
+            self._held[index].mark(Mark("paused", "held back", line))
         self._engine.outbox.queue.extend(self._held[index] for index in indices)
         released = set(indices)
         self._held[:] = [one for i, one in enumerate(self._held) if i not in released]
@@ -107,7 +107,7 @@ class Concurrent(HeldBack):
             dispatch.due = None
             if attempts > 1:
                 dispatch.batch = batch
-                dispatch.mark(Mark("concurrently", line, EFFECTS["concurrently"].mark))
+                dispatch.mark(Mark("concurrently", EFFECTS["concurrently"].mark, line))
         self._engine.outbox.queue.extend(held)
         self._held.clear()
 

@@ -247,7 +247,7 @@ class AccountApi:
                 fault.remove()
                 continue
             fault._fire()
-            marks.append(Mark(f"api.{fault._kind}", fault.line, fault.description))
+            marks.append(Mark(f"api.{fault._kind}", fault.description, fault.line))
             if damaged.delay:
                 delay += damaged.delay
             else:

@@ -17,6 +17,7 @@ from ..webhooks.fault_kinds import effect_of
 from ..wire.exact_json import number
 from .explanations import Explanations
 from .hints import beginning
+from .labels import Labels
 from .pending import advance, first_pending
 from .story import Story
 
@@ -39,17 +40,20 @@ class Diagnosis:
 
     Args:
         story: The fake's story: it keeps the messages that the sentences name.
+
+    Attributes:
+        labels: The short names that the sentences use.
     """
 
     def __init__(self, story: Story) -> None:
         self._story = story
         self._engine: Engine = story.engine
-        self._labels = story.labels
-        self._explanations = Explanations(story, self._labels)
+        self.labels: Labels = story.labels
+        self._explanations = Explanations(story, self.labels)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""
-        label = self._labels.message(message)
+        label = self.labels.message(message)
         if message.state == "sent":
             yield f"{label} is not delivered yet, so it was not charged (§1)."
             if (obstacle := self._obstacle(message)) is not None:
@@ -75,7 +79,7 @@ class Diagnosis:
         else:
             for fact in self._explanations.facts(message)[:1]:
                 for sentence in self._explanations.sentences(fact):
-                    yield f"{self._labels.message(message)}: {sentence}."
+                    yield f"{self.labels.message(message)}: {sentence}."
 
     def of_total(self, what: str, expected: Decimal, found: Decimal) -> Iterator[str]:
         """Say what explains a total."""
@@ -110,7 +114,7 @@ class Diagnosis:
         self, message: MessageState, missing: Sequence[str], instead: Sequence[str]
     ) -> Iterator[str]:
         """Say why a message has not the status that was expected next."""
-        label = self._labels.message(message)
+        label = self.labels.message(message)
         person = self._engine.account.people.get(message.recipient)
         pending = list(self._first(_VERBS.get("".join(missing), ()), message))
         if message.state == "dropped":
@@ -151,7 +155,7 @@ class Diagnosis:
 
     def _first(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
         """Say what is pending that may be missing, and how to get there."""
-        return first_pending(self._engine, self._labels, verbs, *of)
+        return first_pending(self._engine, self.labels, verbs, *of)
 
     def _failed(self) -> str | None:
         """Say which attempt failed last, unless the test wanted it to."""
@@ -159,7 +163,7 @@ class Diagnosis:
         for place in reversed(attempts.failed(0)):
             one = attempts[place]
             if not effect_of(one.fault).fails:
-                what, to = self._labels.event(one.event), self._labels.endpoint(one.endpoint)
+                what, to = self.labels.event(one.event), self.labels.endpoint(one.endpoint)
                 return f"{what} -> {to}: {beginning(one.outcome)}"
         return None
 
@@ -178,7 +182,7 @@ class Diagnosis:
             return
         drop = messages[0].drop
         assert drop is not None
-        label, move = self._labels.message(messages[0]), advance(self._engine, due_of(drop))
+        label, move = self.labels.message(messages[0]), advance(self._engine, due_of(drop))
         yield f"To release it: deliver() {label}, or {move} to drop it at {stamp(due_of(drop))}."
 
     def _released(self, messages: Sequence[MessageState]) -> Iterator[str]:
@@ -201,7 +205,7 @@ class Diagnosis:
             others = [one for one in messages if one is not starter]
             if starter is None or not others:
                 continue
-            what = f"conversation {self._labels.conversation(conversation)} with"
+            what = f"conversation {self.labels.conversation(conversation)} with"
             what += f" {self._names([starter])}, which was charged (§1)."
             yield self._say(
                 others,
@@ -220,7 +224,7 @@ class Diagnosis:
         expires_at = conversation.expires_at
         if expires_at is not None and expires_at > self._engine.time.read():
             yield (
-                f"{self._labels.conversation(conversation)} expires at {stamp(expires_at)}. "
+                f"{self.labels.conversation(conversation)} expires at {stamp(expires_at)}. "
                 f"A message sent after {advance(self._engine, expires_at)} starts a new, charged "
                 f"conversation."
             )
@@ -231,6 +235,6 @@ class Diagnosis:
 
     def _names(self, messages: Sequence[MessageState]) -> str:
         self._story.named.extend(messages[:_MOST])
-        names = ", ".join(map(self._labels.message, messages[:_MOST]))
+        names = ", ".join(map(self.labels.message, messages[:_MOST]))
         more = len(messages) - _MOST
         return f"{names} and {more} more" if more > 0 else names

@@ -6,9 +6,9 @@ known, and the nearest evidence.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from ..base.tracebacks import text_of
 from ..base.views import counted
@@ -18,11 +18,16 @@ from ..domain.messages import MessageState
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .diagnosis import Diagnosis
+from .labels import Labels
 from .story import Story
-from .timeline_text import table
 
 #: What can be expected of the account; what is held and charged, of one message, too.
 Figure: TypeAlias = Literal["available", "held", "charged"]
+
+_T = TypeVar("_T")
+
+#: How many rows of evidence are shown before the middle is cut out.
+_MAX_ROWS: Final = 30
 
 
 def amount_failure(
@@ -35,20 +40,21 @@ def amount_failure(
     if found == expected:
         return None
     diagnosis, name = Diagnosis(story), "the account"
+    labels = diagnosis.labels
     if message is None:
         causes = diagnosis.of_total(what, expected, found)
     else:
         causes = diagnosis.of_charge(message) if what == "charged" else diagnosis.of_hold(message)
-        name = f"{story.labels.message(message)}, message {message.id}"
+        name = f"{labels.message(message)}, message {message.id}"
         story.named.append(message)
     entries = [one for one in ledger.entries if message is None or one.message_id == message.id]
     verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
     return _failure(
-        story,
+        labels,
         _difference(story, what, expected, found),
         causes,
         f"{verb} {name}, by the ledger:",
-        _ledger_table(story, entries),
+        _ledger_table(story, labels, entries),
     )
 
 
@@ -58,12 +64,13 @@ def charge_failure(
     """Compare what a block charged."""
     if found == expected:
         return None
+    diagnosis = Diagnosis(story)
     return _failure(
-        story,
+        diagnosis.labels,
         _difference(story, "charged in the block", expected, found),
-        Diagnosis(story).of_total("charged", expected, found),
+        diagnosis.of_total("charged", expected, found),
         "Posted in the block:",
-        _ledger_table(story, entries),
+        _ledger_table(story, diagnosis.labels, entries),
     )
 
 
@@ -84,14 +91,15 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
     else:
         difference = f"number {same + 1}: expected {missing[0]}, got {instead[0]}"
     story.named.append(message)
+    diagnosis = Diagnosis(story)
     return _failure(
-        story,
-        f"statuses of {story.labels.message(message)}, message {message.id}: {difference}\n"
+        diagnosis.labels,
+        f"statuses of {diagnosis.labels.message(message)}, message {message.id}: {difference}\n"
         f"  expected  {', '.join(expected) or '(none)'}\n"
         f"  got       {', '.join(found) or '(none)'}",
-        Diagnosis(story).of_statuses(message, missing[:1], instead[:1]),
+        diagnosis.of_statuses(message, missing[:1], instead[:1]),
         "Its events:",
-        table(events, _event_row),
+        _table(events, _event_row),
     )
 
 
@@ -103,21 +111,20 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
         return None
     wanted = "at least 1 request" if times is None else counted(times, "request")
     too_few = times is None or found < times
+    diagnosis = Diagnosis(story)
     return _failure(
-        story,
+        diagnosis.labels,
         f"{method} {path}: expected {wanted}, got {found}",
-        Diagnosis(story).of_silence(method, path) if too_few else (),
+        diagnosis.of_silence(method, path) if too_few else (),
         "The requests were:",
-        table(log, lambda one: [str(one)]),
+        _table(log, lambda one: [str(one)]),
     )
 
 
 def _failure(
-    story: Story, difference: str, causes: Iterable[str], heading: str, evidence: str
+    labels: Labels, difference: str, causes: Iterable[str], heading: str, evidence: str
 ) -> str:
-    return story.labels.clean(
-        "\n".join([difference, *_as_far_as_it_goes(causes), heading, evidence])
-    )
+    return labels.clean("\n".join([difference, *_as_far_as_it_goes(causes), heading, evidence]))
 
 
 def _as_far_as_it_goes(causes: Iterable[str]) -> Iterator[str]:
@@ -133,18 +140,35 @@ def _difference(story: Story, what: str, expected: Decimal, found: Decimal) -> s
     return f"{what}: expected {number(expected)} {currency}, got {number(found)} {currency}"
 
 
-def _ledger_table(story: Story, entries: Sequence[LedgerEntry]) -> str:
+def _ledger_table(story: Story, labels: Labels, entries: Sequence[LedgerEntry]) -> str:
     """Write ledger entries, one a line: when, what, how much, for which message."""
-    account, labels = story.engine.account, story.labels
+    names = {one.id: labels.message(one) for one in story.engine.account.messages}
 
     def row(entry: LedgerEntry) -> list[str]:
-        message = account.find(entry.message_id or "")
-        label = "" if message is None else labels.message(message)
-        return [stamp(entry.moment), entry.kind, number(entry.amount), label]
+        name = names.get(entry.message_id or "", "")
+        return [stamp(entry.moment), entry.kind, number(entry.amount), name]
 
-    return table(entries, row)
+    return _table(entries, row)
 
 
 def _event_row(event: Event) -> list[str]:
     """Write an event: when, status, id, and the line that caused it."""
     return [stamp(event.moment), event.status or event.type, event.id, f"at {event.line}"]
+
+
+def _table(records: Sequence[_T], cells: Callable[[_T], Sequence[str]]) -> str:
+    """Write records in aligned columns; a long table is cut in the middle, and says so."""
+    if not records:
+        return "  (none)"
+    half = len(records) if len(records) <= _MAX_ROWS else _MAX_ROWS // 2
+    left = len(records) - 2 * half
+    rows = [cells(one) for one in (*records[:half], *(records[-half:] if left > 0 else ()))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  "
+        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    if left > 0:
+        lines.insert(half, f"  ... {left} more ...")
+    return "\n".join(lines)

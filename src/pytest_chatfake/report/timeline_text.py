@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from ..base.controls import one_line
 from ..base.triggers import Trigger
@@ -33,11 +33,6 @@ _DAY: Final = 86_400 * SECOND
 _FIRST: Final = 20
 _LAST: Final = 40
 _MATTERING: Final = 60
-
-_T = TypeVar("_T")
-
-#: How many rows of evidence a failure shows before it cuts the middle out.
-_MAX_ROWS: Final = 30
 
 
 # One entry
@@ -273,24 +268,3 @@ def _legend(labels: Labels, shown: Sequence[Entry]) -> Iterator[str]:
     ]
     for name in names:
         yield f"  {one_line(labels.clean(name))}"
-
-
-# Evidence below a sentence
-
-
-def table(records: Sequence[_T], cells: Callable[[_T], Sequence[str]]) -> str:
-    """Write records in aligned columns; a long table is cut in the middle, and says so."""
-    if not records:
-        return "  (none)"
-    half = len(records) if len(records) <= _MAX_ROWS else _MAX_ROWS // 2
-    left = len(records) - 2 * half
-    rows = [cells(one) for one in (*records[:half], *(records[-half:] if left > 0 else ()))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  "
-        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    if left > 0:
-        lines.insert(half, f"  ... {left} more ...")
-    return "\n".join(lines)

@@ -254,7 +254,7 @@ class Trace:
             case Event() as event:
                 marks = delayed.get(event._index, ())
                 if event.synthetic:
-                    marks = (Mark("synthetic", event.line), *marks)
+                    marks = (Mark("emit", "synthetic", event.line), *marks)
                 state, rule = self._message_of(event), RULES.get(self._rules[index])
                 cause = self._doer(index)
                 return Entry(number, event.moment, kind, event, state, cause, marks, rule)
@@ -326,7 +326,7 @@ class Trace:
                 made = self._record(before)
                 if (made.endpoint, made.number) == (attempt.endpoint, attempt.number - 1):
                     return before + 1
-        if any(mark.kind == "again" for mark in attempt.marks):
+        if any(mark.kind == "redeliver" for mark in attempt.marks):
             verbs = [verb for verb in self._verbs_about(event) if verb < index]
             if verbs:
                 return verbs[-1] + 1

@@ -89,5 +89,5 @@ class Chaos(AttemptFault):
         self._fire()
         self._hit.append(event._index)
         self._happened.append(f"{text} at {event._subject}")
-        mark = Mark(kind, self.line, f"chaos: {text}")
+        mark = Mark(kind, f"chaos: {text}", self.line)
         return Choice(kind, steps, mark, by_chance=True)

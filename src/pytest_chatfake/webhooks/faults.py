@@ -66,7 +66,7 @@ class Fault(Trigger):
     def _mark(self) -> Mark:
         """What it does to an event, and the line that set it up."""
         delay = f" {self._effect.delay / SECOND:g} s" if self._effect.delay else ""
-        return Mark(self.kind, self.line, effect_of(self.kind).mark + delay)
+        return Mark(self.kind, effect_of(self.kind).mark + delay, self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which it goes wrong."""

@@ -158,7 +158,7 @@ class Outbox:
 
     def redeliver(self, event: Event, line: Line) -> None:
         """Queue a past event again."""
-        self._enqueue(event, event.type, Mark("again", line))
+        self._enqueue(event, event.type, Mark("redeliver", "again", line))
 
     def _enqueue(self, event: Event, type_: str, mark: Mark | None = None) -> None:
         """Send an event on its way, past the faults that concern it."""
