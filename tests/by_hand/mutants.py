@@ -41,28 +41,16 @@ ROOMS = ("domain", "people", "webhooks", "engine", "wire")
 #: The tests that most likely see a change of a module; for others of the room, the room's.
 LIKELY = {
     "domain": "test_transitions test_money_rules test_conversation_rules test_people",
-<<<<<<< HEAD
-    "domain.account": "test_transitions test_money_rules test_conversation_rules test_reasons "
-    "test_people test_recipients test_resets test_presence test_emit test_refusals",
-=======
     "domain.account": "test_transitions test_money_rules test_conversation_rules "
     "test_failure_texts test_people test_recipients test_resets test_presence test_emit "
-    "test_bad_input",
->>>>>>> bdfae5b (Read the journal by an index, decide by records, and make text of what is shown)
+    "test_refusals",
     "domain.conversations": "test_conversation_rules test_conversation_messages test_edges",
     "domain.failures": "test_presence test_refusals test_transitions",
     "domain.ids": "test_ids test_conversation_messages",
-<<<<<<< HEAD
     "domain.instants": "test_clock test_edges test_refusals",
-    "domain.ledger": "test_money_rules test_reasons",
+    "domain.ledger": "test_money_rules test_failure_texts",
     "domain.messages": "test_transitions test_refusals test_calls_during_attempts",
     "domain.money": "test_money_input test_money_rules test_refusals",
-=======
-    "domain.instants": "test_lengths_of_time test_clock test_edges test_bad_input",
-    "domain.ledger": "test_money_rules test_failure_texts",
-    "domain.messages": "test_transitions test_bad_input test_calls_during_attempts",
-    "domain.money": "test_money_input test_money_rules test_obscure_input",
->>>>>>> bdfae5b (Read the journal by an index, decide by records, and make text of what is shown)
     "domain.people": "test_people test_recipients test_resets test_scripts_in_time",
     "domain.rehearsal": "test_people test_recipients test_all_or_nothing test_scripts_in_time",
     "domain.schedule": "test_schedule test_clock test_agenda test_scripts_in_time",

@@ -229,30 +229,18 @@ FORGOTTEN = """
 """
 
 
-def test_a_chain_that_was_never_awaited_fails_the_test_with_its_line(
+def test_a_chain_that_was_never_awaited_fails_its_test_and_follows_a_failure_of_its_own(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makepyfile(FORGOTTEN)
+    pytester.makepyfile(test_it=FORGOTTEN)
     result = pytester.runpytest()
     result.assert_outcomes(passed=2, failed=1, errors=1, skipped=1)
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_forgotten*",
-            "E  *NotAwaited: missing await at test_a_chain*.py:9: * steps were never performed",
-        ]
-    )
-
-
-def test_the_tests_own_failure_comes_first_and_the_complaint_is_a_section(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(FORGOTTEN)
-    result = pytester.runpytest("-k", "forgotten_and_failed")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
+            "E  *NotAwaited: missing await at test_it.py:9: 2 steps were never performed",
             "E  *assert 1 == 2*",
             "*- chat_fake timeline -*",
-            "  1 step was not performed: * the await of the chain at test_the_tests_own*.py:12*",
+            "  1 step was not performed: * the await of the chain at test_it.py:12*",
         ]
     )

@@ -152,7 +152,7 @@ def test_a_run_fails_where_too_little_was_tried(
     assert bool(exit_code) == ("FAIL: 100 % were required" in result.stdout.str())
 
 
-@pytest.mark.parametrize("least", ["many", "-1", "101", "nan"])
+@pytest.mark.parametrize("least", ["many", "nan"])
 def test_what_is_no_percentage_is_refused(pytester: pytest.Pytester, least: str) -> None:
     result = run(pytester, f"--chat-fake-coverage-fail-under={least}")
 

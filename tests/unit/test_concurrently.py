@@ -566,8 +566,8 @@ def test_the_timeline_shows_each_of_those_that_are_being_made() -> None:
         fake.webhooks.connect(handler=looking)
         with fake.webhooks.concurrently():
             fake.send_text().deliver()
-    assert "sent m1 -> looking(): no answer yet" in texts[0]
-    assert "delivered m1 -> looking(): no answer yet" in texts[0]
+    assert "sent m1 -> looking(): no response yet" in texts[0]
+    assert "delivered m1 -> looking(): no response yet" in texts[0]
 
 
 # -- a pause ---------------------------------------------------------------------------------------

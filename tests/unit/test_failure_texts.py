@@ -515,7 +515,7 @@ def test_requests_are_counted() -> None:
         Client(fake.wsgi_app).get("/v2/balance")
 
         assert snapshot("""\
-GET /v2/balance: expected 1 request, got 3
+requests of GET /v2/balance: expected 1, got 3
 The requests were:
   GET /v2/balance with the key ...1234: 200
   GET /v2/balance with the key ...9876 (not this fake's): 401

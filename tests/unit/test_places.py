@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, WebhookRequest
@@ -14,7 +12,7 @@ from pytest_chatfake.report.timeline_text import text_of
 from .fakes import frozen_fake
 
 if TYPE_CHECKING:
-    from types import FrameType
+    pass
 
 
 def check(fake: ChatFake) -> None:
@@ -87,33 +85,3 @@ def test_a_message_is_found_while_an_attempt_at_its_event_is_made() -> None:
 
         assert told[-1].startswith("sent m1 -> ")
         assert told[-1].endswith(": no response yet")
-
-
-def calls(fake: ChatFake, where: int) -> int:
-    """How many functions are called to explain a message that was explained before."""
-    message, count = fake.messages[where], 0
-    fake.explain(message)
-
-    def profile(frame: FrameType, event: str, arg: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        fake.explain(message)
-    finally:
-        sys.setprofile(None)
-    return count
-
-
-@pytest.mark.parametrize("where", [0, -1])
-def test_an_explanation_costs_no_more_where_there_are_many_messages(where: int) -> None:
-    costs = []
-    for number in (10, 1_000):
-        with frozen_fake() as fake:
-            fake.webhooks.receiver()
-            for place in range(number):
-                fake.send_text(to=f"+{place}").deliver().read()
-            costs.append(calls(fake, where))
-
-    assert costs[1] <= 1.1 * costs[0]

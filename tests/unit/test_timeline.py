@@ -339,32 +339,6 @@ def test_a_refused_verb_did_not_happen() -> None:
         assert before == told(fake)
 
 
-def test_both_modes_tell_the_same() -> None:
-    import asyncio
-
-    def steps(fake: ChatFake) -> list[Any]:
-        fake.webhooks.receiver()
-        fake.webhooks.delay(10, status="read")
-        return [
-            lambda: fake.send_text().deliver(devices=2).read(),
-            lambda: fake.top_up(1),
-            lambda: fake.clock.advance(60),
-        ]
-
-    with frozen_fake() as fake:
-        for step in steps(fake):
-            step()
-        sync = told(fake)
-
-    async def awaited() -> list[str]:
-        with frozen_fake(mode="async") as fake:
-            for step in steps(fake):
-                await step()
-            return told(fake)
-
-    assert sync == asyncio.run(awaited())
-
-
 def test_reading_it_performs_nothing() -> None:
     with frozen_fake(mode="async") as fake:
         fake.send_text()

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias, TypeVar
 
+from ..base.arguments import cited
 from ..base.tracebacks import text_of
-from ..base.views import counted
 from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -109,12 +109,12 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
     found = sum(1 for one in log if (one.method, one.path) == (method, path))
     if found == times or (times is None and found):
         return None
-    wanted = "at least 1 request" if times is None else counted(times, "request")
+    wanted = "at least 1" if times is None else cited(times)
     too_few = times is None or found < times
     diagnosis = Diagnosis(story)
     return _failure(
         diagnosis.labels,
-        f"{method} {path}: expected {wanted}, got {found}",
+        f"requests of {method} {path}: expected {wanted}, got {found}",
         diagnosis.of_silence(method, path) if too_few else (),
         "The requests were:",
         _table(log, lambda one: [str(one)]),
