@@ -241,6 +241,6 @@ def test_a_chain_that_was_never_awaited_fails_its_test_and_follows_a_failure_of_
             "E  *NotAwaited: missing await at test_it.py:9: 2 steps were never performed",
             "E  *assert 1 == 2*",
             "*- chat_fake timeline -*",
-            "  1 step was not performed: * the await of the chain at test_it.py:12*",
+            "  1 step was not performed, from the chain at test_it.py:12 on: *",
         ]
     )

@@ -29,7 +29,7 @@ CAUSES = {
     "test_an_exception_in_the_handler": "500 (did it raise? its log has the error)",
     "test_no_signature_check": "204 [wrong signature: mistakes.py:71]",
     "test_a_handler_that_never_answers": "TimeoutError: no complete response within 0.2 s",
-    "test_a_forgotten_await": "2 steps were not performed: the test failed before the await of the",
+    "test_a_forgotten_await": "2 steps were not performed, from the chain at mistakes.py:94 on",
 }
 
 
