@@ -36,7 +36,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 HANGS = 10
 
 #: What is changed where nothing is named.
-ROOMS = ("domain", "people", "webhooks", "engine", "wire")
+ROOMS = ("domain", "people", "webhooks", "engine", "wire", "fake", "exploring")
 
 #: The tests that most likely see a change of a module; for others of the room, the room's.
 LIKELY = {
@@ -57,6 +57,25 @@ LIKELY = {
     "engine": "test_clock test_agenda test_wait_until test_threads test_calls_during_attempts "
     "test_overlooked test_other_travellers test_timeline test_transitions test_outbox "
     "test_all_or_nothing test_scripts_in_time test_emit test_api_routes test_price_functions",
+    "exploring": "test_exploration test_checks_that_cannot_tell test_scripts_at_random "
+    "test_deviations",
+    "exploring.printed_test": "test_exploration",
+    "exploring.script": "test_scripts_at_random",
+    "exploring.strategies": "test_scripts_at_random",
+    "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
+    "test_conversation_rules test_timeline test_refusals",
+    "fake.agenda": "test_agenda",
+    "fake.clock": "test_clock test_agenda test_edges",
+    "fake.edges": "test_edges",
+    "fake.event_filters": "test_other_events test_faults test_refusals",
+    "fake.paused": "test_paused",
+    "fake.receiver": "test_receiver test_refusals",
+    "fake.recipients": "test_people test_recipients",
+    "fake.recorded_events": "test_handles test_replay test_emit",
+    "fake.send_endpoint": "test_send_endpoint",
+    "fake.waits": "test_wait_until",
+    "fake.webhooks": "test_emit test_replay test_other_events test_paused test_faults "
+    "test_refusals",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_chaos test_emit test_replay test_other_events test_receiver "
