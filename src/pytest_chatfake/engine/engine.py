@@ -158,10 +158,10 @@ class Engine:
             while not self._change(verb, what, line):
                 self._run_what_is_due()
                 self.raise_errors()
+            self._attempt()
         except BaseException as error:
             self.close_if_interrupted(error)
             raise
-        self._attempt()
 
     def _waits(self, message: MessageState | None) -> bool:
         """Whether a verb waits for an ``await``.
@@ -298,11 +298,7 @@ class Engine:
         """In sync mode: attempt what is queued, but not from inside an answer."""
         has_work = self.outbox.queue or self.drain.thread is not None
         if has_work and self.mode == "sync" and not self.responses.is_current():
-            try:
-                self.drain.flush()
-            except BaseException as error:
-                self.close_if_interrupted(error)
-                raise
+            self.drain.flush()
 
     def attempt_now(self) -> None:
         """Attempt what is queued from the thread of a request, before its answer leaves.
@@ -345,11 +341,13 @@ class Engine:
     def settle_before_read(self) -> None:
         """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
         self.ensure_readable()
-        self._attempt()
+        self._run(self._flush())
+
+    def _flush(self) -> Iterator[None]:
+        yield
         ordering = self.drain.ordering
         if ordering is not None and self.mode == "sync" and not self.is_inside():
-            self._run(ordering.flush())
-        self.raise_errors()
+            yield from ordering.flush()
 
     def _run_what_is_due(self) -> None:
         if self.mode == "sync" and not self.is_inside():

@@ -28,7 +28,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Final, cast
+from typing import Final
 
 from ..base.coroutines import run_at_once
 from ..base.errors import UndeliveredWebhooks
@@ -164,12 +164,10 @@ class Drain:
             self.thread = threading.get_ident()
             try:
                 while batch := self._begin_next():
-                    if len(batch) > 1:
+                    if len(batch) == 1:
+                        await self._make(batch[0], plain=plain)
+                    else:
                         await self._make_batch(batch, plain=plain)
-                        continue
-                    if batch[0].outcome is None:
-                        await batch[0].make(plain=plain)
-                    self._record_all(batch)
                 if self._raised is not None:
                     return self._raised
             except BaseException:
@@ -245,6 +243,18 @@ class Drain:
         moment = now if dispatch.due is None else dispatch.due
         return InFlight(dispatch, request, moment, self.begun, endpoint._target, batch, outcome)
 
+    async def _make(self, attempt: InFlight, *, plain: bool) -> None:
+        """Make an attempt, and record it.
+
+        Raises:
+            BaseException: What has cancelled or interrupted it.
+        """
+        if attempt.outcome is None:
+            await attempt.make(plain=plain)
+        ended = self._record(attempt)
+        if ended is not None:
+            raise ended
+
     async def _make_batch(self, batch: Sequence[InFlight], *, plain: bool) -> None:
         """Make attempts at the same time, and record them.
 
@@ -261,27 +271,20 @@ class Drain:
         for one in to_make:
             if one.outcome is None and isinstance(ended, Exception):
                 one.outcome = ended
-        self._record_all(batch)
-        if ended is not None and not isinstance(ended, Exception):
-            raise ended
-
-    def _record_all(self, batch: Sequence[InFlight]) -> None:
-        """Record attempts.
-
-        Raises:
-            BaseException: What has cancelled or interrupted one of them, once all are recorded.
-        """
-        ended: BaseException | None = None
-        for one in tuple(batch):
-            self._record(one)
-            if ended is None and one.is_broken_off:
-                ended = cast("BaseException", one.outcome)
+        interrupts = [self._record(one) for one in tuple(batch)]
+        if ended is None or isinstance(ended, Exception):
+            ended = next(filter(None, interrupts), None)
         if ended is not None:
             raise ended
 
-    def _record(self, attempt: InFlight) -> None:
-        """Record an attempt, schedule its retry, and keep what has to be raised in the test."""
-        dispatch, endpoint, outcome = attempt.dispatch, attempt.endpoint, attempt.outcome
+    def _record(self, attempt: InFlight) -> BaseException | None:
+        """Record an attempt, schedule its retry, and keep what has to be raised in the test.
+
+        Returns:
+            What has cancelled or interrupted it; None if it has come to its end.
+        """
+        dispatch, outcome = attempt.dispatch, attempt.outcome
+        endpoint = attempt.request.endpoint
         if isinstance(outcome, Response):
             answer, error = outcome, None
         else:
@@ -293,7 +296,7 @@ class Drain:
                 dispatch, answer = ordering.count(attempt, answer)
             place = attempts.add(dispatch, endpoint, answer, attempt.moment)
             if is_success(answer) or dispatch.overrides.fault == "drop":
-                return
+                return None
             if ordering is not None and ordering.retries_at_barriers:
                 ordering.keep_failed(dispatch, endpoint)
             elif dispatch.number <= len(endpoint._retries) and place is not None:
@@ -301,15 +304,17 @@ class Drain:
                 delay = endpoint._retries[dispatch.number - 1]
                 self._outbox.plan(retry, delay, since=attempt.moment)
         if error is None or not (endpoint._surfaces(error) or not attempt.posted):
-            return
+            return None
         if place is not None:
             attempts.surfaced.add(place)
-        if isinstance(error, Exception):
-            error.add_note(
-                f"raised by {endpoint._shown} at {dispatch.event._title}, "
-                f"caused at {dispatch.event.line}"
-            )
-            self._raised = self._raised or error
+        if not isinstance(error, Exception):
+            return error
+        error.add_note(
+            f"raised by {endpoint._shown} at {dispatch.event._title}, "
+            f"caused at {dispatch.event.line}"
+        )
+        self._raised = self._raised or error
+        return None
 
 
 class Overdue:

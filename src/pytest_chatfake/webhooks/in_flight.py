@@ -104,9 +104,9 @@ class InFlight:
     def _sign(self) -> None:
         """Sign the request, then tamper with its body, if a fault says so."""
         request, overrides = self.request, self.dispatch.overrides
-        signer = overrides.signer or self.endpoint.signer
+        signer = overrides.signer or request.endpoint.signer
         if signer is not None:
-            request.headers = {**self.endpoint.headers, **sign(signer, request)}
+            request.headers = {**request.endpoint.headers, **sign(signer, request)}
         if overrides.change is not None:
             request.body = tampered(overrides.change, request.body)
 
