@@ -36,9 +36,22 @@ EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 HANGS = 10
 
 #: What is changed where nothing is named.
-ROOMS = ("domain", "people", "webhooks", "engine", "wire", "fake", "exploring")
+ROOMS = (
+    "domain",
+    "people",
+    "webhooks",
+    "engine",
+    "wire",
+    "fake",
+    "exploring",
+    "http_api",
+    "transport",
+    "transport.client",
+    "transport.server",
+)
 
-#: The tests that most likely see a change of a module; for others of the room, the room's.
+#: The tests that most likely see a change of a module; for others of the room, the room's. A name
+#: without a folder is one of `tests/unit`.
 LIKELY = {
     "domain": "test_transitions test_money_rules test_conversation_rules test_people",
     "domain.account": "test_transitions test_money_rules test_conversation_rules "
@@ -76,10 +89,38 @@ LIKELY = {
     "fake.waits": "test_wait_until",
     "fake.webhooks": "test_emit test_replay test_other_events test_paused test_faults "
     "test_refusals",
+    "http_api": "test_api test_api_routes test_api_faults test_send_endpoint",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
+    "transport": "integration/test_connection integration/test_url_answers",
+    "transport.client": "integration/test_targets integration/test_url_answers",
+    "transport.client.asgi": "test_asgi_requests test_asgi_answers integration/test_targets",
+    "transport.client.cancellable": "integration/test_worker_cancellation integration/test_worker "
+    "integration/test_frameworks_cancellation",
+    "transport.client.connection": "integration/test_url_answers "
+    "integration/test_kept_connections integration/test_hostile_receivers",
+    "transport.client.django_bridge": "integration/test_django_targets",
+    "transport.client.http_client": "integration/test_url_answers "
+    "integration/test_kept_connections integration/test_hostile_receivers",
+    "transport.client.lifespan": "test_lifespan",
+    "transport.client.loops": "integration/test_private_loop integration/test_shared_servers "
+    "integration/test_frameworks_gather test_lifespan",
+    "transport.client.portal": "integration/test_worker integration/test_worker_cancellation",
+    "transport.client.private_loop": "integration/test_private_loop test_lifespan",
+    "transport.client.targets": "integration/test_targets integration/test_handler_targets "
+    "test_target_arguments",
+    "transport.client.url": "integration/test_url_answers integration/test_calling_back "
+    "test_target_arguments",
+    "transport.client.watchdog": "test_watchdog",
+    "transport.client.worker": "integration/test_worker integration/test_worker_cancellation",
+    "transport.client.wsgi": "test_wsgi_requests test_wsgi_answers integration/test_targets",
+    "transport.server": "integration/test_listener integration/test_listener_handlers "
+    "integration/test_connection",
+    "transport.server.connection": "integration/test_connection "
+    "integration/test_listener_handlers integration/test_listener",
+    "transport.server.requests": "integration/test_connection",
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_chaos test_emit test_replay test_other_events test_receiver "
-    "test_handler_answers test_attempt_headers test_webhook_urls test_exploration test_threads",
+    "test_handler_responses test_exploration test_threads",
     "webhooks.faults": "test_faults test_refusals",
     "webhooks.signing": "test_signing test_refusals",
     "wire": "test_contract test_presence test_emit test_own_fields test_other_events test_program",
@@ -283,8 +324,11 @@ def run(chosen: list[Mutant], jobs: int, limits: dict[Tests, float]) -> int:
 
 def groups_of(module: str) -> list[Tests]:
     """Return the tests for a module, a group at a time; a file that is gone is left out."""
-    likely = LIKELY.get(module, LIKELY.get(module.partition(".")[0], "")).split()
-    files = [f"tests/unit/{name}.py" for name in likely]
+    name = module
+    while name and name not in LIKELY:
+        name = name.rpartition(".")[0]
+    likely = LIKELY.get(name, "").split()
+    files = [f"tests/{file if '/' in file else f'unit/{file}'}.py" for file in likely]
     first = tuple(file for file in files if (ROOT / file).exists())
     return [group for group in (first, PROPERTY, UNIT) if group]
 

@@ -269,6 +269,18 @@ def test_a_refused_client_is_not_listened_to_for_ever(
     assert eventually(lambda: 0 == len(listener.connections))
 
 
+def test_a_refused_client_that_never_hangs_up_is_closed_with_the_idle_ones(
+    listener: Listener, client: RawClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "LINGER_SECONDS", 2 * SECONDS)
+    client.send(b"garbage\r\n")
+    assert 400 == client.receive().status
+    assert client.hung_up()  # so the server waits for us now
+    listener.close_idle_connections()
+
+    assert eventually(lambda: 0 == len(listener.connections))
+
+
 @pytest.mark.parametrize(
     "half",
     [
