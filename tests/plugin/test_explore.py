@@ -96,19 +96,6 @@ def test_a_fixture_that_is_never_used_fails_the_test(pytester: pytest.Pytester) 
     result.stdout.fnmatch_lines(["*chat_explore was never used: write `@chat_explore` above*"])
 
 
-def test_an_exploration_that_is_never_awaited_fails_the_test(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        def test_forgotten(chat_explore):
-            async def world(fake): pass
-            chat_explore(world)
-        """
-    )
-    result = pytester.runpytest()
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*NotAwaited: the exploration of world() was never awaited*"])
-
-
 def test_a_test_that_failed_is_not_told_of_a_fixture_that_it_never_used(
     pytester: pytest.Pytester,
 ) -> None:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +14,6 @@ from pytest_chatfake import ChatFake, ChatFakeError, ClockError, NotAwaited
 from .fakes import START, frozen_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_chatfake import AgendaEntry
 
 
@@ -160,41 +157,6 @@ def test_the_predicate_may_look_and_do_nothing(play: Any) -> None:
         assert [] == list(fake.messages)
 
     play(scenario)
-
-
-async def waits() -> bool:
-    return True
-
-
-class Waits:
-    async def __call__(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("run", "error", "text"),
-    [
-        (lambda c: c.run_until(True, limit=1), TypeError, "predicate: expected a function"),
-        (lambda c: c.run_until(waits, limit=1), TypeError, "predicate: expected a plain function"),
-        (
-            lambda c: c.run_until(partial(waits), limit=1),
-            TypeError,
-            "predicate: expected a plain function",
-        ),
-        (
-            lambda c: c.run_until(Waits(), limit=1),
-            TypeError,
-            "predicate: expected a plain function",
-        ),
-        (lambda c: c.run_until(lambda: True, limit=-1), ValueError, "limit: expected 0 or more"),
-        (lambda c: c.run_until(lambda: True, limit="1"), TypeError, "limit: expected a timedelta"),
-    ],
-)
-def test_bad_arguments_of_run_until_are_refused(
-    run: Callable[..., object], error: type[Exception], text: str
-) -> None:
-    with frozen_fake() as fake, pytest.raises(error, match=text):
-        run(fake.clock)
 
 
 def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_steps() -> None:

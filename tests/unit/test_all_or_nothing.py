@@ -117,8 +117,6 @@ VERBS: dict[str, tuple[Callable[[ChatFake], Any], Callable[[ChatFake, Any], obje
     "accept, too dear": (submitted, lambda fake, _: fake.send_text(to="+2", price=1_000)),
     "reject": (submitted, lambda _, submission: submission.reject()),
     "deliver": (sent, lambda _, message: message.deliver(devices=3)),
-    "deliver, another device": (delivered, lambda _, message: message.deliver()),
-    "read at once": (sent, lambda _, message: message.read()),
     "read": (delivered, lambda _, message: message.read()),
     "fail": (sent, lambda _, message: message.fail()),
     "to an open chat": (described(chat_open=True), lambda fake, anna: fake.send_text(to=anna)),

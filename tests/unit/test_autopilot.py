@@ -14,7 +14,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeError
 
-from .fakes import START, frozen_fake, visible_state
+from .fakes import START, frozen_fake
 
 if TYPE_CHECKING:
     from pytest_chatfake import Message
@@ -358,55 +358,6 @@ def test_a_reset_ends_autopilots() -> None:
         assert "sent" == message.status
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "text"),
-    [
-        ({"deliver_after": -1}, ValueError, "deliver_after: expected 0 or more"),
-        ({"deliver_after": (-1, 5)}, ValueError, "deliver_after: expected 0 or more"),
-        ({"read_after": (5, 1)}, ValueError, "read_after: expected the shorter length first"),
-        ({"read_after": (5,)}, TypeError, "read_after: expected a range"),
-        ({"read_after": "soon"}, TypeError, "read_after: expected a timedelta or a number"),
-        ({"deliver_after": True}, TypeError, "deliver_after: expected a timedelta or a number"),
-        ({"fail_share": 1.01}, ValueError, "fail_share: expected a number from 0 to 1"),
-        ({"fail_share": -0.1}, ValueError, "fail_share: expected a number from 0 to 1"),
-        ({"fail_share": float("nan")}, ValueError, "fail_share: expected a number from 0 to 1"),
-        ({"fail_share": True}, TypeError, "fail_share: expected a number from 0 to 1"),
-        ({"fail_share": "0.1"}, TypeError, "fail_share: expected a number from 0 to 1"),
-        ({"seed": 1.5}, TypeError, "seed: expected an int or a str"),
-        ({"seed": True}, TypeError, "seed: expected an int or a str"),
-        ({"to": 5}, TypeError, "to: expected a str"),
-        ({"to": ""}, ValueError, "to: expected a str that is not empty"),
-    ],
-    ids=str,
-)
-def test_bad_arguments_are_refused_and_change_nothing(
-    arguments: dict[str, Any], error: type[Exception], text: str
-) -> None:
-    with frozen_fake() as fake:
-        before = visible_state(fake)
-        with pytest.raises(error, match=text):
-            fake.autopilot(**{"deliver_after": HOUR} | arguments)
-        message = fake.send_text()
-        fake.clock.advance(days=1)
-
-        assert "sent" == message.status
-        assert before[:1] != visible_state(fake)[:1]
-
-
-def test_a_function_is_given_a_random_of_its_own() -> None:
-    given: list[Any] = []
-
-    def draw(random: Random) -> float:
-        given.append(random)
-        return random.uniform(0, 10)
-
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=draw)
-        fake.send_text()
-
-        assert [Random] == [type(one) for one in given]
-
-
 def test_a_function_of_it_may_look_and_not_act() -> None:
     def draw(random: Random) -> float:
         fake.send_text("again")
@@ -434,12 +385,3 @@ def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone() -> No
         message = fake.send_text()
         fake.clock.advance(days=1)
         assert ["sent", "delivered"] == [event.status for event in message.events]
-
-
-@pytest.mark.parametrize("function", [lambda: 60, lambda one, two: 60])
-def test_a_function_of_it_takes_one_argument(function: Any) -> None:
-    with frozen_fake() as fake:
-        with pytest.raises(TypeError, match="deliver_after: expected a function of one"):
-            fake.autopilot(deliver_after=function)
-        with pytest.raises(TypeError, match="read_after: expected a function of one"):
-            fake.autopilot(read_after=function)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake, ClockError, ClosedError, UndeliveredWebhooks
+from pytest_chatfake import ChatFake, ClockError, ClosedError
 from pytest_chatfake.engine import due_runner
 
 from .fakes import START, frozen_fake
@@ -89,24 +89,11 @@ def test_a_moment_with_microseconds_is_met_exactly() -> None:
     ("move", "error", "words"),
     [
         (lambda clock: clock.advance(-1), ClockError, "time only goes forward"),
-        (lambda clock: clock.advance(timedelta(-1)), ClockError, "time only goes forward"),
-        (lambda clock: clock.advance(hours=-1), ClockError, "time only goes forward"),
-        (lambda clock: clock.advance(float("-inf")), ClockError, "time only goes forward"),
         (lambda clock: clock.move_to(at(seconds=-1)), ClockError, "11:59:59.000Z has passed"),
         (lambda clock: clock.move_to("9999-12-31T00:00:00Z"), ClockError, "past 9900-01-01"),
         (lambda clock: clock.advance(days=3_650_000), ClockError, "past 9900-01-01"),
         (lambda clock: clock.advance(), TypeError, r"advance\(days=30\)"),
-        (lambda clock: clock.advance(None), TypeError, r"advance\(days=30\)"),
         (lambda clock: clock.advance(1, seconds=1), TypeError, r"advance\(days=30\)"),
-        (lambda clock: clock.advance("5"), TypeError, "timedelta or a number of seconds"),
-        (lambda clock: clock.advance(True), TypeError, "timedelta or a number of seconds"),
-        (lambda clock: clock.advance(float("nan")), ValueError, "finite"),
-        (lambda clock: clock.advance(float("inf")), ValueError, "finite"),
-        (lambda clock: clock.move_to(datetime(2026, 1, 2)), ValueError, "'2026-01-02T00:00:00Z'"),
-        (lambda clock: clock.move_to("2026-01-02"), ValueError, "tzinfo=timezone.utc"),
-        (lambda clock: clock.move_to("tomorrow"), ValueError, "'2026-01-01T12:00:00Z'"),
-        (lambda clock: clock.move_to(1_800_000_000), TypeError, "aware datetime or ISO 8601"),
-        (lambda clock: clock.move_to(None), TypeError, "aware datetime or ISO 8601"),
     ],
 )
 def test_a_bad_move_is_refused_and_moves_nothing(move: Any, error: Any, words: str) -> None:
@@ -145,13 +132,6 @@ def test_next_due_is_the_earliest_thing_planned() -> None:
         assert at(days=30) == fake.clock.next_due
         first.deliver()
         assert at(days=30, hours=1) == fake.clock.next_due
-
-
-def test_a_delivered_message_is_due_no_more() -> None:
-    with frozen_fake() as fake:
-        fake.send_text().deliver()
-
-        assert None is fake.clock.next_due
 
 
 def test_each_due_thing_happens_at_its_own_moment_in_order() -> None:
@@ -248,21 +228,6 @@ def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.Monk
 
     assert str(caught.value).startswith("stopped at 2026-01-01T12:00:0")
     assert "after 50 unplanned events: each one seems to schedule the next" in str(caught.value)
-
-
-def test_retries_that_each_cause_another_message_are_bounded_too() -> None:
-    with frozen_fake(retry_after=[0]) as fake:
-
-        def app(request: Any) -> int:
-            if request.number == 2:
-                fake.send_text()
-            return 500
-
-        fake.webhooks.connect(handler=app)
-
-        with pytest.raises(UndeliveredWebhooks, match="endless loop"):
-            fake.send_text()
-            fake.settle()
 
 
 def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year() -> None:

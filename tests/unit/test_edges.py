@@ -95,25 +95,6 @@ def test_an_edge_that_has_passed_is_refused() -> None:
             fake.send_text(conversation=message.conversation)
 
 
-@pytest.mark.parametrize(
-    ("use", "error", "text"),
-    [
-        (lambda f, m: edges(), TypeError, r"edges\(\) takes"),
-        (lambda f, m: edges("midnight"), ValueError, "unknown edge 'midnight'"),  # type: ignore[arg-type]
-        (lambda f, m: edges(1), ValueError, "unknown edge 1"),  # type: ignore[arg-type]
-        (lambda f, m: f.clock.advance_to("session", m), TypeError, "edge: expected an Edge"),
-        (lambda f, m: f.clock.advance_to(edges("drop")[0], m.id), TypeError, "a Message"),
-    ],
-)
-def test_bad_arguments_are_refused(
-    use: Callable[[Any, Any], object], error: type[Exception], text: str
-) -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        with pytest.raises(error, match=text):
-            use(fake, message)
-
-
 def test_a_message_of_before_a_reset_is_refused() -> None:
     with frozen_fake() as fake:
         message = fake.send_text()

@@ -228,14 +228,6 @@ def test_faults_and_retries_concern_a_forged_event_as_any_other() -> None:
         assert ["sent", "played", "played", "played"] == received_statuses(receiver)
 
 
-def test_a_shared_event_id_is_shared_by_a_forged_event_too() -> None:
-    with fake_with_receiver(event_ids="per-message") as (fake, _):
-        message = fake.send_text()
-        fake.webhooks.emit(message, "read")
-
-        assert 1 == len({event.id for event in fake.events})
-
-
 # -- redeliver -------------------------------------------------------------------------------------
 
 

@@ -127,15 +127,6 @@ def test_pairs_of_one_message_come_before_those_of_two() -> None:
     assert {True, False} == set(several)
 
 
-def test_each_endpoint_has_its_own_choice() -> None:
-    def world(chat_fake: ChatFake) -> None:
-        for _ in range(2):
-            chat_fake.webhooks.connect(handler=lambda _: None)
-        chat_fake.send_text()
-
-    assert 5 == explore(world, deviations=["reorder", "duplicate"], depth=1).worlds
-
-
 @pytest.mark.parametrize(
     ("events", "options", "text"),
     [
@@ -194,38 +185,24 @@ def test_a_loss_for_good_is_tried_if_it_is_asked_for() -> None:
 
 
 def test_a_repeat_comes_whenever_the_body_has_moved_time_and_when_a_session_is_over() -> None:
-    seen: list[list[tuple[str, int]]] = []
+    seen: list[list[float]] = []
 
     def world(chat_fake: ChatFake) -> None:
-        seen.append([])
         start = chat_fake.clock.now
-
-        def app(request: Any) -> None:
-            passed = int((chat_fake.clock.now - start).total_seconds())
-            seen[-1].append((request.event.status, passed))
-
-        chat_fake.webhooks.connect(handler=app)
-        message = chat_fake.send_text()
+        seen.append(came := [])
+        chat_fake.webhooks.connect(
+            handler=lambda _: came.append((chat_fake.clock.now - start).total_seconds())
+        )
         chat_fake.clock.advance(hours=1)
-        message.deliver()
+        chat_fake.send_text()
         chat_fake.clock.advance(seconds=90)
         chat_fake.clock.advance(seconds=0.5)
 
     exploration = explore(world, deviations=["duplicate_later"], depth=1)
 
-    hour, day = 3_600, 86_400
-    sent, delivered = ("sent", 0), ("delivered", hour)
-    again = [hour + 90, hour + 90, hour + day]  # the second is half a second later
-    assert [
-        *([[sent, delivered]] * 2),
-        *([sent, delivered, ("delivered", at)] for at in again),
-        *(sorted([sent, delivered, ("sent", at)], key=by_time) for at in [hour, *again[:2], day]),
-    ] == [sorted(got, key=by_time) for got in seen]
-    assert 8 == exploration.worlds
-
-
-def by_time(attempt: tuple[str, int]) -> tuple[int, str]:
-    return attempt[1], attempt[0]
+    again = [3_690, 3_690.5, 3_600 + 86_400]
+    assert [[3_600], [3_600], *([3_600, at] for at in again)] == seen
+    assert 4 == exploration.worlds
 
 
 def test_a_session_is_as_long_as_it_is_configured() -> None:
@@ -425,27 +402,6 @@ def test_a_finding_has_its_sentences_its_hint_and_the_lines_of_its_faults() -> N
     two = "chat_explore: fails in this world:\n  `sent` m1 was attempted twice\n  `delivered`"
     listed = ["webhooks.duplicate(after=0, start=1)", "webhooks.refuse(start=2)"]
     assert two in notes(counting(2), only=listed)
-
-
-def test_what_a_route_raises_is_found_in_every_world() -> None:
-    def world(chat_fake: ChatFake) -> None:
-        sent: list[str] = []
-
-        @chat_fake.route("/send")
-        def send(_: Any) -> dict[str, Any]:
-            sent.append("x")
-            if len(sent) > 1:
-                raise LookupError("twice")
-            return {}
-
-        def app(_: Any) -> None:
-            Client(chat_fake.wsgi_app).post("/send", headers={"X-API-Key": chat_fake.api_key})
-
-        chat_fake.webhooks.connect(handler=app)
-        chat_fake.send_text()
-
-    with pytest.raises(LookupError, match="duplicate"):
-        explore(world)
 
 
 def test_a_failed_attempt_is_a_finding_if_strict_and_none_otherwise() -> None:
@@ -887,31 +843,15 @@ def nothing_again(fake: ChatFake) -> None:
     fake.assert_idempotent(list)
 
 
-async def awaited_check(fake: ChatFake) -> None:
-    await fake.send_text()
-    await fake.assert_order_independent(list)
-
-
 @pytest.mark.parametrize("body", [silent_check, early_check, nothing_again])
 def test_a_check_in_which_no_app_has_a_say_is_refused(body: Any) -> None:
     with pytest.raises(ChatFakeError, match="has nothing to"):
         explore(body, depth=0)
 
 
-def test_so_is_one_that_is_awaited() -> None:
-    with pytest.raises(ChatFakeError, match="has nothing to compare: no event was attempted"):
-        asyncio.run(awaiting(awaited_check))
-
-
 def test_outside_an_exploration_there_is_nothing_to_compare() -> None:
     with ChatFake() as fake, pytest.raises(ChatFakeError, match="in none"):
         fake.assert_order_independent(list)
-
-
-@pytest.mark.parametrize("name", ["assert_idempotent", "assert_order_independent"])
-def test_a_snapshot_must_be_a_function(name: str) -> None:
-    with ChatFake() as fake, pytest.raises(TypeError, match="snapshot: expected"):
-        getattr(fake, name)([])
 
 
 # -- bad input -------------------------------------------------------------------------------------
@@ -920,20 +860,12 @@ def test_a_snapshot_must_be_a_function(name: str) -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"deviations": ["duplicate", "early"]}, ValueError),
         ({"deviations": "reorder"}, TypeError),
-        ({"limit": 0}, ValueError),
-        ({"limit": None}, TypeError),
-        ({"depth": -1}, ValueError),
-        ({"seconds": 0}, ValueError),
-        ({"seconds": "2"}, TypeError),
         ({"seconds": True}, TypeError),
-        ({"only": "webhooks.reorder()"}, TypeError),
         ({"only": [1]}, TypeError),
         *(
             ({"only": [text]}, ValueError)
             for text in (
-                "reorder()",
                 "webhooks.reorder",
                 "webhooks.reorder(by=0)",
                 "webhooks.reorder(start=0)",

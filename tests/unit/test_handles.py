@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake, PlatformError
-from pytest_chatfake.domain.schedule import Schedule
+from pytest_chatfake import ChatFake
 
 from .fakes import START, frozen_fake
 
@@ -117,40 +116,7 @@ def test_views_are_sequences_that_go_on_growing() -> None:
         assert repr(events).endswith(", ...]")
 
 
-def test_the_clock_of_a_message_is_untouched_by_reading() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        before = fake.clock.next_due
-        for _ in range(3):
-            _ = message.status, message.events, message.conversation, fake.balance, fake.ledger
-
-        assert before == fake.clock.next_due
-        assert NOON == fake.clock.now
-
-
-def test_a_platform_error_is_a_value() -> None:
-    one = PlatformError("a", "b", "c", "d", "e")
-
-    assert one == PlatformError("a", "b", "c", "d", "e")
-    with pytest.raises(AttributeError):
-        one.code = "x"  # type: ignore[misc]
-
-
 # -- corners ---------------------------------------------------------------------------------------
-
-
-def test_work_that_is_cancelled_does_not_pile_up() -> None:
-    schedule = Schedule()
-    keys = [schedule.add(1_000 + n, "drop", n) for n in range(1_000)]
-    for key in keys[:-1]:
-        schedule.cancel(key)
-        schedule.cancel(key)
-
-    assert 1 == len(schedule)
-    assert len(schedule._heap) <= 130  # and not a thousand
-    assert 1_999 == schedule.next_due()
-    assert (1_999, "drop", 999) == schedule.pop_due(2_000)
-    assert None is schedule.pop_due(2_000)
 
 
 def test_a_fake_that_is_closed_twice_is_closed() -> None:

@@ -99,18 +99,6 @@ def test_a_keyboard_interrupt_is_never_only_recorded() -> None:
         assert [KeyboardInterrupt] == [type(one.error) for one in fake.webhooks.attempts]
 
 
-def test_after_an_exception_the_fake_can_be_used_as_before() -> None:
-    with frozen_fake() as fake:
-        endpoint = fake.webhooks.connect(handler=raising(KeyError("a")))
-        with pytest.raises(KeyError):
-            fake.send_text()
-        endpoint.disconnect()
-        receiver = fake.webhooks.receiver()
-        fake.messages[0].deliver()
-
-        assert ["delivered"] == received_statuses(receiver)
-
-
 def test_an_error_that_can_not_say_itself_does_not_spoil_the_report() -> None:
     class Mute(Exception):
         def __str__(self) -> str:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -109,7 +110,9 @@ REFUSED = [
     Refused("price", lambda f, m, x: f.send_text(price=x), (*AMOUNT, int, bool), OUT_OF_AMOUNTS),
     Refused("price", lambda f, m, x: f.send_text(price=lambda: x), ("1",)),
     Refused("price", lambda f, m, x: f.submit_text(price=x), AMOUNT, OUT_OF_AMOUNTS),
-    Refused("price", lambda f, m, x: f.send_text(price=lambda _: x), AMOUNT, OUT_OF_AMOUNTS),
+    Refused(
+        "price", lambda f, m, x: f.send_text(price=lambda _: x), (*AMOUNT, None), OUT_OF_AMOUNTS
+    ),
     Refused("extra", lambda f, m, x: f.send_text(extra=x), (["a"],)),
     Refused("status", lambda f, m, x: f.send_text(extra={"status": x}), (), (1,)),
     Refused("JSON", lambda f, m, x: f.send_text(extra={"a": x}), ({1},), (math.inf, HUGE)),
@@ -132,7 +135,21 @@ REFUSED = [
     Refused("online", lambda f, m, x: f.recipient("+1", online=x), (1, Silent())),
     Refused("seed", lambda f, m, x: f.autopilot(seed=x), (1.5, True), (HUGE, HALF)),
     Refused("deliver_after", lambda f, m, x: f.autopilot(deliver_after=x), LENGTH, OUT_OF_LENGTHS),
-    Refused("deliver_after", lambda f, m, x: f.autopilot(deliver_after=x), ([0] * 1000,)),
+    Refused(
+        "deliver_after",
+        lambda f, m, x: f.autopilot(deliver_after=x),
+        ([0] * 1000, lambda: 60, lambda one, two: 60),
+        ((-1, 5),),
+    ),
+    Refused("read_after", lambda f, m, x: f.autopilot(read_after=x), ("soon", (5,)), ((5, 1),)),
+    Refused("read_after", lambda f, m, x: f.autopilot(read_after=x), (lambda: 60,)),
+    Refused(
+        "fail_share",
+        lambda f, m, x: f.autopilot(fail_share=x),
+        (True, "0.1"),
+        (1.01, -0.1, math.nan),
+    ),
+    Refused("to", lambda f, m, x: f.autopilot(to=x), (5,), ("",)),
     # Money and expectations
     Refused("amount", lambda f, m, x: f.top_up(x), AMOUNT, (*OUT_OF_AMOUNTS, 0)),
     Refused("available", lambda f, m, x: f.set_balance(x), AMOUNT, OUT_OF_AMOUNTS),
@@ -149,6 +166,7 @@ REFUSED = [
     Refused("path", lambda f, m, x: f.assert_requested("GET", x), (1,), ("",)),
     Refused("times", lambda f, m, x: f.assert_requested("GET", "/x", times=x), INTS, (-1,)),
     Refused("snapshot", lambda f, m, x: f.assert_idempotent(x), (1,)),
+    Refused("snapshot", lambda f, m, x: f.assert_order_independent(x), ([],)),
     Refused("predicate", lambda f, m, x: f.wait_until(x), (None, True, lambda one: one)),
     Refused("timeout", lambda f, m, x: f.wait_until(list, timeout=x), LENGTH, (0, -1, math.nan)),
     # The clock
@@ -167,10 +185,16 @@ REFUSED = [
     Refused("months", lambda f, m, x: f.clock.advance(months=x), (1,)),
     Refused("edge", lambda f, m, x: f.clock.advance_to(x, m), ("session", edges("drop"))),
     Refused("message", lambda f, m, x: f.clock.advance_to(edges("drop")[0], x), ("id",)),
+    Refused("edges", lambda f, m, x: edges(), (None,)),
     Refused("edge", lambda f, m, x: edges(x), (), ("end", 1, LONG)),
     Refused("edge", lambda f, m, x: Edge(x, timedelta(0)), (), ("end",)),
     Refused("offset", lambda f, m, x: Edge("drop", x), (), (0, timedelta(1))),
-    Refused("predicate", lambda f, m, x: f.clock.run_until(x, limit=1), (True, Silent(), asgi_app)),
+    Refused("predicate", lambda f, m, x: f.clock.run_until(x, limit=1), (True, Silent())),
+    Refused(
+        "predicate",
+        lambda f, m, x: f.clock.run_until(x, limit=1),
+        (asgi_app, AsgiApp(), partial(asgi_app)),
+    ),
     Refused("predicate", lambda f, m, x: f.clock.run_until(lambda one: x, limit=1), (1,)),
     Refused("limit", lambda f, m, x: f.clock.run_until(list, limit=x), LENGTH, (-1, math.nan)),
     # Endpoints and routes

@@ -369,12 +369,8 @@ def test_an_event_without_a_type_is_refused(path: Path) -> None:
         fake.webhooks.replay(path)
 
 
-def test_bad_arguments_are_refused(path: Path) -> None:
+def test_a_file_that_is_not_there_and_a_closed_fake_are_refused(path: Path) -> None:
     with frozen_fake() as fake:
-        with pytest.raises(ValueError, match="unknown timing 'fast': use 'recorded' or 'at once'"):
-            fake.webhooks.replay(path, timing="fast")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        with pytest.raises(TypeError, match="path: expected the path of a file, got 7"):
-            fake.webhooks.replay(7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
         with pytest.raises(FileNotFoundError):
             fake.webhooks.replay(path)
     with pytest.raises(ClosedError):

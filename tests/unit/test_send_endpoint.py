@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from decimal import Decimal
 from typing import Any
@@ -82,13 +81,6 @@ def test_the_content_is_named_by_echo_without_harm() -> None:
         assert "o-1" == fake.events[0].json()["chatMessage"]["externalId"]
 
 
-def test_a_path_may_have_variables() -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint("/v2/<account>/messages")
-        assert 200 == post(fake, ORDER, "/v2/a-7/messages").status
-        assert 1 == len(fake.messages)
-
-
 def test_other_types_are_sent_too() -> None:
     with frozen_fake() as fake:
         fake.send_endpoint()
@@ -106,13 +98,6 @@ def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(
         assert sender == post(fake, ORDER | {"from": "+999"}).json().get("from")
 
 
-def test_without_the_key_it_is_401_and_sends_nothing() -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint()
-        assert 401 == post(fake, ORDER, key="wrong").status
-        assert 0 == len(fake.messages)
-
-
 def test_of_two_on_one_path_the_last_answers() -> None:
     with frozen_fake() as fake:
         fake.send_endpoint(reply=lambda _: {"n": 1})
@@ -127,20 +112,6 @@ def test_its_webhooks_may_come_first() -> None:
         fake.send_endpoint(webhooks_first=True)
         post(fake, ORDER)
         assert ["sent"] == received_statuses(receiver)
-
-
-def test_in_async_mode_it_acts_at_once_and_its_events_wait_for_the_next_await() -> None:
-    async def story(fake: ChatFake) -> None:
-        receiver = fake.webhooks.receiver()
-        fake.send_endpoint()
-        assert 200 == post(fake, ORDER).status
-        assert 1 == len(fake.messages)
-        assert [] == received_statuses(receiver)
-        await fake.settle()
-        assert ["sent"] == received_statuses(receiver)
-
-    with frozen_fake(mode="async") as fake:
-        asyncio.run(story(fake))
 
 
 # -- what it turns down ----------------------------------------------------------------------------
