@@ -76,15 +76,6 @@ def test_microseconds_are_exact_over_many_moves() -> None:
         assert START * 10**9 + 1_000 * 1_000_001 * 1_000 == time.time_ns()
 
 
-def test_a_moment_with_microseconds_is_met_exactly() -> None:
-    with frozen_fake() as fake:
-        fake.clock.move_to("2026-01-01T12:00:00.123457Z")
-
-        assert at(microseconds=123_457) == fake.clock.now
-        fake.send_text()
-        assert ["2026-01-01T12:00:00.123Z"] == stamps(fake)  # cut off, never rounded up
-
-
 @pytest.mark.parametrize(
     ("move", "error", "words"),
     [
@@ -170,26 +161,6 @@ def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned
 
         assert [m.id for m in messages] == [
             e.message_id for e in fake.ledger if e.kind == "release"
-        ]
-
-
-def test_what_is_planned_on_the_way_and_due_before_the_target_happens_too() -> None:
-    with frozen_fake() as fake:
-
-        def app(request: Any) -> int:
-            if request.number == 2 and len(fake.messages) == 1:
-                fake.send_text("from the retry", to="+2")
-            return 500
-
-        fake.webhooks.connect(handler=app, retry_after=[60])
-        fake.send_text(to="+1")
-        fake.clock.advance(days=31)
-
-        assert [at(), at(minutes=1), at(minutes=1), at(minutes=2)] == [
-            attempt.at for attempt in fake.webhooks.attempts
-        ]
-        assert [at(days=30), at(days=30, minutes=1)] == [
-            entry.at for entry in fake.ledger if entry.kind == "release"
         ]
 
 

@@ -40,12 +40,6 @@ def test_messages_to_one_recipient_share_a_pending_conversation(fake: ChatFake) 
     assert concurrently(fake.send_text(to=ALICE), fake.send_text(to=ALICE))
 
 
-def test_a_recipient_is_the_same_by_address_or_as_an_object(fake: ChatFake) -> None:
-    alice = fake.recipient(ALICE)
-
-    assert concurrently(fake.send_text(to=ALICE), fake.send_text(to=alice))
-
-
 @pytest.mark.parametrize("others", [{"to": BOB}, {"to": ALICE, "origin_type": "utility"}, {}])
 def test_another_recipient_or_origin_type_has_a_conversation_of_its_own(
     fake: ChatFake, others: dict[str, Any]

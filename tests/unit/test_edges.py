@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ClockError, ClosedError, Edge, IllegalTransition, edges
+from pytest_chatfake import ClockError, Edge, IllegalTransition, edges
 
 from .fakes import frozen_fake, visible_state
 
@@ -38,18 +38,6 @@ def test_each_edge_stands_where_it_says(edge: Edge, play: Any) -> None:
         assert edge.over == over
 
     play(scenario)
-
-
-def test_the_settings_of_the_configuration_move_the_edges() -> None:
-    with frozen_fake(conversation_length=60, drop_after=600) as fake:
-        before = edges("session", "drop")
-        message = fake.send_text(to="+1").deliver()
-        fake.clock.advance_to(before[0], message)
-        assert message.conversation is not None
-        assert "open" == message.conversation.state
-        waiting = fake.send_text(to="+2")
-        fake.clock.advance_to(before[4], waiting)
-        assert waiting.dropped
 
 
 def test_an_edge_is_shown_by_its_name_and_equal_to_its_like() -> None:
@@ -93,11 +81,3 @@ def test_an_edge_that_has_passed_is_refused() -> None:
         fake.clock.advance_to(after, message)
         with pytest.raises(IllegalTransition):
             fake.send_text(conversation=message.conversation)
-
-
-def test_a_message_of_before_a_reset_is_refused() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        fake.reset()
-        with pytest.raises(ClosedError):
-            fake.clock.advance_to(edges("drop")[0], message)

@@ -194,16 +194,6 @@ def test_a_whole_body_can_be_anything(raw: Any) -> None:
         assert "delivered" == receiver.events[-1].status
 
 
-def test_a_body_that_is_no_json_says_so_when_it_is_parsed() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.emit(fake.send_text(), "sent", raw="{")
-
-        with pytest.raises(ValueError, match="Expecting property name"):
-            receiver.events[-1].json()
-        with pytest.raises(ValueError, match="Expecting property name"):
-            receiver.requests[-1].json()
-
-
 def test_a_refused_forgery_is_no_news() -> None:
     def app(environ: Any, start_response: Any) -> list[bytes]:
         forged = environ["wsgi.input"].read() == b"{"
@@ -215,17 +205,6 @@ def test_a_refused_forgery_is_no_news() -> None:
         fake.webhooks.emit(fake.send_text(), "sent", raw="{")
 
     assert [] == warnings_at_the_end(scenario)
-
-
-def test_faults_and_retries_concern_a_forged_event_as_any_other() -> None:
-    with fake_with_receiver(retry_after=[10]) as (fake, receiver):
-        message = fake.send_text()
-        receiver.respond(500)
-        fake.webhooks.duplicate(status="played")
-        fake.webhooks.emit(message, "played")
-        fake.clock.advance(10)
-
-        assert ["sent", "played", "played", "played"] == received_statuses(receiver)
 
 
 # -- redeliver -------------------------------------------------------------------------------------

@@ -843,10 +843,20 @@ def nothing_again(fake: ChatFake) -> None:
     fake.assert_idempotent(list)
 
 
+async def awaited_check(fake: ChatFake) -> None:
+    await fake.send_text()
+    await fake.assert_order_independent(list)
+
+
 @pytest.mark.parametrize("body", [silent_check, early_check, nothing_again])
 def test_a_check_in_which_no_app_has_a_say_is_refused(body: Any) -> None:
     with pytest.raises(ChatFakeError, match="has nothing to"):
         explore(body, depth=0)
+
+
+def test_so_is_one_that_is_awaited() -> None:
+    with pytest.raises(ChatFakeError, match="has nothing to compare: no event was attempted"):
+        asyncio.run(awaiting(awaited_check))
 
 
 def test_outside_an_exploration_there_is_nothing_to_compare() -> None:

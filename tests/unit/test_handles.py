@@ -138,15 +138,6 @@ def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end() -> None:
     assert [] == time_machine.traveller_stack
 
 
-def test_a_loop_over_a_view_sees_what_was_there_when_it_began() -> None:
-    with frozen_fake() as fake:
-        fake.send_text()
-        for view in (fake.messages, fake.events, fake.ledger):
-            before = len(view)
-            assert before == len([fake.send_text() for _ in view])
-            assert before < len(view)
-
-
 def test_what_stands_for_many_things_counts_them() -> None:
     with frozen_fake() as fake:
         receiver = fake.webhooks.receiver()

@@ -115,21 +115,6 @@ def test_its_id_is_the_given_one_or_the_bodys_or_one_of_a_sequence(
             assert body == event.body == receiver.requests[0].body
 
 
-def test_it_shifts_no_id_of_a_messages_event() -> None:
-    with frozen_fake() as fake:
-        fake.send_text().deliver()
-        plain = [event.id for event in fake.events]
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        fake.webhooks.emit_event(TYPE)
-        message = fake.send_text()
-        fake.webhooks.emit_event(TYPE)
-        message.deliver()
-        assert plain == [event.id for event in message.events]
-        others = [event.id for event in fake.events if event.status is None]
-        assert 2 == len(set(others) - set(plain))
-
-
 # -- everything else about events goes for it too --------------------------------------------------
 
 
@@ -166,16 +151,6 @@ def test_a_fault_for_its_type_concerns_it_alone(kind: str, times: int) -> None:
         assert f"type={TYPE!r}" in fault.description
         fake.clock.advance(30)
         assert max(times, kind == "delay") == types(receiver).count(TYPE)
-
-
-def test_a_fault_without_a_type_concerns_events_of_all_types() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver(events="*")
-        fake.webhooks.drop(times=None)
-        fake.send_text()
-        fake.webhooks.emit_event(TYPE)
-
-        assert [] == types(receiver)
 
 
 @pytest.mark.parametrize("limit", ["status", "message"])

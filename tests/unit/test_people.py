@@ -260,16 +260,6 @@ def test_a_number_that_is_not_registered_fails_in_the_same_verb(play: Any) -> No
     play(scenario)
 
 
-def test_what_follows_is_caused_at_the_line_of_the_verb() -> None:
-    with frozen_fake() as fake:
-        anna = fake.recipient(ANNA, online=False)
-        message = fake.send_text(to=anna)
-        anna.comes_online()
-
-        sent, delivered = message.events
-        assert sent.line.number + 1 == delivered.line.number
-
-
 # Async mode
 
 
@@ -301,27 +291,6 @@ def test_in_the_middle_of_an_attempt_people_change_at_once(play: Any) -> None:
         assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
 
     play(scenario)
-
-
-def test_a_function_of_extra_fields_is_asked_for_each_message_that_waited_before_any_arrives() -> (
-    None
-):
-    statuses_then: list[str] = []
-
-    def fields(message: Any, status: str) -> dict[str, str]:
-        statuses_then.append(message.status)
-        return {"tag": f"{status} {message.body}"}
-
-    with frozen_fake(extra=fields) as fake:
-        anna = fake.recipient(ANNA, online=False)
-        messages = [fake.send_text(body, to=anna) for body in ("one", "two")]
-        statuses_then.clear()
-        anna.comes_online()
-
-        assert ["sent", "sent"] == statuses_then
-        assert ["delivered one", "delivered two"] == [
-            message.events[-1].json()["chatMessage"]["tag"] for message in messages
-        ]
 
 
 def test_a_function_of_extra_fields_that_fails_leaves_the_person_as_they_were() -> None:

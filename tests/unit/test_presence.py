@@ -90,20 +90,6 @@ def test_a_price_is_written_digit_for_digit(fake: ChatFake, price: Any, text: st
         assert re.search(rf'"totalPrice": ?{re.escape(text)}[,}}]', event.body.decode())
 
 
-def test_the_common_values_are_those_of_the_service(fake: ChatFake) -> None:
-    body = emitted(fake, KINDS["delivered"])
-
-    message = body["chatMessage"]
-    assert "chat.message.updated" == body["type"]
-    assert "v2" == body["apiVersion"]
-    assert ("chat", "text", "USD") == (message["bizType"], message["type"], message["currency"])
-    assert body["id"].startswith("evt_")
-    assert message["chatMessageId"].startswith("wamid.")
-    assert re.fullmatch("[0-9a-f]+", message["conversation"]["id"])
-    assert "REGULAR" == message["conversation"]["type"]
-    assert "marketing" == message["conversation"]["originType"]
-
-
 def test_times_are_cut_off_to_milliseconds_and_stay_in_every_later_event(fake: ChatFake) -> None:
     """The fixture stands 1.234567 s after noon."""
     submission = fake.submit_text()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ClosedError
+from pytest_chatfake import ChatFake, ClosedError, edges
 
 from .fakes import frozen_fake, received_statuses
 
@@ -78,13 +78,12 @@ ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
     "events": lambda fake, old: old.events,
     "assert_statuses": lambda fake, old: fake.assert_statuses(old, "sent"),
     "assert_held": lambda fake, old: fake.assert_held("0.05", message=old),
+    "advance_to": lambda fake, old: fake.clock.advance_to(edges("drop")[0], old),
     "explain": lambda fake, old: fake.explain(old),
     "emit": lambda fake, old: fake.webhooks.emit(old, "delivered"),
     "drop": lambda fake, old: fake.webhooks.drop(message=old),
     "statuses": lambda fake, old: fake.webhooks.receiver().statuses(old),
     "deliver": lambda fake, old: old.deliver(),
-    "read": lambda fake, old: old.read(),
-    "fail": lambda fake, old: old.fail(),
 }
 
 
@@ -135,7 +134,7 @@ def test_a_submission_of_before_a_reset_is_gone(decide: str) -> None:
         text, other = fake.submit_text("before"), fake.submit("image", {"url": "x"})
         fake.reset()
         for submission in (text, other):
-            with pytest.raises(ClosedError, match="it is of before the fake was reset"):
+            with pytest.raises(ClosedError, match="this submission no longer exists: the fake was reset"):
                 getattr(submission, decide)()
         assert [] == list(fake.messages)
         assert "sent" == fake.submit_text("after").accept().status
@@ -148,7 +147,7 @@ def test_in_async_mode_it_counts_when_the_steps_are_performed() -> None:
         after = fake.submit_text("after").accept()
         await after
         assert "sent" == after.status
-        with pytest.raises(ClosedError, match="it is of before the fake was reset"):
+        with pytest.raises(ClosedError, match="this submission no longer exists: the fake was reset"):
             await before.accept()
 
     with frozen_fake(mode="async") as fake:

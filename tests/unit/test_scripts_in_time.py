@@ -113,16 +113,6 @@ def test_a_step_that_is_illegal_drops_its_script_and_fails_the_move_of_time(play
     play(scenario)
 
 
-def test_a_step_that_contradicts_the_person_when_its_time_comes_fails_the_test() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text(to=ANNA).after(minutes=5).deliver()
-        fake.recipient(ANNA).goes_offline()
-        with pytest.raises(IllegalTransition, match=r"is off. Call .*comes_online\(\)"):
-            fake.clock.advance(hours=1)
-
-        assert "sent" == message.status
-
-
 def test_what_the_thread_of_a_request_comes_upon_is_raised_by_the_next_use() -> None:
     with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
         message = fake.send_text().after(minutes=5).deliver()
@@ -135,22 +125,6 @@ def test_what_the_thread_of_a_request_comes_upon_is_raised_by_the_next_use() -> 
         with pytest.raises(IllegalTransition, match=r"deliver\(\) was scheduled for"):
             _ = message.status
         assert "failed" == message.status
-
-
-def test_what_a_receiver_comes_upon_is_raised_by_the_verb_that_it_is_part_of() -> None:
-    with time_machine.travel(START, tick=False) as traveller, ChatFake() as fake:
-        message = fake.send_text().after(minutes=5).deliver()
-        fake.message(message.id).fail()
-
-        def look(_: object) -> None:
-            traveller.shift(600)
-            _ = fake.balance
-
-        fake.webhooks.connect(handler=look)
-        fake.send_text()
-        with pytest.raises(IllegalTransition, match=r"deliver\(\) was scheduled for"):
-            fake.send_text()
-        assert 2 == len(fake.messages)
 
 
 def test_time_stands_where_a_receiver_that_looked_came_upon_a_step_that_is_illegal(

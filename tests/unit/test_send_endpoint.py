@@ -214,14 +214,6 @@ def test_a_message_is_found_by_what_it_is_to_by_its_text_and_by_its_fields() -> 
         assert two == fake.find_message(status="delivered")
 
 
-def test_fields_are_those_of_the_newest_event() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text().deliver()
-        assert message == fake.find_message(status="delivered")
-        with pytest.raises(LookupError):
-            fake.find_message(status="sent")
-
-
 def test_where_none_fits_the_nearest_are_listed() -> None:
     with frozen_fake() as fake:
         for number in range(7):
