@@ -85,12 +85,12 @@ def check(config: pytest.Config) -> None:
     """
     if (scope := config.getini("chat_fake_loop_scope")) not in _SCOPES:
         raise pytest.UsageError(
-            f"the ini option chat_fake_loop_scope is {' or '.join(_SCOPES)}, not {scope!r}"
+            f"the ini option chat_fake_loop_scope: expected {' or '.join(_SCOPES)}, got {scope!r}"
         )
     if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
         raise pytest.UsageError(
-            f"the ini option chat_fake_timeline is {', '.join(_TIMELINES[:2])} or {_TIMELINES[2]}, "
-            f"not {when!r}"
+            f"the ini option chat_fake_timeline: expected {', '.join(_TIMELINES[:2])} or "
+            f"{_TIMELINES[2]}, got {when!r}"
         )
     try:
         config.getini("chat_fake_strict")
@@ -117,7 +117,9 @@ def chosen_seed(config: pytest.Config) -> str:
     if seed is None:
         seed = str(config.getini("chat_fake_seed"))
     if not seed.strip():
-        raise pytest.UsageError("chat_fake_seed must be fixed, random, or a text of your own")
+        raise pytest.UsageError(
+            "chat_fake_seed: expected fixed, random, or a text of your own, got nothing"
+        )
     if seed == "random":
         seed = os.urandom(4).hex()  # not by way of `random`, which others seed
     return seed

@@ -200,8 +200,8 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
 
     if "chat_clock" in request.fixturenames:
         pytest.fail(
-            "chat_clock can't stand beside chat_explore: every world has a clock of its own. Leave "
-            "it out, and use the clock of the world's fake: chat_fake.clock",
+            "chat_clock can't be used with chat_explore: every world has a clock of its own. "
+            "Use the clock of the world's fake, chat_fake.clock.",
             pytrace=False,
         )
     _keep_listening(request.config)
@@ -256,14 +256,14 @@ def _configured(
     for marker in reversed(list(request.node.iter_markers("chat_fake"))):
         if marker.args:
             pytest.fail(
-                f"@pytest.mark.chat_fake takes fields by name, as in price='0.10', "
-                f"and not {marker.args!r}",
+                f"@pytest.mark.chat_fake: expected fields by name, as in price='0.10', "
+                f"got {marker.args!r}",
                 pytrace=False,
             )
         fields.update(marker.kwargs)
     if not hasattr(config, "replace"):
         pytest.fail(
-            f"the fixture chat_fake_config must return a ChatFakeConfig(...), not {config!r}",
+            f"the fixture chat_fake_config: expected a ChatFakeConfig(...), got {config!r}",
             pytrace=False,
         )
     seed: str = request.node.nodeid

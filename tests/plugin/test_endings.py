@@ -48,7 +48,7 @@ def test_what_was_overlooked_is_warned_about_with_its_line(pytester: pytest.Pyte
                 "fake.webhooks.attempts:"
             ),
             (
-                "*  sent of message * at app.<locals>.app (WSGI) /: answered 500 (*); "
+                "*  sent of message * at app.<locals>.app (WSGI) /: status 500 (*); "
                 "caused at test_what_was_overlooked*.py:13"
             ),
             "*::test_queued",
@@ -69,7 +69,7 @@ def test_where_warnings_are_errors_they_fail_the_test_at_its_end(pytester: pytes
 
 STRICT_REPORT = [
     "*UndeliveredWebhooks: 1 attempt failed, and the test did not look at fake.webhooks.attempts:",
-    "*  sent of message * at app.<locals>.app (WSGI) /: answered 500 (*); caused at *.py:13",
+    "*  sent of message * at app.<locals>.app (WSGI) /: status 500 (*); caused at *.py:13",
     "*UndeliveredWebhooks: 1 event still queued: *",
     "*UndeliveredWebhooks: 1 unused fault, because nothing matched:",
 ]

@@ -294,5 +294,5 @@ def test_another_scope_is_a_mistake_in_the_usage(pytester: pytest.Pytester) -> N
     result = pytester.runpytest_inprocess("-p", "no:xdist", "-o", "chat_fake_loop_scope=module")
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(
-        ["ERROR: the ini option chat_fake_loop_scope is function or session, not 'module'"]
+        ["ERROR: the ini option chat_fake_loop_scope: expected function or session, got 'module'"]
     )

@@ -77,7 +77,7 @@ def test_an_empty_seed_is_a_mistake_in_the_usage(pytester: pytest.Pytester, opti
     result = run_pytest(pytester.path, option)
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stdout.fnmatch_lines(
-        ["ERROR: chat_fake_seed must be fixed, random, or a text of your own"]
+        ["ERROR: chat_fake_seed: expected fixed, random, or a text of your own, got nothing"]
     )
 
 

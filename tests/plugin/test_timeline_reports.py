@@ -349,7 +349,10 @@ def test_another_word_in_the_ini_option_is_refused(tmp_path: Path) -> None:
     result = run(tmp_path, FAILING, "-o", "chat_fake_timeline=sometimes")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    assert "chat_fake_timeline is failed, always or never, not 'sometimes'" in result.stdout.str()
+    assert (
+        "chat_fake_timeline: expected failed, always or never, got 'sometimes'"
+        in result.stdout.str()
+    )
 
 
 def test_pictures_that_can_t_be_drawn_spoil_no_report(tmp_path: Path) -> None:

@@ -55,11 +55,11 @@ def test_an_entry_reads_as_a_sentence_and_names_its_line() -> None:
         assert datetime(2026, 1, 1, 12, 5, tzinfo=UTC) == step.at
         assert (message, "step") == (step.message, step.kind)
         assert (
-            f"2026-01-01T12:05:00.000Z: deliver() of message {message.id} happens, scheduled at "
+            f"2026-01-01T12:05:00.000Z: deliver() of message {message.id}, scheduled at "
             f"test_agenda.py:{step.line.number}"
         ) == str(step)
         assert (
-            f"2026-01-31T12:00:00.000Z: message {message.id} is dropped if it is still sent then, "
+            f"2026-01-31T12:00:00.000Z: drop of message {message.id} if it is still sent, "
             f"sent at test_agenda.py:{drop.line.number}"
         ) == str(drop)
         assert f"<step: {step}>" == repr(step)
@@ -74,10 +74,10 @@ def test_sentences_of_attempts_and_expiries() -> None:
         fake.webhooks.emit_event("other")
         texts = [str(entry).partition(": ")[2].partition(" at test_")[0] for entry in agenda(fake)]
         assert [
-            "attempt 1 at other is made, caused",
-            f"attempt 2 at sent of message {message.id} is made, caused",
-            f"attempt 2 at read of message {message.id} is made, caused",
-            f"the session of conversation {message.conversation.id} ends, started",  # type: ignore[union-attr]
+            "attempt 1 at other, caused",
+            f"attempt 2 at sent of message {message.id}, caused",
+            f"attempt 2 at read of message {message.id}, caused",
+            f"conversation {message.conversation.id} expires, started",  # type: ignore[union-attr]
         ] == texts
         assert agenda(fake)[0].message is None
         assert message == agenda(fake)[3].message

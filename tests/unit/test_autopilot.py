@@ -258,10 +258,10 @@ def test_the_agenda_names_the_line_of_the_autopilot() -> None:
 
         assert ["autopilot", "autopilot", "drop"] == [e.kind for e in (delivery, reading, drop)]
         assert (
-            f"2026-01-01T13:00:00.000Z: deliver() of message {message.id} happens by the "
+            f"2026-01-01T13:00:00.000Z: deliver() of message {message.id} by the "
             f"autopilot, set up at test_autopilot.py:{drop.line.number - 1}"
         ) == str(delivery)
-        assert f"2026-01-01T14:00:00.000Z: read() of message {message.id} happens" in str(reading)
+        assert f"2026-01-01T14:00:00.000Z: read() of message {message.id} by" in str(reading)
 
 
 def test_a_function_that_returns_no_length_is_told_at_the_next_use() -> None:

@@ -430,7 +430,7 @@ def test_an_interrupt_comes_out_when_all_are_recorded(run: Any, raises: bool) ->
                 await fake.send_text().deliver()
             ends = [(one.event.status, one.outcome) for one in fake.webhooks.attempts]
             fake.close()
-        own = "LookupError: mine" if raises else "answered 200"
+        own = "LookupError: mine" if raises else "status 200"
         assert [("sent", own), ("delivered", "Failed: not that")] == ends
 
     run(main)

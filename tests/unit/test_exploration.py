@@ -553,7 +553,7 @@ def test_the_first_difference_is_named() -> None:
         message = chat_fake.send_text()
         _ = message.fail() if next(runs) else message.deliver()
 
-    words = "at number 2, it came to delivered m1 at endpoint 1: 200; and with other ids, to failed"
+    words = "step 2 was delivered m1 at endpoint 1: 200, but with other ids it was failed"
     with pytest.raises(NotRepeatable, match=words):
         explore(world)
 
@@ -674,7 +674,7 @@ def test_outside_pytest_python_warns_of_one_that_was_never_awaited() -> None:
 
 
 def test_an_exploration_of_a_plain_body_is_not_awaited() -> None:
-    with pytest.raises(TypeError, match=r"world\(\) is a plain function, .* Leave `await` out"):
+    with pytest.raises(TypeError, match=r"world\(\) is a plain function, .* Remove `await`"):
         asyncio.run(awaiting(counting(2), depth=0))
 
 
@@ -907,9 +907,9 @@ def test_an_option_that_there_is_not_is_refused_by_the_name_of_the_call() -> Non
     [
         (3, "body: expected a function"),
         (ChatFake, "body: expected a function"),
-        (lambda: 0, "takes one argument"),
-        (lambda a, b: 0, "takes one argument"),
-        ((lambda: (yield)), "has a yield"),
+        (lambda: 0, "expected a function of one fake"),
+        (lambda a, b: 0, "expected a function of one fake"),
+        ((lambda: (yield)), "with a yield"),
     ],
 )
 def test_a_body_is_a_function_of_one_fake(body: Any, words: str) -> None:

@@ -345,7 +345,7 @@ def test_each_failure_names_its_cause_and_what_to_do() -> None:
             "requests: others": [],
             "requests: refused": [
                 "The app may ask when it has taken an event, and this attempt failed:",
-                "sent m1 -> Receiver(): answered 500.",
+                "sent m1 -> Receiver(): status 500.",
             ],
             "requests: lost": [
                 "The API got no request at all.",

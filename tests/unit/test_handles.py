@@ -148,7 +148,7 @@ def test_what_stands_for_many_things_counts_them() -> None:
         assert f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>" == repr(fake.api)
         about = f"sent of message {fake.messages[0].id}"
         assert f"<WebhookRequest 1 of {about} at Receiver()>" == repr(request)
-        assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): answered 200>" == repr(
+        assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): status 200>" == repr(
             attempt
         )
 

@@ -173,8 +173,8 @@ def test_an_attempt_records_all_there_is_to_know() -> None:
         )
         assert NOON == attempt.at
         assert not attempt.ok
-        assert "answered 422" == attempt.outcome
-        assert repr(attempt).endswith(": answered 422>")
+        assert "status 422" == attempt.outcome
+        assert repr(attempt).endswith(": status 422>")
 
 
 def test_events_are_written_once_and_recorded_as_they_were_sent() -> None:

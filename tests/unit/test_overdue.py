@@ -87,7 +87,7 @@ def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_rais
         fake.webhooks.connect(asgi=works)
         message = perform(mode, lambda: fake.send_text().deliver())
 
-        assert [LATE, "answered 204"] * 2 == outcomes(fake)
+        assert [LATE, "status 204"] * 2 == outcomes(fake)
         assert "delivered" == message.status
         attempt = fake.webhooks.attempts[0]
         assert (None, b"", False) == (attempt.status_code, attempt.body, attempt.ok)
@@ -175,7 +175,7 @@ def test_a_request_that_timed_out_is_tried_again() -> None:
         fake.webhooks.connect(asgi=app)
         fake.send_text()
         fake.clock.advance(10)
-        assert [LATE, "answered 204"] == outcomes(fake)
+        assert [LATE, "status 204"] == outcomes(fake)
 
 
 def test_a_request_that_timed_out_unseen_is_told_at_the_end() -> None:
@@ -219,7 +219,7 @@ def test_nothing_is_cancelled_while_somebody_debugs(
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=app)
         perform(mode, fake.send_text)
-        assert ["answered 204"] == outcomes(fake)
+        assert ["status 204"] == outcomes(fake)
     assert [] == said
 
 
@@ -238,7 +238,7 @@ def test_without_a_timeout_it_waits(timeout: Any, monkeypatch: pytest.MonkeyPatc
         fake.webhooks.connect(asgi=app)
         fake.webhooks.connect(f"{fake.base_url}/nowhere")  # a socket takes no infinite time
         fake.send_text()
-        assert ["answered 204", "answered 401"] == outcomes(fake)
+        assert ["status 204", "status 401"] == outcomes(fake)
 
 
 # -- what can't be ended ---------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode: str, words
         fake.webhooks.connect(wsgi=slow_app, path="/hooks/chat")
 
         message = perform(mode, lambda: fake.send_text().deliver())
-        assert ["answered 204"] * 2 == outcomes(fake)
+        assert ["status 204"] * 2 == outcomes(fake)
         assert [
             f"webhook handler still running after {SHORT:g} s: slow_app /hooks/chat, "
             f"{event.status} of message {message.id} (from {event.line})"
@@ -292,7 +292,7 @@ def test_a_plain_function_is_waited_for_with_a_line(mode: str, words: Words) -> 
     with a_fake(mode) as fake:
         fake.webhooks.connect(handler=lambda _: words.wait(), events="*")
         perform(mode, lambda: fake.webhooks.emit_event("chat.order.placed"))
-        assert ["answered 200"] == outcomes(fake)
+        assert ["status 200"] == outcomes(fake)
     (line,) = words.said
     assert "0.01 s: <lambda>(), chat.order.placed (from test_overdue.py:" in line
 
@@ -330,7 +330,7 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
     with a_fake("sync") as fake:
         fake.webhooks.connect(asgi=blocks)
         fake.send_text()
-        assert ["answered 204"] == outcomes(fake)
+        assert ["status 204"] == outcomes(fake)
     assert 1 == len(words.said)
 
 

@@ -32,7 +32,7 @@ def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines(
 
     (text,) = warnings_at_the_end(scenario)
     file, line = HERE, scenario.__code__.co_firstlineno
-    app = "failing_app (WSGI) /hooks: answered 500 (did it raise? its log has the error)"
+    app = "failing_app (WSGI) /hooks: status 500 (did it raise? its log has the error)"
     assert [
         "2 attempts failed, and the test did not look at fake.webhooks.attempts:",
         f"  sent of message {ids[0]} at {app}; caused at {file}:{line + 2}",

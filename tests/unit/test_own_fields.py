@@ -217,7 +217,7 @@ def test_a_contents_later_change_is_not_the_messages() -> None:
 
 @pytest.mark.parametrize("verb", ["send", "submit"])
 def test_more_fields_do_not_replace_the_content_of_another_type(verb: str) -> None:
-    text = "can't give 'image' to a message of that type: its content stands there"
+    text = "can't give 'image' to a message of that type: it is the key of its content"
     with frozen_fake() as fake:
         before = visible_state(fake)
         with pytest.raises(ValueError, match=f"^extra {text}$"):

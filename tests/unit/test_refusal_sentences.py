@@ -91,7 +91,7 @@ def test_arguments_of_webhooks(fake: ChatFake) -> None:
     ]
     assert "\n".join(map(told, calls)) == snapshot("""\
 connect() takes exactly one target: a URL, wsgi=app, asgi=app or handler=function; it got none
-an app or a function is given by name: wsgi=, asgi= or handler=
+url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= or handler=
 asgi_app looks like an ASGI app: connect it as asgi=
 wsgi: expected a callable, got 'app'
 path= goes with wsgi= or asgi= only, not with a URL

@@ -253,7 +253,7 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
     head, line = text.splitlines()
     assert "1 attempt failed, and the test did not look at fake.webhooks.attempts:" == head
     assert line.startswith("  sent of message ")
-    assert " at app_that_answers.<locals>.app (WSGI) /hooks: answered 500 (did it raise?" in line
+    assert " at app_that_answers.<locals>.app (WSGI) /hooks: status 500 (did it raise?" in line
     assert line.endswith(f"; caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}")
 
 

@@ -233,7 +233,7 @@ def test_where_several_fit_they_are_listed() -> None:
     with frozen_fake() as fake:
         fake.send_text()
         fake.send_text()
-        with pytest.raises(LookupError, match=r"^2 messages fit \(body='Hello'\), and one was exp"):
+        with pytest.raises(LookupError, match=r"^expected one message \(body='Hello'\), got 2:"):
             fake.find_message(body="Hello")
 
 

@@ -265,7 +265,7 @@ def test_a_signer_that_returns_no_mapping_of_texts_is_named(result: Any) -> None
     with frozen_fake(signer=lambda request: result) as fake:
         fake.webhooks.connect(handler=lambda request: None)
 
-        with pytest.raises(TypeError, match="must return a mapping of header names to texts"):
+        with pytest.raises(TypeError, match="expected a mapping of header names to texts"):
             fake.send_text()
 
         assert isinstance(fake.webhooks.attempts[0].error, TypeError)
@@ -334,8 +334,8 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
     [
         (lambda: HmacSigner(1), TypeError, "secret: expected a str or bytes, got int"),
         (lambda: HmacSigner(None), TypeError, "secret: expected a str or bytes, got NoneType"),
-        (lambda: HmacSigner(""), ValueError, "secret: expected one that"),
-        (lambda: HmacSigner(b""), ValueError, "secret: expected one that"),
+        (lambda: HmacSigner(""), ValueError, "secret: expected a str or bytes that"),
+        (lambda: HmacSigner(b""), ValueError, "secret: expected a str or bytes that"),
         (lambda: HmacSigner("s", header=1), TypeError, "header: expected a str"),
         (lambda: HmacSigner("s", header=""), ValueError, "header: expected a header"),
         (lambda: HmacSigner("s", header="X: Y"), ValueError, "header's name such as 'X-Signature'"),
@@ -350,18 +350,18 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
         (lambda: HmacSigner("s", timestamp_header="X Y"), ValueError, "timestamp_header: expected"),
         (lambda: HmacSigner("s", timestamp_header="x-signature"), ValueError, "must differ: both"),
         (lambda: HmacSigner("s", format=1), TypeError, "format: expected a str"),
-        (lambda: HmacSigner("s", format="t={timestamp}"), ValueError, "must contain {signature}"),
-        (lambda: HmacSigner("s", format="{signature}{id}"), ValueError, "nothing else in braces"),
-        (lambda: HmacSigner("s", format="{signature}{}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", format="t={timestamp}"), ValueError, "expected {signature} in it"),
+        (lambda: HmacSigner("s", format="{signature}{id}"), ValueError, "no other field than"),
+        (lambda: HmacSigner("s", format="{signature}{}"), ValueError, "no other field than"),
         (lambda: HmacSigner("s", format="{signature"), ValueError, "format can't be read: expect"),
-        (lambda: HmacSigner("s", format="{signature!r}"), ValueError, "nothing else in braces"),
-        (lambda: HmacSigner("s", format="{signature:>99}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", format="{signature!r}"), ValueError, "no other field than"),
+        (lambda: HmacSigner("s", format="{signature:>99}"), ValueError, "no other field than"),
         (lambda: HmacSigner("s", format="{signature}\nX: Y"), ValueError, "has a line break"),
         (lambda: HmacSigner("s", format="{signature}你"), ValueError, "HTTP can't carry"),
-        (lambda: HmacSigner("s", format="{signature}"), ValueError, "the app could not know it"),
+        (lambda: HmacSigner("s", format="{signature}"), ValueError, "the timestamp is signed"),
         (lambda: HmacSigner("s", content=b"{body}"), TypeError, "content: expected"),
-        (lambda: HmacSigner("s", content=""), ValueError, "content must contain {body}"),
-        (lambda: HmacSigner("s", content="{id}{body}"), ValueError, "nothing else in braces"),
+        (lambda: HmacSigner("s", content=""), ValueError, "content: expected {body} in it"),
+        (lambda: HmacSigner("s", content="{id}{body}"), ValueError, "no other field than"),
         (lambda: HmacSigner("s", content="{body}\ud800"), ValueError, "content: expected"),
         (lambda: HmacSigner("s", digest="sha257"), ValueError, "unknown digest .*'sha256'"),
         (lambda: HmacSigner("s", digest="shake_128"), ValueError, "unknown digest"),
@@ -370,18 +370,18 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
         (lambda: HmacSigner("s", offset=10**400), ValueError, "offset: expected a finite"),
         (lambda: HmacSigner("s", offset=-(10**5000)), ValueError, "offset: expected a finite"),
         (lambda: HmacSigner("s", format="{signature}", content="{body}", offset=1), ValueError,
-         "offset changes nothing: this scheme has no timestamp"),
+         "offset: expected 0, because this scheme has no timestamp"),
         (lambda: HmacSigner("hush\ud800"), ValueError, "^secret: expected"),
         (lambda: StandardWebhooksSigner("whsec_\udc00"), ValueError, "^secret: expected"),
         (lambda: HmacSigner("s", offset="5"), TypeError, "offset: expected a timedelta"),
         (lambda: HmacSigner("s", offset=True), TypeError, "offset: expected a timedelta"),
         (lambda: HmacSigner("s", offset=float("nan")), ValueError, "offset: expected"),
         (lambda: StandardWebhooksSigner(1), TypeError, "secret: expected a str or bytes, got int"),
-        (lambda: StandardWebhooksSigner(""), ValueError, "secret: expected one that"),
-        (lambda: StandardWebhooksSigner("whsec_"), ValueError, "secret: expected one that"),
-        (lambda: StandardWebhooksSigner("not base64!"), ValueError, "this text is not base64"),
-        (lambda: StandardWebhooksSigner("aGVs bG8="), ValueError, "this text is not base64"),
-        (lambda: StandardWebhooksSigner("whsec_ü"), ValueError, "this text is not base64"),
+        (lambda: StandardWebhooksSigner(""), ValueError, "secret: expected a str or bytes that"),
+        (lambda: StandardWebhooksSigner("whsec_"), ValueError, "secret: expected a str or"),
+        (lambda: StandardWebhooksSigner("not base64!"), ValueError, "got text that is not base64"),
+        (lambda: StandardWebhooksSigner("aGVs bG8="), ValueError, "got text that is not base64"),
+        (lambda: StandardWebhooksSigner("whsec_ü"), ValueError, "got text that is not base64"),
         (lambda: StandardWebhooksSigner(SECRET, offset=[]), TypeError, "offset: expected"),
     ],
 )  # fmt: skip

@@ -45,7 +45,7 @@ def amount(value: object, what: str, hint: str = "") -> Decimal:
         return ZERO
     if result.is_signed():
         positive = shortened(str(result.copy_negate()))
-        raise ValueError(f"{what}: expected 0 or more, got -{positive}{hint and f': {hint}'}")
+        raise ValueError(f"{what}: expected 0 or more, got -{positive}{hint and f'. {hint}'}")
     _, digits, exponent = result.as_tuple()
     assert isinstance(exponent, int)
     if len(digits) > _MAX_DIGITS or not -_MAX_EXPONENT <= exponent <= _MAX_EXPONENT:

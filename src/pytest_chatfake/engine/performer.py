@@ -32,11 +32,10 @@ from .plan import Plan, Step
 
 #: What an ``await`` in sync mode is told.
 NOTHING_TO_AWAIT: Final = (
-    "there is nothing to await: this fake is in sync mode, where each verb is performed at once. "
-    "Leave `await` out, or make the test `async def`. Where a plain function runs an async test, "
+    "there is nothing to await: this fake is in sync mode, where verbs act at once. "
+    "Remove `await`, or make the test `async def`. If a plain function runs an async test, "
     "override the fixture chat_fake_mode to return 'async', or mark the test with "
-    "@pytest.mark.chat_fake(mode='async'); a ChatFake of your own is made as "
-    "ChatFake(mode='async')."
+    "@pytest.mark.chat_fake(mode='async'). Outside pytest, write ChatFake(mode='async')."
 )
 
 

@@ -24,7 +24,7 @@ _NEUTRAL = timezone(timedelta(hours=1))
 
 _HIDDEN = (
     "the clock can't move time: freezegun was started after it and hides its moves. "
-    "Move time with that one (the fake follows), or end it before."
+    "Move time with freezegun (the fake follows), or end it first."
 )
 
 
@@ -59,8 +59,8 @@ class Travel:
 
         if _freezegun_is_active():
             raise ClockError(
-                "freezegun is active, and an exploration goes back to the same moment again and "
-                "again: end freezegun before, or freeze time inside the body"
+                "freezegun is active, but an exploration must set time back for every world. "
+                "End freezegun first, or freeze time inside the body."
             )
         self._moment = datetime.now(_NEUTRAL) if time_machine.traveller_stack else moment
         self._moment = self._moment.astimezone(_NEUTRAL)
@@ -90,8 +90,8 @@ class Travel:
         if stack[-1] is not traveller:
             # stop() would end the traveller on top, which is somebody else's.
             raise ClockError(
-                "the clock can't end its travel: another time_machine.travel() was started after "
-                "it. End that one before the fake is closed."
+                "the clock can't give back real time: another time_machine.travel() was started "
+                "after it. End that one before the fake is closed."
             )
         ours.stop()
 
@@ -168,8 +168,7 @@ class ProcessTime:
             raise ClockError(_HIDDEN)
         if _freezegun_is_active():
             raise ClockError(
-                "freezegun is active: move time with freezegun, the fake follows; "
-                "or end it before the clock is moved"
+                "freezegun is active: move time with freezegun (the fake follows), or end it first"
             )
         freeze(self._own, None, None)
         self._top = self._stack[-1]

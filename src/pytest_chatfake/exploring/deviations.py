@@ -120,8 +120,8 @@ def _parse(text: object) -> Deviation:
     except (AssertionError, StopIteration, SyntaxError, TypeError, ValueError):
         verbs = ", ".join(f"{verb}(...)" for verb in dict.fromkeys(k.verb for k in KINDS.values()))
         raise ValueError(
-            f"only: {cited(text)} is no deviation. Copy the list that the failure printed; "
-            f"the deviations are {verbs}"
+            f"only: unknown deviation {cited(text)}. Copy the list that the failure printed. "
+            f"The deviations are {verbs}."
         ) from None
     return Deviation(name, start, extent)
 

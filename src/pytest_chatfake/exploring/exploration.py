@@ -119,8 +119,8 @@ class Exploration:
         if not self._is_async:
             name = name_of(self._body)
             raise TypeError(
-                f"there is nothing to await: {name}() is a plain function, and was explored when "
-                f"chat_explore was called. Leave `await` out, or write `async def {name}`"
+                f"there is nothing to await: {name}() is a plain function, explored when "
+                f"chat_explore was called. Remove `await`, or write `async def {name}`"
             )
         self._is_pending = False
         yield from self._explore().__await__()
@@ -215,8 +215,8 @@ class Exploration:
         for number, (before, after) in enumerate(pairs, 1):
             if before != after:
                 raise NotRepeatable(
-                    f"the body is not repeatable: at number {number}, it came to {before}; and "
-                    f"with other ids, to {after}.\n{_REMEDY}"
+                    f"the body is not repeatable: step {number} was {before}, but with other ids "
+                    f"it was {after}.\n{_REMEDY}"
                 )
 
     async def _explain(self, world: World, head: str) -> None:

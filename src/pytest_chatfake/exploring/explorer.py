@@ -174,11 +174,11 @@ def _check_body(body: object) -> None:
         )
     name = name_of(body)
     if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
-        raise TypeError(f"the body {name}() has a yield: it must be a plain function of one fake")
+        raise TypeError(f"body: expected a plain function of one fake, got {name}() with a yield")
     try:
         inspect.signature(body).bind(object())
     except TypeError:
         raise TypeError(
-            f"the body takes one argument, the fake, and {name}{inspect.signature(body)} does not: "
-            f"write def {name}(chat_fake), and take the rest from around it"
+            f"body: expected a function of one fake, got {name}{inspect.signature(body)}. "
+            f"Write `def {name}(chat_fake)`, and take the rest from around it."
         ) from None

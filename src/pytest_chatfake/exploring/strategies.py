@@ -92,7 +92,7 @@ def _acts(addresses: Sequence[str]) -> st.SearchStrategy[_Act]:
     given = check_list(addresses, "addresses", "texts such as ['+4915550001']")
     known = [check_str(one, "an address") for one in given]
     if not known:
-        raise ValueError("addresses must not be empty: nobody would get a message")
+        raise ValueError("addresses: expected at least one, got none")
     to, which = st.sampled_from(known), st.integers(0, 9)
     message = st.fixed_dictionaries(
         {"body": st.sampled_from(_BODIES), "to": to}, optional={"price": st.sampled_from(_PRICES)}

@@ -54,13 +54,13 @@ def agenda(engine: Engine) -> list[AgendaEntry]:
 def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
     if kind == "attempt":
         event = subject.event
-        what = f"attempt {subject.number} at {event._subject} is made"
+        what = f"attempt {subject.number} at {event._subject}"
         state = None if event.message_id is None else engine.account.find(event.message_id)
         why = "retry" if subject.number > 1 else "attempt"
         return _made(engine, at, why, state, event.line, f"{what}, caused")
     if kind == "drop":
         line = engine.outbox.events_of(subject.number)[0].line
-        what = f"message {subject.id} is dropped if it is still sent then, sent"
+        what = f"drop of message {subject.id} if it is still sent, sent"
         return _made(engine, at, "drop", subject, line, what)
     return _made(engine, at, kind, subject.message, subject.line, subject.reason(at))
 
@@ -80,7 +80,7 @@ def _expiries(engine: Engine) -> Iterator[tuple[int, AgendaEntry]]:
                 for event in engine.outbox.events_of(message.number)
                 if event.status in {"delivered", "read"} and not event.synthetic
             )
-            what = f"the session of conversation {conversation.id} ends, started"
+            what = f"conversation {conversation.id} expires, started"
             at = conversation.expires_at
             yield at, _made(engine, at, "expiry", message, line, what)
 

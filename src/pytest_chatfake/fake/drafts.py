@@ -140,5 +140,5 @@ class Drafts:
 
 def _refuse_type_in(what: str, type_: str) -> None:
     raise ValueError(
-        f"{what} can't give {cited(type_)} to a message of that type: its content stands there"
+        f"{what} can't give {cited(type_)} to a message of that type: it is the key of its content"
     )

@@ -59,7 +59,10 @@ def target_of(
             f"handler=function; it got {' and '.join(targets) or 'none'}"
         )
     if callable(url):
-        raise TypeError("an app or a function is given by name: wsgi=, asgi= or handler=")
+        raise TypeError(
+            "url: expected a str, got a callable. Give an app or a function by name: wsgi=, asgi= "
+            "or handler="
+        )
     for what, app in (("wsgi", wsgi), ("asgi", asgi), ("handler", handler)):
         if app is not None and not callable(app):
             raise TypeError(unexpected(what, "a callable", app))

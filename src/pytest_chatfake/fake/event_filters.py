@@ -54,8 +54,8 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
         foreign = check_str(event_type, "type") != engine.settings.naming.event_type
         if foreign and not (status is None and message is None):
             raise ValueError(
-                f"message= and status= select events of messages, and type={cited(event_type)} "
-                f"selects others: give one or the other"
+                f"message= and status= select events of messages, but type={cited(event_type)} "
+                f"selects others. Give one or the other."
             )
     if endpoint is not None and endpoint not in engine.outbox.endpoints:
         raise ValueError(unexpected("endpoint", "one that is connected to this fake", endpoint))

@@ -301,7 +301,7 @@ class ChatFake:
         if changes:
             person = engine.account.people.get(address) or PersonRecord(address)
             if (contradiction := person._replace(**changes).contradiction) is not None:
-                raise ValueError(f"recipient() can't make {address} so: {contradiction}")
+                raise ValueError(f"can't call recipient() for {address}: {contradiction}.")
             handle._describe("recipient()", changes, at_once=True)
         self._recipients[address] = handle
         return handle
@@ -459,7 +459,7 @@ class ChatFake:
         value = exact(
             amount,
             "amount",
-            "it is what is added. To take money away, write what is left: set_balance(...)",
+            "To take money away, write what is left: set_balance(...)",
         )
         if not value:
             raise ValueError(unexpected("amount", "more than 0", amount))
@@ -479,7 +479,7 @@ class ChatFake:
         value = exact(
             available,
             "available",
-            "set_balance() takes what is available from now on, 0 or more, and no difference",
+            "Write what is available from now on, not the difference",
         )
         self._engine.perform(Verb("set_balance", None, (value,)), "set_balance()")
         return PendingPlan(self._engine.performer)
@@ -570,7 +570,7 @@ class ChatFake:
             TypeError: The amount is of the wrong kind.
             ValueError: The amount is no number, or negative.
         """
-        value = exact(amount, "amount", "write what the block charges, without a sign")
+        value = exact(amount, "amount", "Write what the block charges, without a sign")
         self._engine.settle_before_read()
         ledger = self._engine.account.ledger
         charged, count = ledger.charged, len(ledger)
@@ -660,7 +660,7 @@ class ChatFake:
         if baseline is None:
             raise ChatFakeError(
                 "assert_order_independent() compares the worlds of an exploration, and this fake "
-                "is in none: write it in a body of chat_explore, or use assert_idempotent()"
+                "is in none: call it in a body of chat_explore, or use assert_idempotent()"
             )
         if self._needs_await("assert_order_independent()"):
             return PendingCheck(lambda: self._independent_async(baseline, snapshot).__await__())
@@ -688,7 +688,7 @@ class ChatFake:
         if not taken and (self._baseline is None or self._baseline.learning):
             raise ChatFakeError(
                 "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
-                "Connect your app, and send something before"
+                "Connect your app and send something first"
             )
         return iter(taken)
 
@@ -699,7 +699,7 @@ class ChatFake:
         if not came and self._baseline is None:
             raise ChatFakeError(
                 f"assert_idempotent() can't tell: {event._title} did not come to the app again. "
-                f"End faults and pauses before, and leave the endpoint connected"
+                f"End faults and pauses first, and leave the endpoint connected"
             )
 
     def _require_attempts(self, baseline: Baseline) -> None:
@@ -708,8 +708,7 @@ class ChatFake:
         if baseline.learning and all(one.fault == "drop" for one in attempts):
             raise ChatFakeError(
                 "assert_order_independent() has nothing to compare: no event was attempted at an "
-                "app before. Connect your app inside the body, send something, and call it after "
-                "that"
+                "app. Connect your app inside the body and send something first"
             )
 
     # Flow
@@ -945,7 +944,7 @@ def _search_failure(
     texts = (f"{name}={cited(value)}" for name, value in wanted.items())
     asked = ", ".join(texts) or "nothing asked for"
     if fitting:
-        lines = [f"{len(fitting)} messages fit ({asked}), and one was expected:"]
+        lines = [f"expected one message ({asked}), got {len(fitting)}:"]
         lines += [f"  {message!r} to {message.to}" for message in fitting[:_MAX_LISTED]]
     elif found:
         lines = [f"no message fits ({asked}). The nearest:"]

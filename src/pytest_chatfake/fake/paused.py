@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Self
 
-from ..base.arguments import check_seed, cited
+from ..base.arguments import check_seed, cited, unexpected
 from ..base.calling_line import Line, calling_line
 from ..base.marks import Mark
 from ..base.views import counted
@@ -179,19 +179,17 @@ class Paused(HeldBack):
             if order not in _ORDERS:
                 choices = ", ".join(map(repr, _ORDERS))
                 raise ValueError(
-                    f"order must be one of {choices} or a list of indices, not {cited(order)}"
+                    f"unknown order {cited(order)}: use {choices} or a list of indices"
                 )
             return order
         try:
             indices = list(order)
         except TypeError:
-            raise TypeError(
-                f"order must be text or a list of indices, not {cited(order)}"
-            ) from None
+            raise TypeError(unexpected("order", "a str or a list of indices", order)) from None
         if not all(isinstance(i, int) and not isinstance(i, bool) for i in indices):
-            raise TypeError(f"order must be a list of whole numbers, not {cited(order)}")
+            raise TypeError(unexpected("order", "a list of ints", order))
         if len(set(indices)) != len(indices):
-            raise ValueError(f"order has an index twice: {cited(order)}")
+            raise ValueError(unexpected("order", "each index once", order))
         return indices
 
     def _indices(self, order: str | list[int], seed: int | str | None) -> list[int]:
@@ -204,8 +202,8 @@ class Paused(HeldBack):
             wrong = [index for index in order if not 0 <= index < len(everything)]
             if wrong:
                 raise IndexError(
-                    f"there is no event {wrong[0]} in the queue: it holds {len(everything)}, "
-                    f"counted from 0"
+                    f"order: there is no event {wrong[0]} in the queue, which holds "
+                    f"{len(everything)}, counted from 0"
                 )
             return order
         return everything

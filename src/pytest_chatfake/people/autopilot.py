@@ -133,7 +133,7 @@ class FlightPlan:
 
     def reason(self, at: int) -> str:
         """Why something is due at a moment, as a sentence that ends with the line."""
-        return f"{self.does(at)}() of message {self.message.id} happens by the autopilot, set up"
+        return f"{self.does(at)}() of message {self.message.id} by the autopilot, set up"
 
 
 class Autopilots:

@@ -42,7 +42,7 @@ class ScheduledVerb:
 
     def reason(self, _: int) -> str:
         """Why something is due, as a sentence that ends with the line."""
-        return f"{self.what} of message {self.message.id} happens, scheduled"
+        return f"{self.what} of message {self.message.id}, scheduled"
 
 
 class Later:

@@ -180,5 +180,5 @@ class Attempt:
         if self.fault == "drop":
             return "dropped by a fault"
         if self.error is None:
-            return f"answered {self.status_code}"
+            return f"status {self.status_code}"
         return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ")

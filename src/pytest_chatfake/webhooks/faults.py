@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ..base.arguments import cited
+from ..base.arguments import unexpected
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
@@ -112,7 +112,7 @@ def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
     result: object = change(body)
     if not isinstance(result, bytes):
         raise TypeError(
-            f"tamper(): the function must return bytes, such as body[:-1], not {cited(result)}"
+            unexpected("what the function of tamper() returned", "bytes such as body[:-1]", result)
         )
     return result
 

@@ -36,7 +36,7 @@ REFUSED: Final = Response(
 )
 DROPPED: Final = Response(None)
 
-_LOST: Final = "the app has answered, and the response was lost: lose_response()"
+_LOST: Final = "the app's response was lost: lose_response()"
 
 _Key: TypeAlias = tuple[int, Endpoint]  # the event's place, and where it goes
 

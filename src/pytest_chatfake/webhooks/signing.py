@@ -29,10 +29,8 @@ from .endpoints import Signer, WebhookRequest
 def check_signer(value: object) -> None:
     """Raise a TypeError for a signer that is neither None nor a function of the request."""
     if value is not None and not callable(value):
-        raise TypeError(
-            f"signer must be a function that takes the WebhookRequest and returns headers, "
-            f"not {cited(value)}"
-        )
+        expected = "a function that takes the WebhookRequest and returns headers"
+        raise TypeError(unexpected("signer", expected, value))
     if value is not None:
         check_takes(value, "signer", 'lambda request: {"X-Signature": "..."}', "the request")
 
@@ -42,9 +40,9 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
     headers: Any = signer(request)
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
+        returned = f"what the signer {cited(signer)} returned"
         raise TypeError(
-            f"the signer {cited(signer)} must return a mapping of header names to texts, "
-            f"and it returned {cited(cast('object', headers))}"
+            unexpected(returned, "a mapping of header names to texts", cast("object", headers))
         )
     return {str.__str__(name): str.__str__(value) for name, value in items}
 
@@ -102,12 +100,12 @@ class HmacSigner:
         carried = shown or timestamp_header is not None
         if signed and not carried:
             raise ValueError(
-                f"the timestamp is signed, and the app could not know it: put {{timestamp}} into "
-                f"format, which is {cited(format)}, or name a timestamp_header. If the body alone "
-                f'is signed, write content="{{body}}".'
+                f"format: expected {{timestamp}} in it, because the timestamp is signed, got "
+                f"{cited(format)}. Or name a timestamp_header, or sign the body alone with "
+                f'content="{{body}}".'
             )
         if self._offset and not carried:
-            raise ValueError("offset changes nothing: this scheme has no timestamp")
+            raise ValueError("offset: expected 0, because this scheme has no timestamp")
 
     def __repr__(self) -> str:
         return f"HmacSigner(..., header={self._header!r}, format={self._written!r})"
@@ -153,8 +151,8 @@ class StandardWebhooksSigner:
                 key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
             except (binascii.Error, ValueError):
                 raise ValueError(
-                    "secret must be 'whsec_' and base64, or the secret's own bytes, "
-                    "and this text is not base64"
+                    "secret: expected 'whsec_' and base64, or the secret's own bytes, got text "
+                    "that is not base64"
                 ) from None
             _secret(key)
         self._secret = key
@@ -178,7 +176,7 @@ class StandardWebhooksSigner:
 def _secret(secret: object) -> bytes:
     given = check_bytes(secret, "secret")
     if not given:
-        raise ValueError("secret: expected one that is not empty")
+        raise ValueError("secret: expected a str or bytes that are not empty")
     return given
 
 
@@ -208,8 +206,8 @@ def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
     plain = not any(spec or conversion for _, _, spec, conversion in parts)
     if needed not in fields or not fields <= {"timestamp", needed} or not plain:
         raise ValueError(
-            f"{what} must contain {{{needed}}}, may contain {{timestamp}}, and nothing else in "
-            f"braces: {cited(template)} does not fit"
+            f"{what}: expected {{{needed}}} in it, and no other field than {{timestamp}} beside, "
+            f"got {cited(template)}"
         )
     percent = [
         literal.replace("%", "%%") + ("" if name is None else _FIELDS[name])

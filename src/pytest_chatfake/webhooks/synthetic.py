@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from ..base.arguments import check_bytes, check_list, check_str, cited, shortened
+from ..base.arguments import check_bytes, check_list, check_str, cited, shortened, unexpected
 from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
 from .events import OtherEvent
@@ -43,9 +43,9 @@ def edits(
     """
     paths = check_list(remove, "remove", _FIELDS)
     if not all(isinstance(path, str) for path in paths):
-        raise TypeError(f"remove must be a list of {_FIELDS}, not {cited(remove)}")
+        raise TypeError(unexpected("remove", f"a list of {_FIELDS}", remove))
     if changes is not None and not isinstance(changes, Mapping):
-        raise TypeError(f"changes must be a mapping of fields to values, not {cited(changes)}")
+        raise TypeError(unexpected("changes", "a mapping of fields to values", changes))
     values = dict(changes or {})
     if raw is not None:
         body = check_bytes(raw, "raw")
@@ -56,7 +56,7 @@ def edits(
         return lambda body: body
     for path, value in values.items():
         if not isinstance(path, str):
-            raise TypeError(f"a field's path must be text, not {cited(path)}")
+            raise TypeError(unexpected("the path of a field in changes", "a str", path))
         encode(value)  # refuses now what could not be written later
 
     def edit(body: bytes) -> bytes:
@@ -86,9 +86,8 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
     if isinstance(place, dict):
         return place, key
     raise ValueError(
-        f"there is no object {cited('.'.join(parents))} for {cited(path)}: paths begin in the "
-        f"message, as 'totalPrice' and 'conversation.expireTime' do, or with 'event.' in the "
-        f"envelope"
+        f"there is no object {cited('.'.join(parents))} for {cited(path)}. Paths begin in the "
+        f"message, as in 'conversation.expireTime', or with 'event.' in the envelope."
     )
 
 
@@ -123,9 +122,7 @@ def other_event(
     if place in ENVELOPE_KEYS:
         raise ValueError(f"key can't be {cited(place)}: the envelope has a field of that name")
     if resource is not None and not isinstance(resource, Mapping):
-        raise TypeError(
-            f"the resource must be a mapping of field names to values, not {cited(resource)}"
-        )
+        raise TypeError(unexpected("resource", "a mapping of field names to values", resource))
     return OtherEvent(name, given, place, encode(dict(resource or {})), None)
 
 
