@@ -76,13 +76,7 @@ def show_more(config: pytest.Config) -> bool:
 
 
 def check(config: pytest.Config) -> None:
-    """Refuse options that mean nothing.
-
-    Raises:
-        UsageError: ``chat_clock_start`` is no moment, ``chat_fake_strict`` is neither true nor
-            false, ``chat_fake_timeline`` is none of its three words, or ``chat_fake_loop_scope``
-            is none of its two.
-    """
+    """Refuse options that mean nothing."""
     if (scope := config.getini("chat_fake_loop_scope")) not in _SCOPES:
         raise pytest.UsageError(
             f"the ini option chat_fake_loop_scope: expected {' or '.join(_SCOPES)}, got {scope!r}"
@@ -107,11 +101,7 @@ def check(config: pytest.Config) -> None:
 
 
 def chosen_seed(config: pytest.Config) -> str:
-    """Return what ids are derived from in this run; a random seed is the same on all workers.
-
-    Raises:
-        UsageError: ``chat_fake_seed`` is empty.
-    """
+    """Return what ids are derived from in this run; a random seed is the same on all workers."""
     given: dict[str, str] = getattr(config, "workerinput", {})
     seed: str | None = given.get("chat_fake_seed", config.getoption("--chat-fake-seed"))
     if seed is None:

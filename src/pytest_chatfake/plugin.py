@@ -40,11 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and refuse options that mean nothing.
-
-    Raises:
-        UsageError: An option means nothing.
-    """
+    """Register the marker, and refuse options that mean nothing."""
     config.stash[_seed_key] = options.chosen_seed(config)
     options.check(config)
     if options.show_more(config):

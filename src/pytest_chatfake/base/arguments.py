@@ -63,11 +63,7 @@ def check_bytes(value: object, what: str) -> bytes:
 
 
 def utf8(text: str, what: str) -> bytes:
-    """Return the UTF-8 bytes of a text.
-
-    Raises:
-        ValueError: It has a lone surrogate. The text itself is not cited: it may be a secret.
-    """
+    """Return the UTF-8 bytes of a text."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -158,14 +154,7 @@ def check_plain(function: object, what: str) -> None:
 
 
 def check_takes(function: object, what: str, example: str, *arguments: str) -> None:
-    """Raise a TypeError for what can't be called as it will be.
-
-    Args:
-        function: What was given.
-        what: Where it was given.
-        example: What to write.
-        *arguments: What it will be called with, in words.
-    """
+    """Raise a TypeError for what can't be called as it will be."""
     if not callable(function) or not takes(function, *arguments):
         named = " and ".join(arguments) or "no argument"
         raise TypeError(unexpected(what, f"a function of {named}, as in {example}", function))

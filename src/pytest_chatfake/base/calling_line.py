@@ -60,12 +60,7 @@ _known: dict[Line, Line] = {}
 
 
 def watch(code: CodeType | None, *, called: bool = False) -> None:
-    """Let lines be those of a test function from now on.
-
-    Args:
-        code: The function's; None: no test is running.
-        called: Whether it is running, and not only its fixtures.
-    """
+    """Let lines be those of a test function from now on."""
     global _test, _thread, _called
     _test, _thread, _called = code, threading.get_ident(), called
     _lines.clear()
@@ -89,10 +84,6 @@ def calling_line(depth: int = 2) -> Line:
     """Return the line on the stack that led here: see the module.
 
     The same line gives the same object, so that a loop of many sends costs no memory here.
-
-    Args:
-        depth: How many frames to skip unseen, because looking at a frame makes it an object. All
-            of them must be of this package: this function, its caller, the caller's caller.
     """
     try:
         frame = sys._getframe(depth)

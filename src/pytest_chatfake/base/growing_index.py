@@ -13,10 +13,6 @@ class GrowingIndex(Generic[_Record, _Key]):
     """Finds records by a key, in a list to which more are added.
 
     It is made when it is first asked for, because many tests never ask.
-
-    Args:
-        records: The list.
-        key: Returns the key of a record; it does not change any more.
     """
 
     __slots__ = ("_key", "_places", "_read", "_records")

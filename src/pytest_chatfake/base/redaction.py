@@ -24,12 +24,7 @@ def is_secret_header(name: str) -> bool:
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return a text without secrets: the given ones, and userinfo and query values of URLs.
-
-    Args:
-        text: Any text.
-        secrets: Keys: their last four characters stay.
-    """
+    """Return a text without secrets: the given ones, and userinfo and query values of URLs."""
     for secret in secrets:
         if secret:
             text = text.replace(secret, tail(secret))

@@ -43,11 +43,7 @@ def _end() -> None:
 
 
 def of_the_session(kind: type[T]) -> T | None:
-    """Return the session's one object of a kind, made when it is first asked for.
-
-    Returns:
-        None, if its fakes share nothing, or there is no session.
-    """
+    """Return the session's one object of a kind, made when it is first asked for."""
     kept = _sessions[-1] if _sessions else None
     if kept is None:
         return None

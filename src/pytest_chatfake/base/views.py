@@ -23,12 +23,7 @@ def counted(count: int, what: str, plural: str | None = None) -> str:
 
 
 class View(Sequence[_T], Generic[_T]):
-    """A read-only sequence over records to which more are added.
-
-    Args:
-        items: The records.
-        make: Makes what is shown of what is stored; None: they are shown as they are.
-    """
+    """A read-only sequence over records to which more are added."""
 
     __slots__ = ("_items", "_make")
 

@@ -27,10 +27,6 @@ _responding: ContextVar[tuple[Responses, ...]] = ContextVar(
 class Callbacks:
     """Knows which threads are inside a function of the configuration.
 
-    Args:
-        lock: The engine's lock. Whoever calls a function holds it, once. It is released meanwhile:
-            the function may ask for the balance over HTTP, which another thread answers.
-
     Attributes:
         threads: The function that each thread is in, and what that is to return.
     """
@@ -40,13 +36,7 @@ class Callbacks:
         self.threads: dict[int, tuple[str, str]] = {}
 
     def call(self, function: str, returns: str, call: Callable[[], T]) -> T:
-        """Call a function, and return what it returns.
-
-        Args:
-            function: What kind of function it is, for messages.
-            returns: What it is to return.
-            call: Calls it.
-        """
+        """Call a function, and return what it returns."""
         thread = threading.get_ident()
         self.threads[thread] = (function, returns)
         try:
@@ -57,11 +47,7 @@ class Callbacks:
             del self.threads[thread]
 
     def refuse_verb(self, what: str) -> None:
-        """Refuse a verb that such a function calls.
-
-        Raises:
-            ChatFakeError: It is one.
-        """
+        """Refuse a verb that such a function calls."""
         inside = self.threads.get(threading.get_ident())
         if inside is not None:
             function, returns = inside
@@ -70,11 +56,7 @@ class Callbacks:
             )
 
     def refuse_reset(self) -> None:
-        """Refuse to begin anew while any thread is inside such a function.
-
-        Raises:
-            ChatFakeError: One is.
-        """
+        """Refuse to begin anew while any thread is inside such a function."""
         for function, _ in list(self.threads.values()):
             raise ChatFakeError(f"can't call reset() while {function} is running")
 
@@ -95,11 +77,7 @@ class Responses:
 
     @contextmanager
     def block(self, request: int | None) -> Generator[None, None, None]:
-        """Return a block that writes a response.
-
-        Args:
-            request: The request's place in their log; None if it is not there.
-        """
+        """Return a block that writes a response."""
         token = _responding.set((*_responding.get(), self))
         thread = threading.get_ident()
         outer = self.requests.get(thread)

@@ -43,12 +43,6 @@ _Fields: TypeAlias = dict[tuple[MessageState, str], str]
 class Changes:
     """Executes the verbs and the due work of one fake.
 
-    Args:
-        outbox: Takes the events.
-        drain: Knows the attempt that the running code is part of.
-        journal: Notes verbs and drops.
-        responses: Knows the request that the running code responds to.
-
     Attributes:
         account: The account; a reset brings another one.
         fields_of: Gives more fields for the message resource of each event; None: there are none.
@@ -84,14 +78,7 @@ class Changes:
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        """Do what a verb says, and what follows from it.
-
-        Args:
-            verb: The verb.
-            what: What the test wrote, to be noted.
-            line: Where the test wrote it.
-            now: When it happens, in nanoseconds.
-        """
+        """Do what a verb says, and what follows from it."""
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return

@@ -24,16 +24,7 @@ _MAX_DUE: Final = 100_000
 
 
 class DueRunner:
-    """Runs what is scheduled when process time gets there, whoever moves it.
-
-    Args:
-        schedule: What is scheduled.
-        time: The time of the process.
-        lock: Held while something runs, and while the schedule is read.
-        run: Does a piece of due work.
-        journal: Notes moves.
-        errors: Errors to re-raise in the test's next call.
-    """
+    """Runs what is scheduled when process time gets there, whoever moves it."""
 
     def __init__(
         self,
@@ -82,16 +73,7 @@ class DueRunner:
         yield from self._run_each(self._limit())
 
     def move_to(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
-        """Settle; then move time from one due moment to the next, and to its end.
-
-        Args:
-            target_of: Gives the moment to move to, when it is given the present.
-            what: What the test wrote.
-            line: Where.
-
-        Raises:
-            ClockError: It would go back, or past the calendar; or what falls due never ends.
-        """
+        """Settle; then move time from one due moment to the next, and to its end."""
         yield  # what is queued belongs to the present
         limit = self._limit()
         yield from self._run_each(limit)
@@ -109,11 +91,7 @@ class DueRunner:
         self._time.forward(target)
 
     def next_after(self, now: int) -> int:
-        """Return when something is due next.
-
-        Raises:
-            ClockError: Nothing is.
-        """
+        """Return when something is due next."""
         due = self.next_due()
         if due is None:
             raise ClockError(f"nothing is due, so time stays at {stamp(now)}: use advance()")
@@ -122,17 +100,7 @@ class DueRunner:
     def run_until(
         self, reached: Callable[[], bool], length: int, what: str, line: Line
     ) -> Iterator[None]:
-        """Settle; then move time from one due moment to the next, until something is so.
-
-        Args:
-            reached: Tells whether it is; asked at first, after each due moment, and at the end.
-            length: How far to go, in nanoseconds.
-            what: What the test wrote.
-            line: Where.
-
-        Raises:
-            ClockError: It is not, or time can't be moved.
-        """
+        """Settle; then move time from one due moment to the next, until something is so."""
         yield
         yield from self._run_each(self._limit())
         end = self._time.read() + length

@@ -61,10 +61,6 @@ from .settings import Mode, Settings
 class Engine:
     """One fake at work.
 
-    Args:
-        settings: What it needs of the configuration.
-        portal: Runs what is awaited, in sync mode.
-
     Attributes:
         chance: What chance is drawn from, where a test gives no seed.
         blocked: Whether the test's loop was blocked when a route's events should be attempted.
@@ -134,17 +130,7 @@ class Engine:
     # Changing
 
     def perform(self, verb: Verb, what: str, *, at_once: bool = False) -> None:
-        """Perform a verb, or add it to the plan.
-
-        Args:
-            verb: What to do.
-            what: What the test wrote, for messages.
-            at_once: Whether async mode performs it, too, and leaves its events to the ``await``.
-
-        Raises:
-            ClosedError: The fake is closed.
-            ChatFakeError: A price function calls, which may only look.
-        """
+        """Perform a verb, or add it to the plan."""
         if self.closed or self.callbacks.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
@@ -214,12 +200,7 @@ class Engine:
     # Steps: state changes up to each yield, and attempts are made at it
 
     def move_time(self, target_of: Callable[[int], int], what: str) -> PendingPlan:
-        """Move time, or plan to.
-
-        Args:
-            target_of: Gives the moment to move to, when it is given the present; in nanoseconds.
-            what: What the test wrote.
-        """
+        """Move time, or plan to."""
         return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
     def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> PendingPlan:
@@ -266,12 +247,7 @@ class Engine:
         return self.step("reset()", run)
 
     def step(self, what: str, step: Callable[[], Iterator[None]]) -> PendingPlan:
-        """Perform a step, or add it to the plan.
-
-        Args:
-            what: What the test wrote, for messages.
-            step: Changes state up to each ``yield``, where attempts are made.
-        """
+        """Perform a step, or add it to the plan."""
         if self.closed or self.callbacks.threads or self.mode == "async":
             self._refuse_use(what)
         if self.mode == "sync" or self.is_inside():

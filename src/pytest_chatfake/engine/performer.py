@@ -40,15 +40,7 @@ NOTHING_TO_AWAIT: Final = (
 
 
 class Performer:
-    """Performs the plan of a fake in the test's own loop.
-
-    Args:
-        plan: The plan; None in sync mode, where there is nothing to await.
-        drain: Attempts what the steps emit.
-        is_inside: Tells whether the caller is part of an attempt or of an answer.
-        raise_errors: Raises, in the test, what a user's route raised.
-        close_if_interrupted: Closes the fake after an interrupt.
-    """
+    """Performs the plan of a fake in the test's own loop."""
 
     def __init__(
         self,
@@ -72,15 +64,7 @@ class Performer:
         return "steps to await" if self._plan else "performed"
 
     async def perform(self, message: object = None) -> None:
-        """Perform the pending steps, one after another: change, attempts, next.
-
-        Args:
-            message: While another task performs, wait only for the steps about this message;
-                None: for all.
-
-        Raises:
-            TypeError: The mode is sync, where there is nothing to await.
-        """
+        """Perform the pending steps, one after another: change, attempts, next."""
         plan = self._plan
         if plan is None:
             raise TypeError(NOTHING_TO_AWAIT)
@@ -132,11 +116,7 @@ class Performer:
         plan.drop(keep, told=[message, failed and failed.message])
 
     async def _wait(self, plan: Plan, message: object) -> None:
-        """Wait until no task performs.
-
-        Raises:
-            NotAwaited: A step of this chain failed where another task performed it.
-        """
+        """Wait until no task performs."""
         waiter = _Waiter(message)
         self._waiting.append(waiter)
         try:

@@ -64,13 +64,7 @@ class Plan:
         return bool(self._steps) and any(step.message is message for step in self._steps)
 
     def drop(self, keep: Sequence[object] = (), told: Sequence[object] = ()) -> None:
-        """Forget the steps: sync code would never have reached those lines.
-
-        Args:
-            keep: The messages of chains that another task awaits, beside the one that failed.
-            told: Those whose own ``await`` says so. The others are refused, once, by
-                :meth:`refuse_dropped`.
-        """
+        """Forget the steps: sync code would never have reached those lines."""
         steps, self._steps = self._steps, deque()
         for step in steps:
             if any(step.message is one for one in keep):
@@ -85,11 +79,7 @@ class Plan:
     # Refusals, and what the test is told
 
     def refuse_dropped(self, message: object) -> None:
-        """Refuse to take a chain for performed that was dropped.
-
-        Raises:
-            NotAwaited: It was, and no step about its message was added since.
-        """
+        """Refuse to take a chain for performed that was dropped."""
         step = self._dropped.pop(id(message), None)
         if step is not None:
             raise NotAwaited(
@@ -98,11 +88,7 @@ class Plan:
             )
 
     def refuse_reading(self) -> None:
-        """Refuse to read results while steps are pending.
-
-        Raises:
-            NotAwaited: There are.
-        """
+        """Refuse to read results while steps are pending."""
         if self._steps:
             step = self._steps[0]
             raise NotAwaited(

@@ -50,11 +50,7 @@ class Travel:
         self._traveller = self._travel.start()
 
     def begin_on_top(self, moment: datetime) -> None:
-        """Let time stand still on top of whoever travels: at their present, else at a moment.
-
-        Raises:
-            ClockError: freezegun is active, which would hide our moves.
-        """
+        """Let time stand still on top of whoever travels: at their present, else at a moment."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         if _freezegun_is_active():
@@ -73,11 +69,7 @@ class Travel:
         self._traveller.move_to(self._moment, tick=False)
 
     def end(self) -> None:
-        """Give the process its own time back, unless that is done already.
-
-        Raises:
-            ClockError: Somebody else's travel is on top, and would be ended instead.
-        """
+        """Give the process its own time back, unless that is done already."""
         if self._travel is None:  # time-machine is imported only where it is used
             return
         import time_machine  # noqa: PLC0415 - as in freeze()
@@ -137,11 +129,7 @@ class ProcessTime:
         self._own = travel
 
     def forward(self, target: int) -> None:
-        """Move time forward to ``target``, or to the first microsecond after it.
-
-        Raises:
-            ClockError: freezegun stands between us and the process's time.
-        """
+        """Move time forward to ``target``, or to the first microsecond after it."""
         stack = self._stack
         traveller = stack[-1] if stack else None
         if traveller is None or traveller is not self._top:
@@ -175,11 +163,7 @@ class ProcessTime:
         return self._top
 
     def stop(self) -> None:
-        """Give the process its own time back, if it was frozen by us.
-
-        Raises:
-            ClockError: Somebody else's travel is on top, and would be ended instead.
-        """
+        """Give the process its own time back, if it was frozen by us."""
         self._own.end()
 
 
@@ -188,12 +172,6 @@ def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime |
 
     Whoever travels already keeps the moment and the time zone, and stops ticking. Under freezegun
     nothing is started: the fake follows it.
-
-    Args:
-        travel: A travel of ours, which is begun where nobody else can travel.
-        fixture: time-machine's own fixture, which is used where there is one: so a test that moves
-            time with it moves the same traveller.
-        start: A moment with a time zone.
     """
     import time_machine  # noqa: PLC0415 - costs more than a fake that never moves time
 

@@ -85,12 +85,7 @@ class Deviation(NamedTuple):
 
 
 def parse_deviations(only: Iterable[Any]) -> tuple[Deviation, ...]:
-    """Return the deviations that a test lists as a failure printed them.
-
-    Raises:
-        TypeError: It is no list of texts.
-        ValueError: One of them is no deviation; the error lists what is.
-    """
+    """Return the deviations that a test lists as a failure printed them."""
     listed = check_list(only, "only", "deviations such as 'webhooks.reorder(by=1, start=2)'")
     return tuple(map(_parse, listed))
 
@@ -127,12 +122,7 @@ def _parse(text: object) -> Deviation:
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
-    """Return the kinds of deviations that are to be tried.
-
-    Raises:
-        TypeError: It is no list of texts.
-        ValueError: One of them is no deviation; the error lists those that are.
-    """
+    """Return the kinds of deviations that are to be tried."""
     kinds = tuple(check_list(deviations, "deviations", f"names such as {list(DEFAULT)}"))
     for kind in kinds:
         if kind not in KINDS:

@@ -199,11 +199,7 @@ class Exploration:
         self._text = f"1 world, only {listed}"
 
     async def _require_repeatable(self, first: World) -> None:
-        """Run the body as written once more, with other ids, and refuse what differs.
-
-        Raises:
-            NotRepeatable: Something does.
-        """
+        """Run the body as written once more, with other ids, and refuse what differs."""
         second = World(self._environment, seed=f"{self._environment.config.seed} again")
         await second.run(self._body)
         if second.error is not None:

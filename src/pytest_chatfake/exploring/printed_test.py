@@ -29,13 +29,7 @@ class PrintedTest(NamedTuple):
 def print_test(
     body: Callable[..., Any], deviations: Sequence[Deviation], *, settles: bool
 ) -> PrintedTest | str:
-    """Write the body as a test of its own; return why, if that is not possible.
-
-    Args:
-        body: The body.
-        deviations: One line for each.
-        settles: Whether it has to settle at its end to fail.
-    """
+    """Write the body as a test of its own; return why, if that is not possible."""
     function = inspect.unwrap(body)
     if not inspect.isfunction(function):
         return "the body is no plain function"

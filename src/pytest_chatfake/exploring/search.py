@@ -134,13 +134,7 @@ _DISTANCES: Final[Mapping[str, Callable[[int, int], range]]] = {
 def possible_deviations(
     log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation]
 ) -> Iterator[tuple[int, Deviation]]:
-    """Give the deviations that a world has room for, with their distances, the shortest first.
-
-    Args:
-        log: What happened in it.
-        kinds: What may be tried.
-        taken: What deviates already: one attempt has one deviation.
-    """
+    """Give the deviations that a world has room for, with their distances, the shortest first."""
     attempts = log.attempts
     mine = {one.start for one in taken if one.is_of_an_attempt}
     places: dict[int, int] = {}
@@ -232,11 +226,6 @@ class _Parent(NamedTuple):
 
 class Search:
     """Which worlds are tried.
-
-    Args:
-        kinds: What may deviate.
-        depth: How many deviations a world has at most.
-        limit: How many worlds are tried at most.
 
     Attributes:
         worlds: How many different worlds were tried.

@@ -135,11 +135,7 @@ def _deviation(verb: str, **arguments: st.SearchStrategy[int]) -> st.SearchStrat
 
 @contextmanager
 def _recorder(config: ChatFakeConfig | None) -> Generator[_Recorder]:
-    """Give a recorder for a fake where nobody listens, at a moment of its own.
-
-    Raises:
-        ClockError: freezegun is active.
-    """
+    """Give a recorder for a fake where nobody listens, at a moment of its own."""
     fields: dict[str, Any] = {"webhook_url": None, "api_key": None, "mode": "sync"}
     travel = Travel()
     travel.begin_on_top(_START)
@@ -155,11 +151,7 @@ def _recorder(config: ChatFakeConfig | None) -> Generator[_Recorder]:
 
 
 class _Recorder:
-    """Tries calls out, and writes down those that are possible.
-
-    Args:
-        fake: The fake in which they are tried.
-    """
+    """Tries calls out, and writes down those that are possible."""
 
     def __init__(self, fake: ChatFake) -> None:
         self.calls: list[Call] = []

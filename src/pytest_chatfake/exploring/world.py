@@ -35,12 +35,7 @@ Body = Callable[[ChatFake], Any]
 
 
 class Environment:
-    """What every world begins with: a configuration, a moment, the state of ``random``.
-
-    Args:
-        config: With a seed and a key, so that ids are the same in every world.
-        start: When worlds begin, if time does not stand still already.
-    """
+    """What every world begins with: a configuration, a moment, the state of ``random``."""
 
     def __init__(self, config: ChatFakeConfig, start: datetime) -> None:
         self.config = config
@@ -52,19 +47,11 @@ class Environment:
         self._opened = set(opened)  # before the first world
 
     def freeze(self) -> None:
-        """Freeze time, wherever worlds move it to.
-
-        Raises:
-            ClockError: freezegun is active.
-        """
+        """Freeze time, wherever worlds move it to."""
         self._travel.begin_on_top(self._start)
 
     def restore(self, error: BaseException | None) -> None:
-        """Give the process back what it had before, however the exploration has ended.
-
-        Raises:
-            ClockError: The body has left a traveller of its own.
-        """
+        """Give the process back what it had before, however the exploration has ended."""
         if not isinstance(error, Exception | None):  # an interrupt may leave a world open
             for fake in [fake for fake in opened if fake not in self._opened]:
                 fake._shut()
@@ -88,12 +75,6 @@ class Environment:
 
 class World:
     """A run of the body in a fake of its own.
-
-    Args:
-        environment: What it begins with.
-        deviations: What deviates.
-        seed: What ids are derived from, if they are to differ.
-        is_alone: Whether it is compared with no other.
 
     Attributes:
         deviations: As given.
@@ -191,11 +172,7 @@ class World:
             self._require_success()
 
     def _require_success(self) -> None:
-        """Raise for attempts that failed at the app; what a deviation did to one is not the app's.
-
-        Raises:
-            UndeliveredWebhooks: There are some.
-        """
+        """Raise for attempts that failed at the app, and not because of a deviation."""
         attempts = self.fake._engine.outbox.attempts
         last: dict[tuple[Event, Endpoint], Attempt] = {}
         for place, one in enumerate(attempts):
@@ -236,11 +213,7 @@ class World:
         return is_timeout or bool(outcomes & {"TimeoutError", "timeout"})
 
     def require_attempts(self) -> None:
-        """Refuse a body in which nothing can deviate, because nothing was attempted.
-
-        Raises:
-            ChatFakeError: It is such a body.
-        """
+        """Refuse a body in which nothing can deviate, because nothing was attempted."""
         if any(isinstance(one, Made) and one.outcome != "dropped" for one in self._log):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
@@ -251,11 +224,7 @@ class World:
         )
 
     def require_all_fired(self) -> None:
-        """Refuse deviations that came to nothing: they were found with another body.
-
-        Raises:
-            ChatFakeError: There are some.
-        """
+        """Refuse deviations that came to nothing: they were found with another body."""
         made = len({one.chance for one in self._log if isinstance(one, Made)})
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
             is_short = isinstance(fault, AttemptFault) and fault._is_short

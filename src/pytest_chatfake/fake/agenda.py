@@ -1,4 +1,4 @@
-"""The agenda: what is due when, and why, as data and as sentences."""
+"""The agenda: due events in order, as data and as sentences."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from .messages import Message
 
-#: Why something is due: a step of a script or of an autopilot, an attempt that is made again or
-#: late, the drop of a message, the end of a session.
+#: A step of a script or of an autopilot, a retry, a delayed attempt, the drop of a message, the
+#: expiry of a conversation.
 AgendaKind: TypeAlias = Literal["step", "autopilot", "retry", "attempt", "drop", "expiry"]
 
 
 class AgendaEntry(NamedTuple):
-    """Something that is due. As text it is a sentence.
+    """A due event. ``str()`` returns its sentence.
 
     Attributes:
-        at: When: aware, UTC.
-        kind: Why.
+        at: When it is due: aware, UTC.
+        kind: Why it is due.
         message: The message that it is about; None if it is an event that belongs to none.
-        line: The line of the test that it comes from.
+        line: The line of the test that scheduled it.
         text: The sentence.
     """
 
@@ -44,7 +44,7 @@ class AgendaEntry(NamedTuple):
 
 
 def agenda(engine: Engine) -> list[AgendaEntry]:
-    """Return what is due, in order; the ends of sessions that have started are among it."""
+    """Return the due events in order, with the expiries of open conversations."""
     with engine.lock:
         found = [(due[0], _entry(engine, *due)) for due in engine.schedule.pending()]
         found += _expiries(engine)

@@ -1,4 +1,4 @@
-"""The test's clock: it moves the time of the whole process, and nothing due is jumped over."""
+"""The test's clock: it moves the time of the whole process, from one due event to the next."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .messages import Message, state_of
 class Clock:
     """The clock of a test: the same time that the code under test sees.
 
-    While time is moved, everything that falls due on the way happens at its own moment, one thing
-    after another: process time stands at that moment while it happens and while its webhooks are
-    attempted. Time only goes forward.
+    While time is moved, due events happen one after another, each at its own moment. Process time
+    is frozen at that moment while the event happens and while its webhooks are attempted. Time only
+    goes forward.
 
     Without the ``chat_clock`` fixture time runs on, until the first move freezes it.
     """
@@ -41,7 +41,7 @@ class Clock:
 
     @property
     def next_due(self) -> datetime | None:
-        """When something happens next by itself (a drop, a retry, a delayed attempt), if at all.
+        """When the next event is due (a step, a drop, a retry, a delayed attempt); None: never.
 
         Raises:
             NotAwaited: Async mode: steps are pending.
@@ -63,7 +63,7 @@ class Clock:
             Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
-            TypeError: No length is given, or two, or something that is none.
+            TypeError: No length is given, or two.
             ValueError: The length is not finite.
             ClockError: The length is negative, or time can't be moved.
         """
@@ -84,20 +84,19 @@ class Clock:
             Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
-            TypeError: It is neither.
             ValueError: It has no time zone, or the text is not ISO 8601.
             ClockError: The moment has passed, or time can't be moved.
         """
         to = nanoseconds(aware(moment, "move_to()"))
         return self._engine.move_time(lambda _: to, "move_to()")
 
-    # What is due
+    # Due events
 
     @property
     def agenda(self) -> Sequence[AgendaEntry]:
-        """What is due when, and why, in due order.
+        """The due events, in order.
 
-        The end of a session that has started is listed, too, though nothing happens then:
+        The expiry of an open conversation is listed, too, though nothing happens then:
         :attr:`next_due` and :meth:`advance_to_next` pass over it.
 
         Raises:
@@ -107,7 +106,7 @@ class Clock:
         return agenda(self._engine)
 
     def advance_to_next(self) -> PendingPlan:
-        """Move time forward to the next moment at which something is due, and let it happen.
+        """Move time forward to the next due event, and run it.
 
         Returns:
             Something to ``await`` in async mode; nothing of interest in sync mode.
@@ -128,7 +127,6 @@ class Clock:
             Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
-            TypeError: It is no edge, or no message.
             ValueError: The message belongs to another fake.
             ClosedError: The message was sent before the fake was reset.
             ClockError: The session has not started, the message is not waiting to be dropped, the
@@ -150,21 +148,20 @@ class Clock:
     def run_until(
         self, predicate: Callable[[], object], *, limit: timedelta | float
     ) -> PendingPlan:
-        """Move time forward, from one due moment to the next, until something is so.
+        """Move time forward, from one due event to the next, until a predicate is true.
 
         Args:
-            predicate: A function without arguments. It is asked before time moves, after each due
-                moment and at the limit. It may look at everything, and change nothing.
+            predicate: A function without arguments. It is called before time moves, after each due
+                event and at the limit. It may only read.
             limit: How far to go at most: a ``timedelta`` or seconds.
 
         Returns:
             Something to ``await`` in async mode; nothing of interest in sync mode.
 
         Raises:
-            TypeError: The predicate is no plain function, or the limit no length of time; or the
-                predicate returned something to ``await``.
+            TypeError: The predicate is a coroutine function, or returned a coroutine.
             ValueError: The limit is negative or not finite.
-            ClockError: It is still not so at the limit, or time can't be moved.
+            ClockError: The predicate is still false at the limit, or time can't be moved.
         """
         check_plain(predicate, "predicate")
         check_takes(predicate, "predicate", "lambda: message.dropped")

@@ -52,15 +52,15 @@ class ChatFakeConfig:
         currency: The three-letter code of every amount (§2.1).
         price: What starting a conversation costs: an amount, or a function that takes the
             :class:`~pytest_chatfake.Message` and returns one (assumed: the amounts are not shown).
-            The function is asked once, when the message is sent.
+            The function is called once, when the message is sent.
         origin_type: The origin type of conversations, unless a call says another (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
         conversation_length: How long a session lasts (§8); a ``timedelta`` or seconds.
         drop_after: After how long an undelivered message is dropped (§8).
         event_ids: Whether each event has an id of its own, or all events of a message share one;
             the samples show both (§2.2).
-        balance_amount: What ``GET /v2/balance`` reports: what is available, or that and what is
-            held (assumed).
+        balance_amount: What ``GET /v2/balance`` reports: the available amount, or that and the
+            held amount (assumed).
         on_insufficient_balance: Whether a message that the balance can't hold is accepted all
             the same, or fails before it is sent (assumed).
         insufficient_balance_code: The error code with which it fails (assumed).
@@ -70,15 +70,15 @@ class ChatFakeConfig:
         seed: What identifiers are derived from: the same seed gives the same ones. None: new ones
             for every fake. Under pytest: the test's node id, and the ini option
             ``chat_fake_seed``.
-        mode: ``"sync"`` or ``"async"``; None: sync. Under pytest: the test function's own.
-        retry_after: When an attempt that failed is made again: seconds or ``timedelta``s after
-            the failure, one for each retry (assumed: none).
+        mode: ``"sync"`` or ``"async"``; None: sync. Under pytest: that of the test function.
+        retry_after: When a failed attempt is retried: seconds or ``timedelta``s after the failure,
+            one for each retry (assumed: none).
         signer: Signs attempts: a function of the :class:`~pytest_chatfake.WebhookRequest` that
             returns headers (§5 rule 4; assumed: none).
         extra: More fields for the message resource of every event: a mapping, or a function of the
             :class:`~pytest_chatfake.Message` and the status of the event to come that returns one
-            (assumed: none). The function may look, not act; it is asked once for each verb and
-            status. What a call gives as its own ``extra=`` counts more.
+            (assumed: none). The function may only read; it is called once for each verb and
+            status. A call's own ``extra=`` takes precedence.
         sender: The address that messages come from, if ``naming`` has a ``from_key`` for it
             (assumed).
         strict: Whether a test fails where a :class:`~pytest_chatfake.WebhookWarning` would be
@@ -86,8 +86,7 @@ class ChatFakeConfig:
             None: no. Under pytest: the ini option ``chat_fake_strict``.
 
     Raises:
-        TypeError: A value is of the wrong kind.
-        ValueError: A value is out of range; the error lists what is valid.
+        ValueError: A value is out of range; the error lists the valid ones.
     """
 
     api_key: str | None = None
@@ -114,7 +113,7 @@ class ChatFakeConfig:
     strict: bool | None = None
 
     def __post_init__(self) -> None:
-        # Most tests change next to nothing, and what is as it is by default needs no check.
+        # Most tests change next to nothing, and defaults need no check.
         given = {name for name, usual in _USUAL.items() if getattr(self, name) is not usual}
         for name, check in _CHECKS.items():
             if name in given:
@@ -127,7 +126,7 @@ class ChatFakeConfig:
             _check_given_extra(self.extra, self.naming)
 
     def __repr__(self) -> str:
-        """What is not as it is by default: paste it, and it says the same."""
+        """The fields that differ from the defaults, as code to paste."""
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
         shown = {name: repr(value) for name, value in values.items() if value != _USUAL[name]}
         if self.api_key is not None:
@@ -177,11 +176,7 @@ _LONGEST_TIMEOUT: Final = 2_000_000.0
 
 
 def given_or_default(config: ChatFakeConfig | None) -> ChatFakeConfig:
-    """Return a configuration that was given, or the defaults.
-
-    Raises:
-        TypeError: It is none.
-    """
+    """Return the given configuration, or the defaults."""
     if config is None:
         return ChatFakeConfig()
     if not isinstance(config, ChatFakeConfig):
@@ -214,7 +209,7 @@ def _check_given_extra(extra: Extra, naming: Naming) -> None:
 
 
 def _seconds(timeout: timedelta | float | None) -> float:
-    """Return how long an attempt may take; without a limit, as long as a socket can wait."""
+    """Return the timeout in seconds; without one, the longest that a socket can wait."""
     if timeout is None:
         return _LONGEST_TIMEOUT
     return min(parse_duration(timeout, "timeout") / SECOND, _LONGEST_TIMEOUT)
@@ -246,12 +241,7 @@ def _check_naming(value: object, what: str) -> None:
 
 
 def check_extra(extra: object, naming: Naming) -> str:
-    """Return more fields for the message resource as JSON text, with a comma before each.
-
-    Raises:
-        TypeError: They are no mapping, or a value can't be written as JSON.
-        ValueError: One of them is a field of the description.
-    """
+    """Return more fields for the message resource as JSON text, with a comma before each."""
     fields = check_mapping(extra, "extra")
     check_fields(fields, naming._message_keys, "extra")
     return members(fields)
@@ -264,7 +254,7 @@ def _one_of(*valid: str | None) -> Callable[[Any, str], object]:
 #: The default of each field.
 _USUAL: Final = {item.name: item.default for item in dataclasses.fields(ChatFakeConfig)}
 
-#: What a value has to be that is given instead of it.
+#: The check of each field, for values that are not the default.
 _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "api_key": _check_api_key,
     "opening_balance": amount,

@@ -1,4 +1,4 @@
-"""What a test says of a message, checked before anything happens."""
+"""The arguments of a message, checked before anything happens."""
 
 from __future__ import annotations
 
@@ -24,12 +24,7 @@ _ASSUMED_PRICE: Final = exact(DEFAULT_PRICE, "price")
 
 
 class Drafts:
-    """Turns what a test asks for into a message and a draft.
-
-    Args:
-        engine: The fake's engine.
-        config: Gives the default price and the names that ``extra`` must not take.
-    """
+    """Makes a message and a draft of the arguments of a call."""
 
     def __init__(self, engine: Engine, config: ChatFakeConfig) -> None:
         self._engine = engine
@@ -53,7 +48,7 @@ class Drafts:
         price: Price | None,
         extra: Mapping[str, object] | None,
     ) -> tuple[MessageState, Draft]:
-        """Return the message that is asked for, and what is to be decided when it is accepted.
+        """Return the message, and the draft that is decided when it is accepted.
 
         Arguments and errors are those of :meth:`.ChatFake.send`.
         """
@@ -103,7 +98,7 @@ class Drafts:
         message: MessageState,
         status: str,
     ) -> str:
-        """Ask the configuration's function for an event's fields; the call's own count more."""
+        """Call the configuration's function for an event's fields, beside those of the call."""
         engine = self._engine
         call = partial(function, Message(engine, message), status)
         found = engine.callbacks.call("the function of extra=", "a mapping", call)

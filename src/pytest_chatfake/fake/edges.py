@@ -24,15 +24,15 @@ _SIDES: Final = {-_MILLISECOND: "1ms-before", timedelta(0): "at", _MILLISECOND: 
 class Edge:
     """A moment one millisecond before, at or after the end of a session, or the drop.
 
-    What it is the edge of is known where it is used: ``clock.advance_to(edge, message)``.
+    The message is given where the edge is used: ``clock.advance_to(edge, message)``.
 
     Attributes:
         kind: ``"session"``: the end of the message's conversation (§8); ``"drop"``: the moment at
             which an undelivered message is dropped (§3 rule 5).
-        offset: How far from that moment: minus one, no, or plus one millisecond.
+        offset: The distance from that moment: minus one, no, or plus one millisecond.
 
     Raises:
-        ValueError: There is no such kind, or no such offset.
+        ValueError: The kind or the offset is unknown.
     """
 
     kind: EdgeKind
@@ -48,7 +48,7 @@ class Edge:
 
     @property
     def __name__(self) -> str:
-        # pytest makes the id of a test of it.
+        # pytest uses it as part of a test's id.
         return f"{self.kind}-{_SIDES[self.offset]}"
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Edge:
 
     @property
     def over(self) -> bool:
-        """Whether the session is over there, or the message dropped: at the moment it is."""
+        """Whether the session is over there, or the message dropped; at the moment itself it is."""
         return self.offset >= timedelta(0)
 
 
@@ -68,7 +68,7 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
 
     Raises:
         TypeError: No kind is given.
-        ValueError: There is no such kind.
+        ValueError: A kind is unknown.
     """
     if not kinds:
         raise TypeError("edges() takes 'session', 'drop', or both")
@@ -78,11 +78,7 @@ def edges(*kinds: EdgeKind) -> list[Edge]:
 
 
 def moment_of(edge: Edge, message: MessageState, drop_after: int) -> int:
-    """Return when an edge is for a message, in nanoseconds.
-
-    Raises:
-        ClockError: Its session has not started, or it is not waiting to be dropped.
-    """
+    """Return when an edge is for a message, in nanoseconds."""
     offset = edge.offset // _MILLISECOND * MILLISECOND
     if edge.kind == "drop":
         if message.state != "sent" or message.sent_at is None:

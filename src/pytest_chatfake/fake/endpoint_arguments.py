@@ -1,4 +1,4 @@
-"""What ``connect()`` was given, checked and made into an endpoint."""
+"""The arguments of ``connect()``, checked and made into an endpoint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 def refuse_app(connect: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Let ``connect(app=...)`` say which argument an app is given as."""
+    """Decorate ``connect()`` so that ``app=`` is refused with a hint to ``wsgi=`` and ``asgi=``."""
 
     @functools.wraps(connect)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -45,12 +45,7 @@ def target_of(
     portal: Portal,
     timeout: float,
 ) -> tuple[str, Target]:
-    """Return the one target that was given, with its name.
-
-    Raises:
-        TypeError: Not exactly one is given, or it is of another kind than it is said to be.
-        ValueError: The URL, the path or the client is invalid.
-    """
+    """Return the one target that was given, with its name."""
     given = {"a URL": url, "wsgi=": wsgi, "asgi=": asgi, "handler=": handler}
     targets = [name for name, value in given.items() if value is not None]
     if len(targets) != 1:
@@ -104,7 +99,7 @@ def label_of(
     handler: Callable[..., object] | None,
     path: str | None,
 ) -> str:
-    """Return what reports call a target: ``Flask /hooks/chat``, for example."""
+    """Return the name of a target in reports, such as ``Flask /hooks/chat``."""
     if url is not None:
         return redacted(url).partition("://")[2] or redacted(url)
     thing = handler if app is None else app
@@ -118,12 +113,7 @@ def _is_async(app: Callable[..., Any]) -> bool:
 
 
 def event_types(events: Iterable[str]) -> frozenset[str]:
-    """Return the event types that an endpoint listens for.
-
-    Raises:
-        TypeError: They are no list of texts.
-        ValueError: One of them is empty.
-    """
+    """Return the event types that an endpoint listens for."""
     if events == "*":
         return frozenset("*")
     given = check_list(events, "events", 'event types such as ["chat.message.updated"]')
@@ -131,16 +121,11 @@ def event_types(events: Iterable[str]) -> frozenset[str]:
 
 
 def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the headers that every attempt carries, ``Content-Type`` among them (§4.2).
-
-    Raises:
-        TypeError: They are no mapping of texts.
-        ValueError: HTTP does not allow one of them.
-    """
+    """Return the headers that every attempt carries, ``Content-Type`` among them (§4.2)."""
     if headers is None:
         headers = {}
     check_mapping(headers, "headers")
-    complete_headers(headers.items(), "")  # refuses now what could not be sent later
+    complete_headers(headers.items(), "")  # refuses now headers that could not be sent later
     given = {str.__str__(name): str.__str__(value) for name, value in headers.items()}
     if any(name.lower() == "content-type" for name in given):
         return given

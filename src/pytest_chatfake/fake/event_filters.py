@@ -33,17 +33,7 @@ class EventFilter(TypedDict, total=False):
 
 
 def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
-    """Return what a fault takes: the same, with defaults.
-
-    Args:
-        where: As the test gave them.
-        call: What the test called, for messages.
-        engine: The fake's engine.
-
-    Raises:
-        TypeError: An argument is of the wrong kind, or there is none of that name.
-        ValueError: One is out of range, belongs to another fake, or contradicts another one.
-    """
+    """Check the arguments of a fault, and return them with defaults."""
     engine.refuse_closed()
     check_names(where, EventFilter.__annotations__, call)
     status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
@@ -70,22 +60,21 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
 
 
 def _refuse_misspelt(status: str, engine: Engine) -> None:
-    """Refuse a status that is one of the service's, but for a slip: it would never match.
+    """Refuse a misspelt status of the service, which would never match.
 
-    Raises:
-        ValueError: It is. Any other text may be a status that ``emit()`` gives.
+    Any other text may be a status that ``emit()`` gives.
     """
     if meant(status, STATUSES) and not is_emitted(status, engine):
         raise ValueError(unknown_status(status))
 
 
 def is_emitted(status: str, engine: Engine) -> bool:
-    """Return whether an event had this status, which ``emit()`` may have given it."""
+    """Return whether ``emit()`` gave an event this status."""
     return any(event.status == status for event in engine.outbox.events)
 
 
 def unknown_status(status: str) -> str:
-    """Return the sentence about a status that is none of the service's."""
+    """Return the text of the refusal of an unknown status."""
     near = nearest(status, STATUSES)
     hint = f"Did you mean {near!r}?" if near else f"Use {alternatives(STATUSES)}."
     return f"unknown status {cited(status)}. {hint} (emit() makes a status of your own known.)"

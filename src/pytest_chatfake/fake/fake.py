@@ -1,4 +1,4 @@
-"""The fake: what a test holds. It puts the parts together and has no rule of its own."""
+"""The fake: the object that a test uses. It puts the parts together and has no rule of its own."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 _V = TypeVar("_V", bound="Callable[..., Any]")
 
-#: Behind every fake of the process that is not given another; the plugin holds it for its session.
+#: The HTTP API of every fake of the process; the plugin holds it for its session.
 service: Service = Service()
 
 _fakes = itertools.count(1)
@@ -81,7 +81,7 @@ _fakes = itertools.count(1)
 _MAX_LISTED = 5
 
 _MISSING = object()
-#: Those that are not closed: whoever is interrupted between two lines closes what he has opened.
+#: The fakes that are not closed; after an interrupt the plugin or an exploration closes them.
 opened: dict[ChatFake, None] = {}
 
 
@@ -95,18 +95,18 @@ class ChatFake:
             fake.send_text("Hello").deliver()
 
     Args:
-        config: The configuration; or leave it out and give its fields.
+        config: The configuration; None: the defaults.
         **fields: Fields of :class:`~pytest_chatfake.ChatFakeConfig`.
 
     Attributes:
         config: The configuration.
         clock: Moves time.
-        webhooks: Connects endpoints, shows what was attempted, and lets things go wrong.
-        api: What was asked of the HTTP API, and what goes wrong with it.
+        webhooks: Connects endpoints, lists attempts, and sets up faults.
+        api: Lists the requests of the HTTP API, and sets up faults of it.
 
     Raises:
-        TypeError: There is no such field, or a value is of the wrong kind.
-        ValueError: A value is out of range, or another fake that lives has the API key.
+        TypeError: A field is unknown.
+        ValueError: A value is out of range, or another open fake has the API key.
     """
 
     def __init__(self, config: ChatFakeConfig | None = None, /, **fields: Any) -> None:
@@ -164,22 +164,21 @@ class ChatFake:
 
         Args:
             body: The text.
-            to: An address (any text), or a recipient; None: one and the same person (assumed).
+            to: An address (any text), or a recipient; None: always the same person (assumed).
             conversation: The conversation it belongs to, or a hex id for one; None: the pending
                 or open one with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
-            price: What starting a conversation with it costs, instead of the configuration's: an
+            price: The price of starting a conversation with it, instead of the configuration's: an
                 amount, or a function of the message.
-            extra: More fields for the message resource of its events, as JSON knows them.
+            extra: More fields for the message resource of its events: JSON values.
 
         Returns:
             The message. In async mode, ``await`` it or a chain of its verbs.
 
         Raises:
-            TypeError: An argument is of the wrong kind.
             ValueError: An argument is out of range, empty, or of another fake; or the conversation
                 has another origin type.
-            IllegalTransition: The conversation's session is over.
+            IllegalTransition: The conversation has expired.
             ClosedError: The conversation was begun before the fake was reset.
         """
         state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
@@ -218,9 +217,9 @@ class ChatFake:
     ) -> Message:
         """Send a message of any type; §2.3 shows only ``text``, the rest is assumed.
 
-        ``type`` is that of the message resource, and none of its other fields; ``content`` is the
-        object under a key of the same name, as JSON knows it. It costs, is held for, fails and is
-        dropped as a text is. Other arguments and errors are those of :meth:`send_text`.
+        ``type`` is the type of the message resource, and no name of its other fields; ``content``
+        is the JSON object under a key of the same name. Money, failures and drops are those of a
+        text. Other arguments and errors are those of :meth:`send_text`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -262,22 +261,21 @@ class ChatFake:
     ) -> Recipient:
         """Describe a person, and return the one live handle of the address.
 
-        What is given holds from now on, at once in both modes, and the rest stays as it was. At
-        first a person has one device with read receipts, which is online.
+        The given arguments hold from now on, at once in both modes; the others stay as they were.
+        At first a person has one device with read receipts, which is online.
 
         Args:
             address: Where messages go; any text.
             devices: How many devices they use, 10,000 at most; ``deliver()`` reaches all of them.
             read_receipts: Whether the service learns of reading (§3 rule 3).
             online: Whether the phone is on; nothing arrives at one that is off (§3 rule 2).
-            blocked: Whether they have blocked the sender: what is sent stays sent (§3 rule 2).
-            chat_open: Whether the chat is on their screen: what comes is read at once (§3).
-            registered: Whether the number is; if not, what is sent fails with 131026 (§7.2), at
-                once (assumed).
-            withheld: Whether the platform's limits hold back what is sent to them (§3 rule 2).
+            blocked: Whether they have blocked the sender: messages stay sent (§3 rule 2).
+            chat_open: Whether the chat is on their screen: messages are read at once (§3).
+            registered: Whether the number is registered; if not, messages fail with 131026 (§7.2),
+                at once (assumed).
+            withheld: Whether the platform's limits hold back messages to them (§3 rule 2).
 
         Raises:
-            TypeError: An argument is of the wrong kind.
             ValueError: The address is empty, the number of devices is out of range, or the chat
                 would be open on a phone that is off.
         """
@@ -315,29 +313,27 @@ class ChatFake:
         fail_share: float = 0,
         seed: int | str | None = None,
     ) -> Autopilot:
-        """Let people take delivery, read or fail by themselves, each message at a time of its own.
+        """Deliver, read or fail messages by themselves, each at a random time.
 
-        It concerns messages that are sent from now on. One for an address beats one for all, and of
-        several the latest counts. It leaves messages alone that have a script (``after()``), waits
-        for a phone that is off, and never fails a test.
+        It concerns messages that are sent from now on. An autopilot for one address takes
+        precedence over one for all, and a later one over an earlier one. It leaves messages alone
+        that have a script (``after()``), waits for a phone that is off, and never fails a test.
 
         Args:
             to: Whom it is for: an address or a recipient; None: everybody.
-            deliver_after: How long after it was sent a message is delivered: a ``timedelta`` or
-                seconds, a pair of them for a uniform range, or a function of a ``random.Random``
-                that returns one. None: it delivers nothing.
-            read_after: How long after its delivery a message is read, in the same forms. None: it
-                reads nothing.
-            fail_share: Which share of the messages fails in place of a delivery, from 0 to 1; at
+            deliver_after: The time from sending to delivery: a ``timedelta`` or seconds, a pair of
+                them for a uniform range, or a function of a ``random.Random`` that returns one.
+                None: no delivery.
+            read_after: The time from delivery to reading, in the same forms. None: no reading.
+            fail_share: The share of the messages that fail instead of a delivery, from 0 to 1; at
                 once, if nothing is delivered. They fail with 131026 (§7.2).
-            seed: What chance is drawn from, with the number of the message; None: the fake's own
-            seed.
+            seed: The seed of chance, together with the number of the message; None: the fake's
+                own seed.
 
         Returns:
-            What ends it: ``end()``, or the end of a ``with`` block.
+            The autopilot: ``end()`` or the end of a ``with`` block stops it.
 
         Raises:
-            TypeError: An argument is of the wrong kind.
             ValueError: A length is negative or a range reversed, the share is not from 0 to 1, or
                 the recipient belongs to another fake.
         """
@@ -381,16 +377,15 @@ class ChatFake:
 
     @property
     def timeline(self) -> Timeline:
-        """All that happened, in order: verbs, money, events, attempts, requests, moves of time."""
+        """Everything in order: verbs, money, events, attempts, requests, moves of time."""
         return Timeline(self._story)
 
     def message(self, id: str) -> Message:  # noqa: A002 - the service's own name for it
-        """Return the message of that id.
+        """Return the message with an id.
 
         Raises:
-            KeyError: There is none.
-            TypeError: It is no text.
-            ValueError: It is empty.
+            KeyError: There is no such message.
+            ValueError: The id is empty.
         """
         self._engine.ensure_readable()
         state = self._engine.account.find(check_str(id, "id"))
@@ -401,7 +396,7 @@ class ChatFake:
     def find_message(
         self, to: str | Recipient | None = None, body: str | None = None, **fields: object
     ) -> Message:
-        """Return the one message that fits: the one that the app has sent, for example.
+        """Return the one message that fits, such as one that the app has sent.
 
         Args:
             to: The recipient, or the address.
@@ -443,7 +438,7 @@ class ChatFake:
 
     @property
     def balance(self) -> Balance:
-        """What is available, held and charged now, in exact decimals (§2.1, §3 rule 5)."""
+        """The available, held and charged amounts now, in exact decimals (§2.1, §3 rule 5)."""
         self._engine.ensure_readable()
         with self._engine.lock:
             ledger = self._engine.account.ledger
@@ -453,7 +448,6 @@ class ChatFake:
         """Add to the balance (assumed): a ``Decimal``, an ``int`` or a text, greater than 0.
 
         Raises:
-            TypeError: The amount is of the wrong kind.
             ValueError: It is not above 0.
         """
         value = exact(
@@ -467,13 +461,12 @@ class ChatFake:
         return PendingPlan(self._engine.performer)
 
     def set_balance(self, available: Money) -> PendingPlan:
-        """Make what is available exactly that much, by an adjustment (assumed).
+        """Set the available amount, by an adjustment (assumed).
 
         Args:
             available: 0 or more: a ``Decimal``, an ``int`` or a text.
 
         Raises:
-            TypeError: The amount is of the wrong kind.
             ValueError: It is negative or not finite.
         """
         value = exact(
@@ -487,28 +480,27 @@ class ChatFake:
     # Expectations
 
     def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect that so much was charged: in all, or for one message (§8).
+        """Expect a charged amount: in all, or for one message (§8).
 
         Args:
             amount: A ``Decimal``, an ``int`` or a text.
             message: None: in all.
 
         Raises:
-            AssertionError: It was not.
-            TypeError: An argument is of the wrong kind.
-            ValueError: The amount is no number, or the message is of another fake.
+            AssertionError: The charged amount differs; the text explains each charge.
+            ValueError: The amount is not a number, or the message is of another fake.
         """
         self._assert_amount("charged", amount, message)
 
     def assert_held(self, amount: Money, *, message: Message | None = None) -> None:
-        """Expect that so much is held now: in all, or for one message (§3 rule 5).
+        """Expect an amount that is held now: in all, or for one message (§3 rule 5).
 
         Arguments and errors are those of :meth:`assert_charged`.
         """
         self._assert_amount("held", amount, message)
 
     def assert_available(self, amount: Money) -> None:
-        """Expect that so much can be spent now (§2.1); with a minus, if it is below 0.
+        """Expect an amount that is available now (§2.1), which may be negative.
 
         Arguments and errors are those of :meth:`assert_charged`.
         """
@@ -526,8 +518,8 @@ class ChatFake:
         """Expect that the message's events had exactly these statuses, in this order (§6).
 
         Raises:
-            AssertionError: They had not.
-            ValueError: One of them is no status.
+            AssertionError: The statuses differ.
+            ValueError: A status is unknown.
         """
         for status in statuses:
             if not isinstance(status, str):
@@ -540,7 +532,7 @@ class ChatFake:
         _fail(failures.statuses_failure(self._story, self._state_of(message), statuses))
 
     def assert_requested(self, method: str, path: str, *, times: int | None = None) -> None:
-        """Expect that the API was asked for this (§4).
+        """Expect a request of the API (§4).
 
         Args:
             method: Such as ``GET``.
@@ -548,8 +540,7 @@ class ChatFake:
             times: How often; None: at least once.
 
         Raises:
-            AssertionError: It was not.
-            TypeError: An argument is of the wrong kind.
+            AssertionError: There was no such request, or another number of them.
             ValueError: An argument is empty or out of range.
         """
         method = check_str(method, "method").upper()
@@ -566,9 +557,8 @@ class ChatFake:
         """Expect that the block charges exactly that much (§8).
 
         Raises:
-            AssertionError: It charged something else.
-            TypeError: The amount is of the wrong kind.
-            ValueError: The amount is no number, or negative.
+            AssertionError: It charged another amount.
+            ValueError: The amount is not a number, or negative.
         """
         value = exact(amount, "amount", "Write what the block charges, without a sign")
         self._engine.settle_before_read()
@@ -582,9 +572,9 @@ class ChatFake:
         _fail(failures.charge_failure(self._story, value, found, ledger.entries[count:]))
 
     def explain(self, message: Message) -> str:
-        """Tell why a message costs what it costs, each reason with the section that it rests on.
+        """Explain the price of a message, each reason with its section of the description.
 
-        And all that is known of it: its status, its money, and what happened to it, in order.
+        The text also has its status, its money, and its history.
         """
         self._engine.settle_before_read()
         from ..report.explanations import explanation
@@ -595,26 +585,26 @@ class ChatFake:
         state_of(message, self._engine)
         return message._known()
 
-    # Snapshots of what an app has made of its events
+    # Snapshots of an app's state
 
     def assert_idempotent(self, snapshot: Snapshot) -> PendingCheck:
-        """Attempt everything again, byte for byte, and expect that the app's snapshot stays equal.
+        """Attempt all events again, byte for byte, and expect an unchanged snapshot of the app.
 
-        What is queued and due is attempted before. Then every event that an endpoint has taken
-        comes again, in order, and the snapshot is compared after each.
+        Queued and due events are attempted first. Then each event that an endpoint has accepted is
+        attempted again, in order, and the snapshot is compared after each.
 
         Args:
-            snapshot: A function without arguments that returns what the app has made of its events:
-                a sum, a dict of statuses, rows. In async mode it may be ``async def``.
+            snapshot: A function without arguments that returns the app's state: a sum, a dict of
+                statuses, rows. In async mode it may be ``async def``.
 
         Returns:
             Something to ``await`` in async mode.
 
         Raises:
-            AssertionError: It does not; the message names the first event that changed it.
-            ChatFakeError: There is nothing to attempt again, or it does not come to the app: a
-                fault or a pause is in its way.
-            TypeError: It is no function, or returns what can't be copied.
+            AssertionError: The snapshot changed; the text names the first event that changed it.
+            ChatFakeError: No event was accepted before, or a fault or a pause keeps one from the
+                app.
+            TypeError: The snapshot can't be copied.
         """
         check_snapshot(snapshot)
         if self._needs_await("assert_idempotent()"):
@@ -642,7 +632,7 @@ class ChatFake:
     def assert_order_independent(self, snapshot: Snapshot) -> PendingCheck:
         """Expect that the snapshot is the same in every world of an exploration.
 
-        What is queued and due is attempted before.
+        Queued and due events are attempted first.
 
         Args:
             snapshot: As for :meth:`assert_idempotent`.
@@ -651,9 +641,8 @@ class ChatFake:
             Something to ``await`` in async mode.
 
         Raises:
-            AssertionError: It is not the one of the world as written.
+            AssertionError: It differs from the one of the world as written.
             ChatFakeError: The fake is not one of an exploration, or no event was attempted before.
-            TypeError: It is no function.
         """
         check_snapshot(snapshot)
         baseline = self._baseline
@@ -682,7 +671,7 @@ class ChatFake:
         return False
 
     def _accepted_events(self) -> Iterator[Event]:
-        """Give the events that an endpoint has taken, in order, each once."""
+        """Yield the events that an endpoint has accepted, in order, each once."""
         attempts = list(self._engine.outbox.attempts)
         taken = dict.fromkeys(one.event for one in attempts if one.ok)
         if not taken and (self._baseline is None or self._baseline.learning):
@@ -693,7 +682,7 @@ class ChatFake:
         return iter(taken)
 
     def _require_redelivery(self, event: Event, attempted: int) -> None:
-        """Refuse that an event did not come to the app again; an exploration may want that."""
+        """Refuse a check whose repeat did not reach the app; an exploration may want that."""
         again = list(self._engine.outbox.attempts)[attempted:]
         came = any(one.event == event and effect_of(one.fault).reaches_app for one in again)
         if not came and self._baseline is None:
@@ -703,7 +692,7 @@ class ChatFake:
             )
 
     def _require_attempts(self, baseline: Baseline) -> None:
-        """Refuse a comparison in which no app has had a say; in other worlds all may be lost."""
+        """Refuse a comparison before any attempt; in later worlds all events may be lost."""
         attempts = self._engine.outbox.attempts
         if baseline.learning and all(one.fault == "drop" for one in attempts):
             raise ChatFakeError(
@@ -714,30 +703,29 @@ class ChatFake:
     # Flow
 
     def settle(self) -> PendingPlan:
-        """Perform what is planned, run what is due now, attempt what is queued."""
+        """Perform pending steps, run due events, attempt queued webhooks."""
         return self._engine.settle()
 
     def wait_until(self, predicate: Callable[[], Any], *, timeout: timedelta | float = 5) -> Any:
         """Wait until an app that works in the background has done something.
 
-        Real time passes, and the fake's clock is never moved. The fake settles before each look,
-        and verbs of other threads and tasks go on.
+        Real time passes, and the fake's clock is never moved. The fake settles before each call of
+        the predicate, and other threads and tasks go on.
 
         Args:
-            predicate: Is called again and again, without arguments, until it returns something
-                true. A ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a
-                coroutine function.
-            timeout: For how long; a ``timedelta`` or seconds, in real time, also while time is
-                frozen.
+            predicate: Is called without arguments until it returns a true value. A
+                ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a coroutine
+                function.
+            timeout: A ``timedelta`` or seconds of real time, also while time is frozen.
 
         Returns:
-            What the predicate returned. In async mode, ``await`` it.
+            The true value. In async mode, ``await`` it.
 
         Raises:
-            AssertionError: It did not come true in time; its last value or error is shown.
-            Exception: What else the predicate raises, or an app that is attempted meanwhile.
-            TypeError: The predicate is no function without arguments.
-            ValueError: The time is not greater than 0.
+            AssertionError: The predicate was not true in time; the text has its last value or
+                error.
+            Exception: Other errors of the predicate, and those of an app in process.
+            ValueError: The timeout is not greater than 0.
         """
         check_predicate(predicate)
         length = parse_delay(timeout, "timeout")
@@ -755,7 +743,7 @@ class ChatFake:
         return wait.value
 
     def reset(self) -> PendingPlan:
-        """Begin as new: no messages, the opening balance, ids from the start.
+        """Start afresh: no messages, the opening balance, ids from the first.
 
         Endpoints, routes and the key stay; recipients, faults and records go, a receiver's too.
         """
@@ -785,7 +773,7 @@ class ChatFake:
 
     @property
     def base_url(self) -> str:
-        """Where the HTTP API listens, ``http://127.0.0.1:<port>``; its first use starts it."""
+        """The URL of the HTTP API, ``http://127.0.0.1:<port>``; its first use starts the server."""
         self._engine.refuse_closed()
         return service.url
 
@@ -798,8 +786,8 @@ class ChatFake:
     def http(self) -> Listener:
         """The pytest-httpserver server behind :attr:`base_url`, for handlers of your own.
 
-        The fixture clears them after every test. Beside its own tools the server has
-        ``open_connections``, and ``close_idle_connections()``, which closes what clients keep open.
+        The fixture clears them after every test. The server also has ``open_connections``, and
+        ``close_idle_connections()``, which closes the connections that clients keep open.
         """
         self._engine.refuse_closed()
         _ = service.url
@@ -812,19 +800,18 @@ class ChatFake:
 
         The service's description has no send endpoint, yet every client calls one: write it here.
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
-        ``Response``, a dict, or a dict and a status. Of two that answer the same request, the last
-        one does.
+        ``Response``, a dict, or a dict and a status. Of two routes that match a request, the last
+        one responds.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
-            methods: Its methods.
-            webhooks_first: Whether the events that it causes are attempted before its answer
+            methods: The HTTP methods.
+            webhooks_first: Whether the events that it causes are attempted before its response
                 leaves: the race that a fast service wins. Otherwise the test's next verb,
                 assertion or ``settle()`` attempts them.
 
         Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: The path is none, or the service's own.
+            ValueError: The path is invalid, or the service's own.
         """
         self._engine.refuse_closed()
 
@@ -854,17 +841,16 @@ class ChatFake:
         endpoints on one path, the last one wins.
 
         Args:
-            path: Its path; variables in it are left to ``parse``.
+            path: Variables in it are left to ``parse``.
             echo: Members of the body that come back in every event of the message; others are
                 ignored.
             parse: Takes werkzeug's ``Request`` and returns the arguments of :meth:`send`, instead.
-                A ``ValueError`` of it is a 400.
+                Its ``ValueError`` becomes a 400.
             reply: Takes the message and returns the response, instead: a dict, or a dict and a
                 status.
             webhooks_first: Whether the events are attempted before the response leaves.
 
         Raises:
-            TypeError: An argument is of the wrong kind.
             ValueError: The path is invalid, or ``echo`` names a field of the description.
         """
         respond = self._resource if reply is None else reply
@@ -872,14 +858,14 @@ class ChatFake:
         self.route(path, ["POST"], webhooks_first=webhooks_first)(endpoint.respond)
 
     def _send(self, arguments: list[Any], sender: str | None) -> Message:
-        """Send what a send call asks for."""
+        """Send the message of a send call."""
         state, draft = self._drafts.prepare(*arguments)
         state.sender = sender
         self._engine.perform(Verb("accept", state, (draft,)), "the send call")
         return Message(self._engine, state)
 
     def _resource(self, message: Message) -> dict[str, Any]:
-        """Return the message resource of the event that told of the message first."""
+        """Return the message resource of the message's first event."""
         event = self._engine.outbox.events_of(message._state.number)[0]
         resource: dict[str, Any] = event.json()[self.config.naming.message_key]
         return resource
@@ -903,14 +889,14 @@ class ChatFake:
             self._shut()
 
     def close(self) -> None:
-        """End the fake: its key gets 401, connections close, time is given back.
+        """Close the fake: its key gets 401, connections close, real time is back.
 
-        Twice does no harm.
+        Calling it again has no effect.
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
             UndeliveredWebhooks: ``strict`` is set, and there is something to warn about.
-            Exception: What a user route raised and was not yet re-raised.
+            Exception: The error of a route that was not yet re-raised.
         """
         try:
             if not self._engine.closed:
@@ -919,7 +905,7 @@ class ChatFake:
             self._shut()
 
     def _shut(self) -> None:
-        """Give back what belongs to the process; again, if an interrupt came in the middle."""
+        """Release the process's resources; after an interrupt it may run again."""
         if self not in opened:
             return
         self._engine.closed = True

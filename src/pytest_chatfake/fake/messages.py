@@ -373,13 +373,7 @@ def _failure(code: object, message: object, platform_error: object) -> Failure:
 
 
 def state_of(message: object, engine: Engine) -> MessageState:
-    """Return what is known of a message of this fake; it may not have been sent yet.
-
-    Raises:
-        TypeError: It is no message.
-        ValueError: It belongs to another fake.
-        ClosedError: It was sent before the fake was reset.
-    """
+    """Return the state of a message of this fake, which may not have been sent yet."""
     if not isinstance(message, Message):
         raise TypeError(unexpected("message", "a Message", message))
     if message._engine is not engine:

@@ -21,11 +21,7 @@ _ORDERS = ("emitted", "reversed", "shuffled")
 
 
 class HeldBack:
-    """A block in which events are held back, to be attempted at its end at the latest.
-
-    Args:
-        engine: The fake's engine.
-    """
+    """A block in which events are held back, until its end at the latest."""
 
     _name = "paused()"
     _refusal = "webhooks are paused already: release that queue first"
@@ -36,7 +32,7 @@ class HeldBack:
         self._entered = False
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
-        """Queue some of what is held back; the others stay."""
+        """Queue some of the events that are held back; the others stay."""
         for index in indices:
             self._held[index].due = None  # it is attempted now, whenever it was due
             self._held[index].mark(Mark("paused", "held back", line))
@@ -46,7 +42,7 @@ class HeldBack:
 
     def _pausing(self, line: Line) -> Iterator[None]:
         outbox = self._engine.outbox
-        yield  # what was queued before is attempted before
+        yield  # events that are queued already are attempted first
         if outbox.paused is not None:
             raise RuntimeError(self._refusal)
         self._engine.note(self._name, line)
@@ -141,22 +137,7 @@ class Paused(HeldBack):
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
     ) -> PendingPlan:
-        """Attempt what is held back. Events that follow are held back again.
-
-        Args:
-            order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: those
-                events are attempted in that order, and the others stay.
-            seed: What ``"shuffled"`` shuffles by; None: the fake's own seed. The same seed and
-                the same number of events always give the same order.
-
-        Returns:
-            Something to ``await`` in async mode.
-
-        Raises:
-            TypeError: The order or the seed is of the wrong kind.
-            ValueError: There is no such order, or an index is there twice.
-            IndexError: There is no event of that index.
-        """
+        """Attempt events that are held back. Events that follow are held back again."""
         order = self._checked(order)
         if seed is not None:
             check_seed(seed)

@@ -12,8 +12,8 @@ from ..webhooks.endpoints import Endpoint, WebhookRequest
 from ..webhooks.events import Event
 from .messages import Message, state_of
 
-#: How many answers one call may set up: each is kept until it is given.
-_MOST_ANSWERS = 1_000_000
+#: How many responses one call may set up: each is kept until it is given.
+_MOST_RESPONSES = 1_000_000
 
 
 class Receiver:
@@ -34,21 +34,21 @@ class Receiver:
         return f"<Receiver of {counted(len(self._requests), 'webhook')}>"
 
     def __call__(self, request: WebhookRequest) -> int:
-        """Take a webhook."""
+        """Record a webhook, and return the status of the response."""
         self._requests.append(request)
         try:
             return self._answers.popleft()
-        except IndexError:  # asked for in one go: another thread may ask, too
+        except IndexError:  # no check before: another thread may take the last one
             return 200
 
     def _forget(self) -> None:
-        """Forget what it got and what it was to answer."""
+        """Forget its webhooks and the responses that were set up."""
         self._requests.clear()
         self._answers.clear()
 
     @property
     def requests(self) -> Sequence[WebhookRequest]:
-        """What it got, attempt by attempt, in order.
+        """Its webhooks, attempt by attempt, in order.
 
         Raises:
             NotAwaited: Async mode: steps are pending.
@@ -62,7 +62,7 @@ class Receiver:
         return tuple(request.event for request in self.requests)
 
     def statuses(self, message: Message) -> list[str]:
-        """Return the statuses that it was told of a message, in the order in which they came.
+        """Return the statuses of a message, in the order in which their events came.
 
         Args:
             message: A message of the same fake.
@@ -81,9 +81,8 @@ class Receiver:
             times: How many webhooks; at least 1, and a million at most.
 
         Raises:
-            TypeError: One of them is no integer.
-            ValueError: One of them is out of range.
+            ValueError: An argument is out of range.
         """
         check_int(status, "status", 200, 599)
-        check_int(times, "times", 1, _MOST_ANSWERS)
+        check_int(times, "times", 1, _MOST_RESPONSES)
         self._answers.extend([status] * times)

@@ -129,13 +129,7 @@ class Recipient:
 
 
 def address_of(to: object, engine: Engine) -> str:
-    """Return the address of whom a message goes to.
-
-    Raises:
-        TypeError: It is neither an address nor a recipient.
-        ValueError: It is empty, or a recipient of another fake.
-        ClosedError: The recipient was described before a reset.
-    """
+    """Return the address of an address or a recipient."""
     if type(to) is str and to:  # the common case, first because it is on the hot path
         return to
     if not isinstance(to, Recipient):

@@ -1,4 +1,4 @@
-"""Events of a recording, as they are attempted again."""
+"""Events of a recording, as ``replay()`` attempts them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..wire.recordings import read_recording
 
 
 def check_path(path: object) -> None:
-    """Raise a TypeError or ValueError for what can't be the path of a file."""
+    """Refuse a value that can't be the path of a file."""
     if not isinstance(path, (str, PathLike)):
         raise TypeError(unexpected("path", "the path of a file", path))
     try:
@@ -29,12 +29,7 @@ def check_path(path: object) -> None:
 def recorded_events(
     path: str | PathLike[str], naming: Naming
 ) -> list[tuple[OtherEvent, int | None]]:
-    """Return the events of a file, each with the moment when it was received, if that is known.
-
-    Raises:
-        ValueError: An entry is no event; the file and the line are named.
-        OSError: The file can't be read.
-    """
+    """Return the events of a file, each with the moment when it was received, if known."""
     events: list[tuple[OtherEvent, int | None]] = []
     for entry in read_recording(path):
         kind = None if entry.problem else entry.json.get("type")

@@ -1,4 +1,4 @@
-"""The send endpoint, which is not described: how a send call is read and answered (assumed)."""
+"""The send endpoint, which the service does not describe: its requests and responses (assumed)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,7 @@ _ARGUMENTS: Final = ("type", "content", "to", "conversation", "origin_type", "pr
 
 
 class SendEndpoint:
-    """Answers send calls.
-
-    Args:
-        send: Takes the arguments of ``send()``, in its order, and the sender.
-        reply: Takes the message, and returns the response.
-        echo: Members of the body that come back in events.
-        parse: The test's own function, which reads the request instead.
-        naming: The names that ``echo`` must not take.
-    """
+    """Responds to send calls."""
 
     def __init__(
         self,
@@ -57,7 +49,7 @@ class SendEndpoint:
                 raise TypeError("give echo=, or a parse= that returns extra=, not both")
 
     def respond(self, request: Request, **_: object) -> Response:
-        """Send what a request asks for."""
+        """Send the message of a request, and return the response."""
         try:
             if self._parse is None:
                 arguments, sender = self._read(request)
@@ -80,7 +72,7 @@ class SendEndpoint:
         if self._naming.from_key is not None and "from" in fields:
             sender = _text(fields, "from")
         extra = {name: fields[name] for name in self._echo if name in fields and name != kind}
-        encode([content, extra])  # refuses now what could not be written later
+        encode([content, extra])  # refuses now values that could not be written later
         return {"type": kind, "content": content, "to": to, "extra": extra or None}, sender
 
 

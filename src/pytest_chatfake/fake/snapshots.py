@@ -1,4 +1,4 @@
-"""Snapshots of what an app has made of its events: taken, and compared with others."""
+"""Snapshots of an app's state: taken, and compared with others."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..base.arguments import cited, unexpected
 from ..engine.performer import NOTHING_TO_AWAIT
 from ..webhooks.events import Event
 
-#: Gives what an app has made of its events, in a form that can be compared; it may be async.
+#: Returns an app's state in a form that can be compared; it may be async.
 Snapshot = Callable[[], Any]
 
 
 class Baseline:
-    """The snapshots of the first world of an exploration, with which others are compared."""
+    """The snapshots of an exploration's first world, with which other worlds are compared."""
 
     def __init__(self) -> None:
         self._values: list[Any] = []
@@ -24,16 +24,12 @@ class Baseline:
         self.learning: bool = True
 
     def begin(self, *, learning: bool) -> None:
-        """Begin a world; the first one is learned from."""
+        """Begin a world; the snapshots of a learning one are kept."""
         self._place = 0
         self.learning = learning
 
     def compare(self, value: Any) -> None:
-        """Keep a snapshot, or compare it with the one that was kept.
-
-        Raises:
-            AssertionError: It is another one.
-        """
+        """Keep a snapshot while learning; else compare it with the one that was kept."""
         place, self._place = self._place, self._place + 1
         if self.learning:
             self._values.append(value)
@@ -65,20 +61,20 @@ class PendingCheck:
 
 
 def check_snapshot(snapshot: object) -> None:
-    """Raise a TypeError for what is no function."""
+    """Refuse a snapshot that is not a function."""
     if not callable(snapshot):
         expected = "a function that returns what the app has made of its events"
         raise TypeError(unexpected("snapshot", expected, snapshot))
 
 
 async def awaited(snapshot: Snapshot) -> Any:
-    """Return what a snapshot gives, which may be a coroutine function."""
+    """Return the value of a snapshot, which may be a coroutine function."""
     value = snapshot()
     return await value if inspect.isawaitable(value) else value
 
 
 def copied(value: Any) -> Any:
-    """Return a value as it is now: an app may give the very dict that it goes on changing."""
+    """Return a copy of a value: an app may go on changing the dict that it returned."""
     if inspect.iscoroutine(value):
         value.close()  # or Python warns that nobody awaited it
         raise TypeError(
@@ -94,7 +90,7 @@ def copied(value: Any) -> Any:
 
 
 def expect_unchanged(event: Event, before: Any, after: Any) -> None:
-    """Raise an AssertionError if an event that came again has changed the snapshot."""
+    """Raise an AssertionError if the repeated event has changed the snapshot."""
     if before != after:
         raise AssertionError(
             f"{event._title} came again, and changed the snapshot:\n"

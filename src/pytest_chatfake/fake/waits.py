@@ -2,17 +2,17 @@
 
 Theory of operation
 -------------------
-*Looks.* A wait looks, and looks again, until the predicate comes true or the time is up. Before
-each look it settles: what an app caused meanwhile, over HTTP for example, is attempted, and the
-look sees what came of it. Between two looks no lock is held, no step is on the plan, and nothing is
-attempted: verbs of threads and of other tasks go on as if nobody waited.
+*Looks.* A wait calls the predicate again and again, until it is true or the time is up. Each call
+is a look. Before each look it settles: events that an app has caused, over HTTP for example, are
+attempted. Between two looks no lock is held, no step is pending, and nothing is attempted: other
+threads and tasks go on calling verbs.
 
-*Real time.* The process's :class:`.Watchdog` tells when the limit is over, and a pause is the wait
-of a lock; in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too,
-which stops the clocks and with them the timers of asyncio.
+*Real time.* The process's :class:`.Watchdog` tells when the limit is over. A pause waits for a
+lock; in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too, which
+stops the clocks and with them the timers of asyncio.
 
-*What an app left on a loop* goes on during the pauses: in async mode on the test's own, in sync
-mode on the fake's, which runs only while somebody lets it.
+*Background tasks* of an app go on during the pauses: in async mode on the test's loop, in sync mode
+on the fake's, which runs only then.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LONGEST_PAUSE = 0.05
 
 
 def check_predicate(predicate: object) -> None:
-    """Raise a TypeError for what is no function without arguments."""
+    """Refuse a predicate that is not a function without arguments."""
     if not callable(predicate) or not takes(predicate):
         if _is_coroutine(predicate):
             predicate.close()  # or Python warns that nobody awaited it
@@ -49,7 +49,7 @@ def check_predicate(predicate: object) -> None:
 
 
 def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
-    # Not whatever can be awaited: a message can, and waits for nothing here.
+    # Not every awaitable: a message is one, and waits for nothing here.
     return isinstance(value, Coroutine)
 
 
@@ -74,11 +74,11 @@ class PendingWait:
 
 
 class Wait:
-    """A predicate, what was seen of it, and how long to go on looking.
+    """A predicate, its last result, and the time limit.
 
     Attributes:
         value: What the predicate returned last.
-        current: For the watch: the same thing all the time.
+        current: For the watchdog, which compares it: the same object all the time.
         limit: Real seconds.
     """
 
@@ -106,17 +106,13 @@ class Wait:
         self._error = None  # breaks the circle of its traceback and this
 
     def on_timeout(self, current: object) -> None:
-        """Hear of the watch that the time is up: what is seen from now on is the last look."""
+        """End the wait after the next look; the watchdog calls it when the time is up."""
         self._over.set()
         if self._looking and not self._awaited.cancel(current, TimeoutError("it did not end")):
             say(f"still waiting for {self._what()}")
 
     def look(self, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> bool:
-        """Look whether it is so now; ``run`` runs what a coroutine function returns.
-
-        Raises:
-            AssertionError: It is not so, and the time is up.
-        """
+        """Return whether the predicate is true now; ``run`` runs a coroutine."""
         last = self._over.is_set()
         self._looking = True
         try:
@@ -132,7 +128,7 @@ class Wait:
         return self._saw(found, None, last=last)
 
     async def look_async(self) -> bool:
-        """The same, awaiting what a coroutine function returns."""
+        """The same, awaiting a coroutine."""
         last = self._over.is_set()
         self._looking = True
         try:
@@ -157,7 +153,7 @@ class Wait:
         return False
 
     def pause(self, portal: Portal) -> None:
-        """Let some real time pass, and let what an app left on the fake's loop go on."""
+        """Let some real time pass, and run background tasks on the fake's loop."""
         if not portal.run_idle(self.pause_async):
             self._sleep()
 
@@ -180,7 +176,7 @@ class Wait:
         return f"{self._name()} at {Line(code.co_filename, code.co_firstlineno)}"
 
     def _failure(self) -> str:
-        """Say what was seen last."""
+        """Return the text of the failure, with the last result."""
         if self._error is not None:
             seen = f"raised {type(self._error).__name__}: {self._error}"
         else:

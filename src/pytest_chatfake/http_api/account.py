@@ -101,11 +101,7 @@ class Responses(Protocol):
     """Knows who is part of a response."""
 
     def block(self, request: int | None, /) -> AbstractContextManager[None]:
-        """Return a block in which verbs act at once, and only queue their events.
-
-        Args:
-            request: The place of the request that is answered; None if it is not recorded.
-        """
+        """Return a block in which verbs act at once, and only queue their events."""
         ...
 
 

@@ -32,11 +32,7 @@ class Route(NamedTuple):
     webhooks_first: bool
 
     def answer(self, request: Request, variables: dict[str, Any]) -> Response:
-        """Call the view and make a response of what it returns.
-
-        Raises:
-            TypeError: It returned something else than a response, a dict, or a dict and a status.
-        """
+        """Call the view and make a response of what it returns."""
         result: object = self.view(request, **variables)
         match result:
             case Response():
@@ -68,12 +64,7 @@ class Routes:
         self._map = _NO_RULES
 
     def add(self, path: str, methods: Iterable[str], route: Route) -> None:
-        """Add a route; where two answer the same request, the one that was added last does.
-
-        Raises:
-            TypeError: The path or a method is not text.
-            ValueError: The path is invalid, no method is given, or the balance query is meant.
-        """
+        """Add a route; where two answer the same request, the one that was added last does."""
         names = _methods(methods)
         if not isinstance(path, str):
             raise TypeError(f"path: expected a str, got {cited(path)}")

@@ -165,11 +165,7 @@ class Service:
             account._record(method, path, key, status)
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer as a WSGI app: the same API, without a socket and without real waiting.
-
-        Raises:
-            ConnectionResetError: A fault closes the connection.
-        """
+        """Answer as a WSGI app: the same API, without a socket and without real waiting."""
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
             response: Response | Reply = self.balance(environ.get("HTTP_X_API_KEY"))
         else:

@@ -48,12 +48,6 @@ class ScheduledVerb:
 class Later:
     """A moment in the script of a message, for which verbs are scheduled.
 
-    Args:
-        engine: The fake's engine.
-        message: The message.
-        earlier: The moment that it counts from; None: the present, when it is performed.
-        delay: In nanoseconds.
-
     Attributes:
         moment: In nanoseconds; None before it is performed.
         line: Where the test wrote it.
@@ -78,12 +72,7 @@ class Later:
 
 
 class Scripts:
-    """The scripts of one fake.
-
-    Args:
-        engine: The fake's engine.
-        autopilots: They leave messages alone that have a script.
-    """
+    """The scripts of one fake."""
 
     def __init__(self, engine: Engine, autopilots: Autopilots) -> None:
         self._engine = engine

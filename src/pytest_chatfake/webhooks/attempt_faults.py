@@ -36,12 +36,6 @@ class AttemptFault(Fault):
     """Something that goes wrong with attempts, counted where they are made.
 
     Each event counts once for each endpoint.
-
-    Args:
-        kind: What goes wrong.
-        steps: After how many other attempts it is made, or made again.
-        pause: How much time passes before it is made again, in nanoseconds.
-        **where: As for a :class:`Fault`.
     """
 
     def __init__(
@@ -71,13 +65,7 @@ class AttemptFault(Fault):
         return ()
 
     def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:
-        """Count an attempt, and return what is to become of it.
-
-        Args:
-            event: What is attempted.
-            endpoint: Where.
-            taken: Whether another deviation has it already: it is counted, and no more.
-        """
+        """Count an attempt, and return what is to become of it."""
         if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
             return None
         self._fire()

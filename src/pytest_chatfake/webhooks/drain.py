@@ -54,14 +54,6 @@ _INTERRUPTED: Final = "another attempt of the batch was ended"
 class Drain:
     """Makes the attempts of a fake.
 
-    Args:
-        outbox: What is to be attempted.
-        portal: Runs what is awaited, in sync mode.
-        timeout: How many real seconds an attempt may take, and a verb wait for another thread's.
-        lock: The fake's lock, held while an attempt is recorded.
-        errors: Errors to re-raise in the test's next call.
-        note: Notes in the journal what happens: see :mod:`~pytest_chatfake.base.notes`.
-
     Attributes:
         thread: The thread that drains the queue; None while nobody does.
         in_flight: The attempts that are being made, in the order in which they began.
@@ -120,12 +112,7 @@ class Drain:
     # Attempting
 
     def attempt(self) -> None:
-        """Attempt what is queued, in order, from plain code; nothing, if somebody else does.
-
-        Raises:
-            Exception: What a receiver raised, after the event's other endpoints had it. The rest
-                of the queue stays.
-        """
+        """Attempt what is queued, in order, from plain code; nothing, if somebody else does."""
         error = run_at_once(self._run(plain=True))
         if error is not None:
             raise error
@@ -244,11 +231,7 @@ class Drain:
         return InFlight(dispatch, request, moment, self.begun, endpoint._target, batch, outcome)
 
     async def _make(self, attempt: InFlight, *, plain: bool) -> None:
-        """Make an attempt, and record it.
-
-        Raises:
-            BaseException: What has cancelled or interrupted it.
-        """
+        """Make an attempt, and record it."""
         if attempt.outcome is None:
             await attempt.make(plain=plain)
         ended = self._record(attempt)
@@ -256,11 +239,7 @@ class Drain:
             raise ended
 
     async def _make_batch(self, batch: Sequence[InFlight], *, plain: bool) -> None:
-        """Make attempts at the same time, and record them.
-
-        Raises:
-            BaseException: A cancellation or an interrupt, once they are recorded.
-        """
+        """Make attempts at the same time, and record them."""
         to_make = [one for one in batch if one.outcome is None]
         self.had_threads = self.had_threads or sum(one.target.threaded for one in to_make) > 1
         ended: BaseException | None = None
@@ -278,11 +257,7 @@ class Drain:
             raise ended
 
     def _record(self, attempt: InFlight) -> BaseException | None:
-        """Record an attempt, schedule its retry, and keep what has to be raised in the test.
-
-        Returns:
-            What has cancelled or interrupted it; None if it has come to its end.
-        """
+        """Record an attempt, schedule its retry, and keep what has to be raised in the test."""
         dispatch, outcome = attempt.dispatch, attempt.outcome
         endpoint = attempt.request.endpoint
         if isinstance(outcome, Response):
@@ -324,9 +299,6 @@ class Overdue:
     ASGI app and an async function are cancelled, and the attempt is recorded as over a socket. What
     can't be ended (a WSGI app, a plain function, an app that survives its cancellation) is waited
     for, and one line on the terminal says for what.
-
-    Args:
-        limit: How many real seconds an attempt may take.
 
     Attributes:
         current: The attempts that are being made; None: none.

@@ -174,11 +174,6 @@ class Endpoints:
 
 
 def retry_delays(value: Iterable[Any]) -> tuple[int, ...]:
-    """Return the delays of retries in nanoseconds.
-
-    Raises:
-        TypeError: It is not a list of lengths of time.
-        ValueError: One of them is negative, not finite, or too long to plan.
-    """
+    """Return the delays of retries in nanoseconds."""
     delays = check_list(value, "retry_after", "seconds such as [10, 30]")
     return tuple(parse_delay(delay, f"retry_after[{index}]") for index, delay in enumerate(delays))

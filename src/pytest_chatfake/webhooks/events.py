@@ -44,13 +44,7 @@ class OtherEvent(NamedTuple):
 
 
 class EventLog:
-    """Every event of a fake, in the order in which they were emitted.
-
-    Args:
-        ids: Templates of their ids.
-        type_: The type of them all.
-        per_message: Whether all events of a message share one id.
-    """
+    """Every event of a fake, in the order in which they were emitted."""
 
     def __init__(self, ids: Ids, type_: str, *, per_message: bool) -> None:
         self._ids = ids

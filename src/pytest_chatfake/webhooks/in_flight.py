@@ -82,11 +82,7 @@ class InFlight:
         return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)
 
     async def make(self, *, plain: bool) -> None:
-        """Make it, and keep how it ended.
-
-        Args:
-            plain: Whether to block here, in code that no loop runs.
-        """
+        """Make it, and keep how it ended."""
         outer = _around.get()
         _around.set((*outer, self))
         try:
@@ -122,14 +118,6 @@ async def make_batch(batch: Sequence[InFlight], portal: Portal, *, plain: bool) 
 
     What is awaited are tasks of one loop; URLs and WSGI apps are called in threads, of which those
     tasks wait. A plain function has the test's one thread, so these are called before, one by one.
-
-    Args:
-        batch: The attempts.
-        portal: Has the loop where ``plain`` code has none.
-        plain: As for :meth:`InFlight.make`.
-
-    Raises:
-        BaseException: A cancellation or an interrupt.
     """
     for one in batch:
         if not one.target.overlaps:

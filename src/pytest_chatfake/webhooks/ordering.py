@@ -114,10 +114,6 @@ class Pause(NamedTuple):
 class Ordering:
     """Decides which attempt comes next.
 
-    Args:
-        outbox: What it orders; the faults that deviate are among its faults.
-        log: Where attempts and barriers are kept; None: nowhere.
-
     Attributes:
         retries_at_barriers: Whether what has failed comes again at a barrier, and not by the clock.
         log: As given.
@@ -154,12 +150,9 @@ class Ordering:
     def decide(
         self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False
     ) -> Sequence[Ready]:
-        """Say what to attempt now in place of the next attempt of the queue: nothing, if it waits.
+        """Return the attempts to make now in place of the queue's next one; none, if it waits.
 
-        Args:
-            dispatch: What is next in the queue.
-            endpoint: Where it goes.
-            in_batch: Whether a test has put it into a batch: it is counted, and stays there.
+        An attempt that a test has put into a batch is counted, and stays there.
         """
         key = (dispatch.event._index, endpoint)
         choice: Choice | None = None
@@ -270,13 +263,7 @@ class Ordering:
         is_due: Callable[[], bool],
         end_pause: Callable[[Pause], Iterator[None]] | None = None,
     ) -> Iterator[None]:
-        """Perform a step with barriers: before it, and before time goes on.
-
-        Args:
-            step: The step; where it yields, attempts are made.
-            is_due: Tells whether more happens at this very moment.
-            end_pause: Moves time to the end of a pause; None: pauses go on.
-        """
+        """Perform a step with barriers: before it, and before time goes on."""
 
         def flushing(steps: Iterator[None]) -> Iterator[None]:
             for _ in steps:

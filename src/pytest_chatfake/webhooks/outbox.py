@@ -36,14 +36,6 @@ Written: TypeAlias = tuple[Event, bytes]
 class Outbox:
     """The events of a fake, on their way to its endpoints.
 
-    Args:
-        writer: Writes bodies.
-        per_message: Whether all events of a message share one id (§2.2).
-        now: Gives the present in nanoseconds.
-        schedule: Where late attempts and retries are scheduled.
-        lock: The fake's lock.
-        note: Notes in the journal what happens: see :mod:`~pytest_chatfake.base.notes`.
-
     Attributes:
         endpoints: Where attempts go.
         events: What was emitted, in order.
@@ -101,12 +93,7 @@ class Outbox:
     def write_facts(
         self, facts: list[Fact], fields: Mapping[tuple[MessageState, str], str] | None
     ) -> list[tuple[Fact, Event, bytes]]:
-        """Write the events of facts that are about to become so.
-
-        Args:
-            facts: The facts.
-            fields: More fields of the message resource, as JSON text, for each message and status.
-        """
+        """Write the events of facts that are about to become so."""
         written: list[tuple[Fact, Event, bytes]] = []
         events = self.events
         for ahead, fact in enumerate(facts):

@@ -190,12 +190,7 @@ def _header(header: object, what: str) -> str:
 
 
 def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
-    """Return a template as one for ``%``, which bytes have too, and whether it has a timestamp.
-
-    Raises:
-        TypeError: It is no text.
-        ValueError: It lacks the field that it needs, or has another one than that and a timestamp.
-    """
+    """Return a template as one for ``%``, which bytes have too, and whether it has a timestamp."""
     if not isinstance(template, str):
         raise TypeError(unexpected(what, "a str", template))
     try:

@@ -29,18 +29,7 @@ def edits(
     raw: str | bytes | None,
     resource: str,
 ) -> Edit:
-    """Return what turns an honest body into a synthetic one.
-
-    Args:
-        changes: New values by path.
-        remove: The paths of fields to leave out.
-        raw: The whole body instead.
-        resource: The envelope's field that holds the message.
-
-    Raises:
-        TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
-        ValueError: ``raw`` is given with one of the others.
-    """
+    """Return what turns an honest body into a synthetic one."""
     paths = check_list(remove, "remove", _FIELDS)
     if not all(isinstance(path, str) for path in paths):
         raise TypeError(unexpected("remove", f"a list of {_FIELDS}", remove))
@@ -98,12 +87,7 @@ def other_event(
     id_: str | None,
     body: Mapping[str, object] | str | bytes | None,
 ) -> OtherEvent:
-    """Return the event that ``emit_event()`` is asked for.
-
-    Raises:
-        TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
-        ValueError: An argument is empty, the key is the envelope's, or ``body`` is not alone.
-    """
+    """Return the event that ``emit_event()`` is asked for."""
     name = check_str(event_type, "the type")
     given = None if id_ is None else check_str(id_, "id")
     if body is not None:

@@ -26,12 +26,6 @@ def balance_body(value: Decimal, currency: str) -> bytes:
 class EventWriter:
     """Writes the events of a fake; the parts that all events share are written once, in advance.
 
-    Args:
-        naming: The names that hide the channel's brand (§1).
-        currency: The three-letter code of every amount.
-        conversation_type: The ``type`` of every conversation (§2.4).
-        sender: The address that messages come from unless they have their own.
-
     Attributes:
         event_type: The ``type`` of every event of a message (§6).
     """
@@ -54,12 +48,6 @@ class EventWriter:
         """Write an event: the envelope (§2.2) around the message resource (§2.3).
 
         Each status has exactly the fields of §2.3, §2.4 and §6; any other is absent, never null.
-
-        Args:
-            event_id: The event's id.
-            fact: What happened, or is pretended to have happened.
-            fields: More fields of the message resource, as JSON text with a comma before it.
-            status: The status to show instead of the fact's.
         """
         what, message, conversation = fact.what, fact.message, fact.conversation
         shown = what if status is None else encode(status)[1:-1]

@@ -21,13 +21,7 @@ def number(value: Decimal) -> str:
 
 
 def encode(value: Any) -> str:
-    """Write a value as JSON text, decimals exactly.
-
-    Raises:
-        TypeError: JSON has no such thing, or a key is not text.
-        ValueError: A number is not finite or has thousands of digits, or the value is nested too
-            deeply.
-    """
+    """Write a value as JSON text, decimals exactly."""
     return _written(value, _DEEPEST)
 
 

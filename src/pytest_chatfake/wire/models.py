@@ -269,10 +269,6 @@ def event_model(
     """Return the model of events that are written with a naming.
 
     The attributes keep their Python names; the keys and the fixed values are the naming's.
-
-    Args:
-        naming: The names.
-        extra: What is done with fields that the description does not have.
     """
 
     class Named(_Model):

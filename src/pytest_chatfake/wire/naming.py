@@ -76,13 +76,7 @@ class Naming:
 
 
 def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> None:
-    """Refuse names of fields that the message resource has already.
-
-    Args:
-        names: The names.
-        keys: The keys of the message resource, each with what sets its value.
-        what: Where the names were given.
-    """
+    """Refuse names of fields that the message resource has already."""
     for name in names:
         if name in keys:
             raise ValueError(

@@ -55,11 +55,6 @@ def deviations(event: Fields, naming: Naming, *, extra_fields: bool = False) -> 
     """Return how an event deviates from the description, a sentence for each deviation.
 
     The description has one type of event (§6); one of another type is held to the envelope alone.
-
-    Args:
-        event: The event, parsed; fractions may be decimals.
-        naming: The names that it should have.
-        extra_fields: Whether it may have fields that the description does not have.
     """
     if is_other_type(event, naming):
         return [_sentence(path, error) for path, error in _errors(Event, event).items()]
