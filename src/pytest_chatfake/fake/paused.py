@@ -137,7 +137,21 @@ class Paused(HeldBack):
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
     ) -> PendingPlan:
-        """Attempt events that are held back. Events that follow are held back again."""
+        """Attempt events that are held back. Events that follow are held back again.
+
+        Args:
+            order: ``"emitted"``, ``"reversed"``, ``"shuffled"``, or indices into the queue: those
+                events are attempted in that order, and the others stay.
+            seed: What ``"shuffled"`` shuffles by; None: the fake's own seed. The same seed and
+                the same number of events always give the same order.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            ValueError: The order is unknown, or an index is there twice.
+            IndexError: There is no event of that index.
+        """
         order = self._checked(order)
         if seed is not None:
             check_seed(seed)
