@@ -285,8 +285,10 @@ def test_a_model_takes_fields_of_an_account_and_numbers_that_were_read_as_floats
     body = emitted("read")[-1]
     body["chatMessage"].update(totalPrice=0.05, region="eu")
 
-    message: Any = ChatMessageUpdated.model_validate(body).chat_message
+    event = ChatMessageUpdated.model_validate(body)
+    message: Any = event.chat_message
     assert (Decimal("0.05"), "eu") == (message.total_price, message.region)
+    assert event == ChatMessageUpdated.model_validate(body | {"createTime": event.create_time})
 
 
 @pytest.mark.parametrize(
@@ -297,6 +299,9 @@ def test_a_model_refuses_what_the_description_does_not_show(change: dict[str, An
     body["chatMessage"] |= change
 
     with pytest.raises(ValidationError, match=f"chatMessage.sent.{next(iter(change))}"):
+        ChatMessageUpdated.model_validate(body)
+    del body["chatMessage"]["text"]
+    with pytest.raises(ValidationError, match=r"chatMessage\.sent\.text"):
         ChatMessageUpdated.model_validate(body)
 
 
