@@ -58,7 +58,7 @@ def test_a_failing_assert_in_a_page_fails_and_names_the_line_of_the_page(tmp_pat
     assert {"test_in_a_class"} == outcome.passed
     line = wrong.splitlines().index('    chat_fake.assert_charged("0.06")') + 1
     assert f"test_page.py:{line}:" in outcome.output
-    assert "expected 0.06 USD, found 0.05 USD" in outcome.output
+    assert "expected 0.06 USD, got 0.05 USD" in outcome.output
 
 
 @pytest.mark.parametrize("info", ["python no-run", "pycon", "python3"])
@@ -97,7 +97,7 @@ def test_a_block_that_is_followed_by_its_output_is_a_module_of_its_own() -> None
 def test_an_output_is_recorded_in_its_place() -> None:
     text = recorded(FAILURE)
     assert "something old" not in text
-    assert "E       AssertionError: charged: expected 1 USD, found 0 USD" in text
+    assert "E       AssertionError: charged: expected 1 USD, got 0 USD" in text
     assert "1 failed in 0.12s\n```\n\n```python\ndef test_another" in text
     assert text == recorded(text)
 

@@ -386,6 +386,6 @@ class Engine:
 def _is_interrupt(error: BaseException) -> bool:
     """Return whether an error may come anywhere; a cancellation comes only at an ``await``."""
     if isinstance(error, BaseExceptionGroup):
-        return any(map(_is_interrupt, error.exceptions))
+        return any(map(_is_interrupt, cast("BaseExceptionGroup", error).exceptions))
     cancelled = type(error).__name__ in {"Cancelled", "CancelledError", "GeneratorExit"}
     return not (isinstance(error, Exception) or cancelled)

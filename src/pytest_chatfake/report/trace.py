@@ -273,7 +273,8 @@ class Trace:
                 return Entry(number, at, kind, message, message, cause, rule=DROPPED)
             case Trigger() as fault:
                 return Entry(number, self._moment_before(index), kind, fault)
-        return None
+            case _:
+                return None
 
     def _record(self, index: int) -> Any:
         code, place = self._codes[index], self._places[index]
