@@ -31,6 +31,7 @@ import threading
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import partial
+from typing import cast
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ClockError, ClosedError
@@ -386,6 +387,6 @@ class Engine:
 def _is_interrupt(error: BaseException) -> bool:
     """Return whether an error may come anywhere; a cancellation comes only at an ``await``."""
     if isinstance(error, BaseExceptionGroup):
-        return any(map(_is_interrupt, cast("BaseExceptionGroup", error).exceptions))
+        return any(map(_is_interrupt, cast("BaseExceptionGroup[BaseException]", error).exceptions))
     cancelled = type(error).__name__ in {"Cancelled", "CancelledError", "GeneratorExit"}
     return not (isinstance(error, Exception) or cancelled)
