@@ -526,3 +526,11 @@ def test_a_thread_that_the_loop_waits_for_is_refused_at_last(session, monkeypatc
     with pytest.raises(RuntimeError, match=sentence):
         first.run(asks())
     assert first.run(where()) == second.run(where())
+
+
+def test_what_an_interrupt_left_taken_stops_no_later_fake(session, monkeypatch):
+    monkeypatch.setattr(private_loop, "TURN_SECONDS", 0.01)
+    first, second = Portal(), Portal()
+    loop = first.run(where())
+    first._loop._turn.acquire()  # and the interrupt comes before anybody can give it back
+    assert loop == second.run(where())

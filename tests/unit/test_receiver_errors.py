@@ -10,10 +10,10 @@ from flask import Flask
 
 from pytest_chatfake import ChatFake
 
-from .fakes import attempt_rows, frozen_fake, received_statuses, warnings_at_the_end
+from .fakes import attempt_rows, frozen_fake, played, received_statuses, warnings_at_the_end
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
 
 def raising(error: BaseException) -> Any:
@@ -46,6 +46,19 @@ def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_f
         (attempt,) = fake.webhooks.attempts
         assert caught.value is attempt.error
         assert "LookupError: no such campaign" == attempt.outcome
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("sync", StopIteration), ("async", RuntimeError)])
+def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(
+    mode: str, expected: type[Exception]
+) -> None:
+    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+        fake.webhooks.connect(handler=raising(StopIteration("no more campaigns")))
+        with pytest.raises(expected) as caught:
+            await do(fake.send_text())
+        assert fake.webhooks.attempts[0].error in (caught.value, caught.value.__cause__)
+
+    played(mode, scenario)
 
 
 def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle() -> None:

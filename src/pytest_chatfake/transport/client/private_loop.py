@@ -29,7 +29,8 @@ class PrivateLoop:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = Worker("chatfake-loop")
-        self._turn = threading.Lock()
+        # A thread may take it again: what an interrupt left taken stops no later fake of the thread.
+        self._turn = threading.RLock()
         self._owner: object | None = None  # for whom the loop runs
 
     def run(self, coroutine: Coroutine[Any, Any, T], owner: object) -> T:
@@ -61,7 +62,7 @@ class PrivateLoop:
         Returns:
             Whether it did: not where there is no loop, or it is used.
         """
-        if self._loop is None or not self._turn.acquire(blocking=False):
+        if self._loop is None or self._runs_here() or not self._turn.acquire(blocking=False):
             return False
         try:
             self._run(pause(), self._loop)
