@@ -17,12 +17,15 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.domain.account import Account
+from pytest_chatfake.domain.schedule import Schedule
 from pytest_chatfake.engine import engine as engine_module
+from pytest_chatfake.engine.callbacks import Callbacks
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watchdog import Watchdog
 from pytest_chatfake.transport.server.listener import Listener
+from pytest_chatfake.webhooks.events import EventLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,6 +86,18 @@ class Meeting:
             self._inside.set()
             assert self._decided.wait(PATIENCE)
 
+    def stands_in(self, patch: pytest.MonkeyPatch, owner: type, name: str) -> None:
+        """Let whoever calls a method, or reads a property, stand before it returns."""
+        inner: Any = vars(owner)[name]
+        read = inner.fget if isinstance(inner, property) else inner
+
+        def standing(*arguments: Any) -> Any:
+            result = read(*arguments)
+            self.stand()
+            return result
+
+        patch.setattr(owner, name, property(standing) if read is not inner else standing)
+
     def hold(self, first: Callable[[], Any], second: Callable[[], Any]) -> list[Any]:
         """Let `second` begin when `first` stands in the middle; return what both returned."""
         with ThreadPoolExecutor(2) as pool:
@@ -123,6 +138,12 @@ def fake(locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch) -> Ite
         fake.settle()
 
 
+def ask_balance(fake: ChatFake) -> int:
+    """Ask the API, and return the status of its response."""
+    client = Client(fake.wsgi_app)
+    return client.get("/v2/balance", headers={"X-API-Key": fake.api_key}).status_code
+
+
 def expected(locked: bool) -> str:
     return "waited" if locked else "got in"
 
@@ -136,7 +157,7 @@ def expected(locked: bool) -> str:
         lambda fake: fake.message(fake.messages[0].id).events,
         lambda fake: fake.clock.next_due,
         lambda fake: fake.reset(),
-        lambda fake: Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": fake.api_key}),
+        ask_balance,
     ],
     ids=["verb", "balance", "conversations", "events", "next_due", "reset", "query"],
 )
@@ -148,14 +169,33 @@ def test_nobody_gets_into_the_middle_of_a_verb(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fake.send_text(to="+1")
-    apply = Account.apply
-
-    def standing(self: Account, fact: Any) -> None:
-        apply(self, fact)
-        meeting.stand()
-
-    monkeypatch.setattr(Account, "apply", standing)
+    meeting.stands_in(monkeypatch, Account, "apply")
     meeting.hold(lambda: fake.send_text(to="+3"), lambda: second(fake))
+
+    assert expected(locked) == meeting.outcome
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "first"),
+    [
+        (Schedule, "next_due", lambda fake: fake.clock.next_due),
+        (Schedule, "pop_due", lambda fake: fake.settle()),
+        (Callbacks, "call", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
+        (EventLog, "of", lambda fake: fake._engine.outbox.events_of(0)),
+    ],
+    ids=["next_due", "due", "predicate", "events"],
+)
+def test_no_verb_gets_into_the_middle_of_a_look(
+    fake: ChatFake,
+    locked: bool,
+    meeting: Meeting,
+    owner: type,
+    name: str,
+    first: Callable[[ChatFake], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    meeting.stands_in(monkeypatch, owner, name)
+    meeting.hold(lambda: first(fake), lambda: fake.send_text(to="+2"))
 
     assert expected(locked) == meeting.outcome
 
@@ -166,13 +206,7 @@ def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(
     fake.webhooks.connect(handler=lambda _: None)
     with fake.webhooks.paused() as queue:
         fake.send_text(to="+1")
-        apply = Account.apply
-
-        def standing(self: Account, fact: Any) -> None:
-            apply(self, fact)
-            meeting.stand()
-
-        monkeypatch.setattr(Account, "apply", standing)
+        meeting.stands_in(monkeypatch, Account, "apply")
         outbox = fake._engine.outbox
         outbox.queue.append(queue._held.pop())
         meeting.hold(lambda: fake.send_text(to="+2"), fake._engine.drain.attempt)
@@ -191,12 +225,7 @@ def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
         return damage(*arguments)
 
     fault._damage = standing
-    client = Client(fake.wsgi_app)
-
-    def query() -> int:
-        return client.get("/v2/balance", headers={"X-API-Key": fake.api_key}).status_code
-
-    assert [503, 503] == meeting.hold(query, query)
+    assert [503, 503] == meeting.hold(*[partial(ask_balance, fake)] * 2)
     assert expected(locked) == meeting.outcome
 
 
@@ -233,13 +262,24 @@ def service(locked: bool, meeting: Meeting) -> Service:
 
 
 class StandingDict(dict[str, Any]):
-    """A dict in which whoever looks whether a key is there stands for a moment."""
+    """A dict in which whoever looks what is there stands for a moment."""
 
-    def __init__(self, meeting: Meeting) -> None:
+    def __init__(self, meeting: Meeting, **items: Any) -> None:
+        super().__init__(items)
         self._meeting = meeting
 
     def __contains__(self, key: object) -> bool:
         found = super().__contains__(key)
+        self._meeting.stand()
+        return found
+
+    def __len__(self) -> int:
+        count = super().__len__()
+        self._meeting.stand()
+        return count
+
+    def get(self, key: str, default: Any = None) -> Any:
+        found = super().get(key, default)
         self._meeting.stand()
         return found
 
@@ -260,6 +300,30 @@ def test_of_two_fakes_with_one_key_that_open_at_once_one_is_refused(
     outcomes = meeting.hold(lambda: opening("first"), lambda: opening("second"))
 
     assert ["opened", "refused" if locked else "opened"] == outcomes
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        lambda service, account: service.close(account),
+        lambda service, account: service.rekey(account, "another"),
+        lambda service, _: service.url,
+        lambda service, _: service.release(),
+    ],
+    ids=["close", "rekey", "url", "release"],
+)
+def test_nobody_gets_into_the_middle_of_a_change_of_the_service(
+    service: Service, locked: bool, meeting: Meeting, first: Callable[[Service, Any], Any]
+) -> None:
+    account: Any = SimpleNamespace(_key="key", _set_key=lambda _: meeting.stand())
+    listener: Any = SimpleNamespace(is_running=lambda: meeting.stand() or True, host="", port=0)
+    listener.stop = lambda: None
+    service._listener = listener
+    service._accounts = StandingDict(meeting, key=account)
+    service.hold()
+    meeting.hold(lambda: first(service, account), service.hold)
+
+    assert expected(locked) == meeting.outcome
 
 
 def test_two_threads_get_one_listener(
