@@ -29,7 +29,7 @@ class PrivateLoop:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._worker = Worker("chatfake-loop")
-        # A thread may take it again: what an interrupt left taken stops no later fake of the thread.
+        # A thread may take it again, so what an interrupt left taken stops no later fake there.
         self._turn = threading.RLock()
         self._owner: object | None = None  # for whom the loop runs
 
