@@ -119,7 +119,9 @@ def test_the_schema_has_no_titles_of_fields_and_no_defaults() -> None:
     message = schema["$defs"]["SentMessage"]
 
     assert "https://json-schema.org/draft/2020-12/schema" == schema["$schema"]
-    assert {"const": "v2", "type": "string"} == schema["properties"]["apiVersion"]
+    version = schema["properties"]["apiVersion"]
+    version.pop("enum", None)  # older versions of pydantic list the one constant, too
+    assert {"const": "v2", "type": "string"} == version
     assert {"$ref": "#/$defs/Text"} == message["properties"]["text"]
     assert {"not": {}} == message["properties"]["readTime"]
     assert {"type": "number", "minimum": 0} == message["properties"]["totalPrice"]

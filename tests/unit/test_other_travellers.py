@@ -190,7 +190,7 @@ def test_a_fake_that_ends_under_another_traveller_says_whom_to_end_first() -> No
 def test_freezegun_can_not_be_moved_by_the_clock_and_is_followed() -> None:
     with freeze_time("2026-01-01T12:00:00Z") as frozen, ChatFake() as fake:
         message = fake.send_text()
-        with pytest.raises(ClockError, match="move time with freezegun, the fake follows"):
+        with pytest.raises(ClockError, match="move time with freezegun"):
             fake.clock.advance(1)
 
         frozen.tick(timedelta(days=31))
