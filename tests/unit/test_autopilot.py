@@ -347,14 +347,15 @@ def test_an_autopilot_says_for_whom_it_is_and_where_it_was_set_up() -> None:
 
 def test_a_reset_ends_autopilots() -> None:
     with frozen_fake() as fake:
-        autopilot = fake.autopilot(deliver_after=HOUR)
-        fake.send_text()
+        autopilot = fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+        fake.send_text().deliver()
         fake.reset()
         fake.autopilot(to=ANNA, deliver_after=HOUR)
-        message = fake.send_text()
+        fake.clock.advance(minutes=1)
+        message = fake.send_text().deliver()
         fake.clock.advance(days=1)
 
-        assert "sent" == message.status
+        assert "delivered" == message.status
         autopilot.end()  # once more does no harm
 
 

@@ -30,6 +30,7 @@ def test_arguments_of_messages_and_people(fake: ChatFake) -> None:
         lambda: fake.send_text(to=""),
         lambda: fake.send_text(conversation="xyz"),
         lambda: fake.send_text(price=int),
+        lambda: fake.send_text(price=0.05),  # type: ignore[arg-type]
         lambda: fake.send_text(extra={"status": 1}),
         lambda: message.deliver(1.5),  # type: ignore[arg-type]
         lambda: message.deliver(0),
@@ -45,6 +46,7 @@ body: expected a str, got 1
 to: expected a str that is not empty, got ''
 conversation: expected a hex id such as 'c0ffee', got 'xyz'
 price: expected an amount or a function, as in lambda message: "0.05", got <class 'int'>
+price must be exact: use "0.05" or Decimal("0.05") instead of the float 0.05
 extra can't replace 'status', a field of the description: a verb sets it. To send an event with it changed, see fake.webhooks.emit().
 devices: expected an int, got 1.5
 devices: expected an int from 1 to 10000, got 0
