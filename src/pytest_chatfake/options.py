@@ -1,6 +1,6 @@
-"""The options of a run: what may stand in the ini file and on the command line.
+"""The options of a run: of the ini file and of the command line.
 
-Loaded with the plugin in every run of pytest, so what is heavy is imported inside functions.
+Loaded with the plugin in every run of pytest, so heavy modules are imported inside functions.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def show_more(config: pytest.Config) -> bool:
 
 
 def check(config: pytest.Config) -> None:
-    """Refuse options that mean nothing."""
+    """Refuse invalid options."""
     if (scope := config.getini("chat_fake_loop_scope")) not in _SCOPES:
         raise pytest.UsageError(
             f"the ini option chat_fake_loop_scope: expected {' or '.join(_SCOPES)}, got {scope!r}"
@@ -101,7 +101,7 @@ def check(config: pytest.Config) -> None:
 
 
 def chosen_seed(config: pytest.Config) -> str:
-    """Return what ids are derived from in this run; a random seed is the same on all workers."""
+    """Return the seed of the run's ids; a random seed is the same on all workers."""
     given: dict[str, str] = getattr(config, "workerinput", {})
     seed: str | None = given.get("chat_fake_seed", config.getoption("--chat-fake-seed"))
     if seed is None:

@@ -1,6 +1,6 @@
-"""pytest's door: fixtures, the marker, options, and what a report shows. Nothing else imports it.
+"""The pytest plugin: fixtures, the marker, options, and hooks of reports. Nothing else imports it.
 
-It is loaded in every run of pytest, so whatever is heavy is imported inside the fixtures.
+It is loaded in every run of pytest, so heavy modules are imported inside the fixtures.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and refuse options that mean nothing."""
+    """Register the marker, and refuse invalid options."""
     config.stash[_seed_key] = options.chosen_seed(config)
     options.check(config)
     if options.show_more(config):
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let go of the terminal."""
+    """Close the duplicate of the standard error."""
     descriptor = config.stash.get(_stderr_key, None)
     if descriptor is not None:
         del config.stash[_stderr_key]
@@ -73,7 +73,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _speak(config: pytest.Config) -> None:
-    """Let a line that can't wait for a report go to the terminal, past the capture."""
+    """Print lines that can't wait for a report on the terminal, past the capture."""
     if _is_loaded():
         from .base.terminal import speak_through
 
@@ -280,7 +280,7 @@ def _configured(
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show what the fake saw in the report of a test that failed, and not how it works."""
+    """Show the history of the fake in the report of a failed test, without our frames."""
     if call.excinfo is not None and _is_loaded():
         from .base.misspelt import suggest
         from .base.tracebacks import hide_our_frames
@@ -338,9 +338,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
-    """Check what a test left behind, before any fixture is finalised.
+    """Check the fake at the end of a test, before any fixture is finalised.
 
-    Time still stands, and the user's servers still live; our connections to them are closed here,
+    Time is still frozen, and the user's servers still run; our connections to them are closed here,
     because some servers wait for that when they shut down.
     """
     fake, explorer = item.stash.get(_fake_key, None), item.stash.get(_explorer_key, None)

@@ -19,7 +19,7 @@ _MOST_BITS: Final = 10_000
 
 
 def cited(value: object) -> str:
-    """Return an argument as an error cites it: short, and without what a URL has in secret."""
+    """Return an argument as an error cites it: short, and without the secrets of a URL."""
     try:
         text = repr(value)
     except Exception:  # an integer of 5,000 digits, or a __repr__ of the user's
@@ -33,7 +33,7 @@ def shortened(text: str) -> str:
 
 
 def unexpected(what: str, expected: str, value: object) -> str:
-    """Return the sentence about an argument that is none of what is expected."""
+    """Return the text of the refusal of an argument."""
     return f"{what}: expected {expected}, got {cited(value)}"
 
 
@@ -85,7 +85,7 @@ def check_int(value: object, what: str, least: int, most: int | None = None) -> 
 
 
 def check_share(value: object, what: str) -> None:
-    """Raise a TypeError or ValueError for what is no number from 0 to 1."""
+    """Refuse a value that is not a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(unexpected(what, "a number from 0 to 1", value))
     if not 0 <= value <= 1:
@@ -93,7 +93,7 @@ def check_share(value: object, what: str) -> None:
 
 
 def check_seed(value: object) -> None:
-    """Raise a TypeError or ValueError for what chance can't be drawn from."""
+    """Refuse a value that can't be a seed."""
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise TypeError(unexpected("seed", "an int or a str", value))
     if isinstance(value, str):
@@ -110,7 +110,7 @@ def check_choice(value: _T, what: str, valid: Collection[str | None]) -> _T:
 
 
 def check_bool(value: object, what: str) -> None:
-    """Raise a TypeError for what is neither ``True`` nor ``False``."""
+    """Refuse a value that is not a bool."""
     if not isinstance(value, bool):
         raise TypeError(unexpected(what, "a bool", value))
 
@@ -146,7 +146,7 @@ def takes(function: Callable[..., object], *arguments: object) -> bool:
 
 
 def check_plain(function: object, what: str) -> None:
-    """Raise a TypeError for what is no function, or one that nobody would await."""
+    """Refuse a value that is not a function, or a coroutine function."""
     if not callable(function):
         raise TypeError(unexpected(what, "a function", function))
     if inspect.iscoroutinefunction(function):
@@ -154,7 +154,7 @@ def check_plain(function: object, what: str) -> None:
 
 
 def check_takes(function: object, what: str, example: str, *arguments: str) -> None:
-    """Raise a TypeError for what can't be called as it will be."""
+    """Refuse a value that can't be called with these arguments, which are given in words."""
     if not callable(function) or not takes(function, *arguments):
         named = " and ".join(arguments) or "no argument"
         raise TypeError(unexpected(what, f"a function of {named}, as in {example}", function))

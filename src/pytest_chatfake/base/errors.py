@@ -1,4 +1,4 @@
-"""What the fake raises, and when.
+"""The exceptions of the fake.
 
 Bad arguments raise ``TypeError`` or ``ValueError``, failed expectations ``AssertionError``, as
 everywhere in Python. What remains are states, and they form this tree::
@@ -9,7 +9,7 @@ everywhere in Python. What remains are states, and they form this tree::
     ├── ClockError             time can't be moved as asked
     ├── ClosedError            the fake is used after its test
     ├── NotRepeatable          a body that is explored does not do the same twice
-    └── UndeliveredWebhooks    attempts that never come to an end; if strict, what a warning tells
+    └── UndeliveredWebhooks    an endless loop of attempts; with strict, instead of a warning
 
     WebhookWarning             at the end of a test: attempts that failed, or were never made
 """
@@ -18,11 +18,11 @@ from __future__ import annotations
 
 
 class ChatFakeError(Exception):
-    """Base of the states in which the fake refuses to go on."""
+    """Base of the fake's own errors."""
 
 
 class IllegalTransition(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """A verb was called that §3 does not allow in the message's status. Nothing was changed."""
+    """A verb was called that §3 does not allow in the message's status; nothing has changed."""
 
 
 class NotAwaited(ChatFakeError):  # noqa: N818 - reads as the fact it states
@@ -42,9 +42,9 @@ class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """Attempts never came to an end: each one caused another event.
+    """An endless loop of attempts: each one caused another event.
 
-    With ``strict=True`` also what is a :class:`WebhookWarning` without it.
+    With ``strict=True`` it is also raised instead of each :class:`WebhookWarning`.
     """
 
 

@@ -1,4 +1,4 @@
-"""Marks: what is not as the service would do it, and the line of the test that asked for it."""
+"""Marks: the deviations from the service, with the lines of the test that asked for them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Mark(NamedTuple):
     """One mark.
 
     Attributes:
-        kind: The verb that did it: the kind of a fault, or ``redeliver``, for example.
-        text: What was done, in a word or two: ``duplicate``, for example.
+        kind: The method that asked for it: the kind of a fault, or ``redeliver``.
+        text: A word or two, such as ``duplicate``.
         line: Where the test asked for it.
     """
 

@@ -1,4 +1,4 @@
-"""Names that a test misspelt: which one was meant."""
+"""Misspelt names, and the nearest known ones."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _UNEXPECTED: Final = r"(\w+)\.(\w+)\(\) got an unexpected keyword argument '(\w+
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the name that is most like another one; None if none is like it."""
+    """Return the most similar name; None if no name is similar."""
     near = get_close_matches(name, names, 1)
     return near[0] if near else None
 
 
 def meant(word: str, words: Iterable[str]) -> str | None:
-    """Return the word that another one is for certain, but for a slip of the fingers.
+    """Return the word of which another one is certainly a misspelling.
 
-    That is less than :func:`nearest`: a letter more, less or in the wrong place, the beginning of
+    It is stricter than :func:`nearest`: a letter more, less or in the wrong place, the beginning of
     the word, or capitals. ``seen`` is not ``sent``.
     """
     if word in words:

@@ -1,8 +1,8 @@
-"""What is noted as it happens: one small integer for each happening.
+"""The codes of the journal: one small integer for each record.
 
-Who keeps what happens (events, attempts, requests) is given a callable, and calls it with one of
-these beside each record that it adds. Only the order is kept that way. What the n-th happening of
-a kind was is the n-th record of that kind.
+The logs of events, attempts and requests call the journal with one of these for each record that
+they add. So the journal keeps the order, and the n-th note of a kind is the n-th record of that
+kind.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""What texts don't show: keys but for their last four characters, and what URLs carry in secret."""
+"""Redaction of texts: keys except their last four characters, and the secrets of URLs."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-#: Headers whose values are nobody's business.
+#: Parts of the names of headers whose values are secret.
 _HIDDEN_HEADERS = "authorization|cookie|key|secret|token|signature"
 _URL = r"\b([a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?#\"'<>]*)(\?[^\s#\"'<>]*)?"
 _VALUE = "=[^&;]*"
 
 
 def tail(key: str | None) -> str:
-    """Return what may be shown of a key: its last four characters."""
+    """Return the part of a key that may be shown: its last four characters."""
     if not key:
         return ""
     return "..." + key[-4:] if len(key) > 8 else "..."

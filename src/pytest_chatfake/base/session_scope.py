@@ -1,4 +1,4 @@
-"""What all fakes of a session of pytest share, where the session says so.
+"""Objects that all fakes of a session of pytest share, if the session asks for that.
 
 A run of pytest may run inside another one (pytest's own ``pytester`` does that), so sessions are
 a stack, and fakes are of the innermost.

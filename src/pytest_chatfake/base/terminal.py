@@ -1,11 +1,11 @@
-"""A word to whoever watches the run, past pytest's capture."""
+"""Lines on the terminal, past pytest's capture."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
 
-#: Where it goes: the descriptor of the standard error, or a duplicate of it that is not captured.
+#: The descriptor of the standard error, or a duplicate of it that is not captured.
 _descriptor = 2
 
 
@@ -16,7 +16,7 @@ def speak_through(descriptor: int | None) -> None:
 
 
 def say(text: str) -> None:
-    """Write a line, at once and from any thread; where nobody listens, nothing happens."""
+    """Write a line, at once and from any thread; errors of the terminal are ignored."""
     line = f"\nchat fake: {text}\n".encode(errors="backslashreplace")
     with suppress(OSError):
         os.write(_descriptor, line)

@@ -1,4 +1,4 @@
-"""What a failed test shows of an error: its text, and none of our frames unless we are to blame."""
+"""Errors in reports: their texts, and tracebacks without our frames unless the bug is ours."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .views import counted
 
 
 class Trigger(ABC):
-    """Something that goes wrong ``times`` times (None: always), from the ``start``-th chance on.
+    """A fault that fires ``times`` times (None: always), from the ``start``-th match on.
 
     Usable as a context manager, which removes it at the end.
 
@@ -45,12 +45,12 @@ class Trigger(ABC):
         self.remove()
 
     def remove(self) -> None:
-        """Let nothing more go wrong; what it did already stays. Twice does no harm."""
+        """Stop the fault; changes that it made stay. Calling it again has no effect."""
         if self._registry is not None:
             self._registry.remove(self)
 
     def _should_fire(self) -> bool:
-        """Count a chance, and return whether it is one to fire on."""
+        """Count a match, and return whether to fire on it."""
         self._chances += 1
         return self._chances >= self._start and (self._times is None or self.fired < self._times)
 
@@ -66,8 +66,8 @@ class Triggers(Generic[_T]):
     """Triggers, in the order in which they were set up.
 
     Attributes:
-        active: Those that are set up now.
-        ever: All that were set up, removed or not: some may never have fired.
+        active: Those that are not removed.
+        ever: All that were set up, removed or not: some may be unused.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Triggers(Generic[_T]):
         return trigger
 
     def remove(self, trigger: _T) -> None:
-        """Take a trigger out, if it is in."""
+        """Remove a trigger, if it is active."""
         self.active = tuple(one for one in self.active if one is not trigger)
 
     def clear(self) -> None:

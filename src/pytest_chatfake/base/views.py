@@ -1,4 +1,4 @@
-"""Read-only views: what happened so far, without a copy of it."""
+"""Read-only views of records that grow, without a copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Records(Protocol):
 
 
 def counted(count: int, what: str, plural: str | None = None) -> str:
-    """Return a number of things: ``1 message``, ``2,000 messages``."""
+    """Return a count with its noun: ``1 message``, ``2,000 messages``."""
     return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 

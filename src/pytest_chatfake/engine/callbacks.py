@@ -1,9 +1,9 @@
 """Code of the user's that runs inside the fake, and what it may do there.
 
-A *callback* is a function of the configuration (a price, ``extra=``, an autopilot's length), which
-is called in the middle of a verb: it may read the fake, and change nothing. A *response* is what a
-user's route is writing: its verbs act at once, and their events wait in the queue, because the app
-may be waiting for that very response.
+A *callback* is a function of the configuration (a price, ``extra=``, an autopilot's length). It is
+called in the middle of a verb, so it may only read the fake. A *response* is being written while a
+user's route runs: verbs act at once there, and their events stay queued, because the app may be
+waiting for that very response.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Callbacks:
     """Knows which threads are inside a function of the configuration.
 
     Attributes:
-        threads: The function that each thread is in, and what that is to return.
+        threads: The kind of callback that each thread is in, and of its result.
     """
 
     def __init__(self, lock: threading.RLock) -> None:
@@ -36,7 +36,10 @@ class Callbacks:
         self.threads: dict[int, tuple[str, str]] = {}
 
     def call(self, function: str, returns: str, call: Callable[[], T]) -> T:
-        """Call a function, and return what it returns."""
+        """Call a function without the lock, which is held once, and return the result.
+
+        The function may ask for the balance over HTTP, and another thread responds to that.
+        """
         thread = threading.get_ident()
         self.threads[thread] = (function, returns)
         try:
@@ -47,7 +50,7 @@ class Callbacks:
             del self.threads[thread]
 
     def refuse_verb(self, what: str) -> None:
-        """Refuse a verb that such a function calls."""
+        """Refuse a verb that is called inside a callback."""
         inside = self.threads.get(threading.get_ident())
         if inside is not None:
             function, returns = inside
@@ -56,7 +59,7 @@ class Callbacks:
             )
 
     def refuse_reset(self) -> None:
-        """Refuse to begin anew while any thread is inside such a function."""
+        """Refuse a reset while any thread is inside a callback."""
         for function, _ in list(self.threads.values()):
             raise ChatFakeError(f"can't call reset() while {function} is running")
 
@@ -77,7 +80,7 @@ class Responses:
 
     @contextmanager
     def block(self, request: int | None) -> Generator[None, None, None]:
-        """Return a block that writes a response."""
+        """Return a block that writes a response; None: its request is not in the log."""
         token = _responding.set((*_responding.get(), self))
         thread = threading.get_ident()
         outer = self.requests.get(thread)

@@ -1,8 +1,8 @@
 """Verbs and due work, executed: what they change in the account, and what they emit.
 
-Whoever calls holds the engine's lock. Everything that may fail comes before the first change, so a
-verb is done as a whole or not at all. What follows from a verb by itself (an open chat reads what
-arrives) belongs to it: it is decided with it, at the same moment and for the same line.
+The caller holds the engine's lock. Everything that may fail comes before the first change, so a
+verb is done as a whole or not at all. The consequences of a verb (an open chat reads a delivered
+message) belong to it: they are decided with it, at the same moment and for the same line.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from ..webhooks.outbox import Outbox
 from .callbacks import Responses
 from .journal import Journal
 
-#: Gives more fields for an event of a message with a status, as JSON text.
+#: Returns more fields for an event of a message with a status, as JSON text.
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
 #: Executes a verb that the account does not decide: the verb, what the test wrote, where, and when.
 Executor: TypeAlias = Callable[[Verb, str, Line, int], None]
 
-#: Is told of a fact once it is applied, with all that follows from it. It refuses nothing.
+#: Is called with each fact once it and its consequences are applied. It refuses nothing.
 Watcher: TypeAlias = Callable[[Fact | PersonFact], None]
 
 #: More fields of the message resource, as JSON text, by message and status.
@@ -44,11 +44,11 @@ class Changes:
     """Executes the verbs and the due work of one fake.
 
     Attributes:
-        account: The account; a reset brings another one.
-        fields_of: Gives more fields for the message resource of each event; None: there are none.
-        watchers: Are told of each fact.
+        account: The account; a reset replaces it.
+        fields_of: Returns more fields for the message resource of each event.
+        watchers: Are called with each fact.
         extra_verbs: Verbs that the account does not decide, by their names.
-        due_handlers: What does due work, by its kind.
+        due_handlers: Functions that run due work, by its kind.
     """
 
     account: Account
@@ -78,14 +78,14 @@ class Changes:
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        """Do what a verb says, and what follows from it."""
+        """Perform a verb and its consequences."""
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
         account, journal = self.account, self._journal
         message, ledger = verb.message, account.ledger
         posted = len(ledger) if message is None else 0
-        try:  # whatever may fail comes before the first change
+        try:  # everything that may fail comes before the first change
             facts = account.decide(verb, now)
             if account.people:
                 facts = following(account, facts, now)
@@ -121,10 +121,10 @@ class Changes:
     def _ask_for_fields(
         self, ask: FieldsOf, facts: list[Fact], decide: Callable[[], list[Fact]]
     ) -> tuple[list[Fact], _Fields]:
-        """Ask for more fields, once for each message and status to come.
+        """Ask for more fields, once for each message and status of the facts.
 
-        The lock is let go meanwhile, so another thread may have changed what comes: after each
-        answer all is decided anew.
+        The lock is released during each call, so another thread may have changed the account: the
+        verb is decided again after it.
         """
         fields: _Fields = {}
         while missing := [fact for fact in facts if (fact.message, fact.what) not in fields]:
@@ -179,7 +179,7 @@ class Changes:
     # Due work
 
     def execute_due(self, due: Due) -> None:
-        """Do a piece of work that is due."""
+        """Run a due event."""
         at, kind, subject = due
         self.due_handlers[kind](at, subject)
 
@@ -194,13 +194,13 @@ class Changes:
     # Notes
 
     def note(self, what: str, line: Line, subject: object, now: int) -> None:
-        """Note what a test did that changes nothing in the account, but what happens next."""
+        """Note a call of the test that changes later events, and not the account."""
         self._journal.verb((what, line, subject, now))
         self._journal.note(VERB)
         self._note_cause()
 
     def _note_cause(self) -> None:
-        """Note what caused the last verb, if it was called inside a response or an attempt."""
+        """Note the cause of the last verb, if it was called inside a response or an attempt."""
         request = self._requests.get(threading.get_ident())
         if request is not None:
             self._journal.caused_by(REQUEST, request)

@@ -1,4 +1,4 @@
-"""Due work, run as time goes on: one thing after another, each at its own moment."""
+"""Due events, run as time goes on: one after another, each at its own moment."""
 
 from __future__ import annotations
 
@@ -19,12 +19,15 @@ from .process_time import ProcessTime
 #: Latest supported time; leaves room for expiry and drop before year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
-#: How much one move of time may find due beyond what was scheduled when it began.
+#: How many events one move of time may run beyond those that were scheduled when it began.
 _MAX_DUE: Final = 100_000
 
 
 class DueRunner:
-    """Runs what is scheduled when process time gets there, whoever moves it."""
+    """Runs scheduled events when process time reaches them, however time was moved.
+
+    The lock is held while an event runs, and while the schedule is read.
+    """
 
     def __init__(
         self,
@@ -44,17 +47,17 @@ class DueRunner:
         self._ran = 0
 
     def next_due(self) -> int | None:
-        """Return when something is due next, in nanoseconds; None if nothing is scheduled."""
-        with self._lock:  # reading takes out what was cancelled
+        """Return the moment of the next due event in nanoseconds; None if there is none."""
+        with self._lock:  # reading removes cancelled events
             return self._schedule.next_due()
 
     def is_due(self) -> bool:
-        """Return whether something is due now."""
+        """Return whether an event is due now."""
         with self._lock:
             return self._schedule.is_due(self._time.read())
 
     def catch_up(self) -> None:
-        """Run all that is due, and leave the attempts that it causes in the queue.
+        """Run due events, and leave the attempts that they cause in the queue.
 
         For callers that must not attempt: a request to the fake, a receiver that calls back.
         """
@@ -62,19 +65,19 @@ class DueRunner:
         while more:
             try:
                 more = self._run_next()
-            except Exception as error:  # a step of a script: the test is told at its next use
+            except Exception as error:  # of a script: re-raised at the test's next call
                 self._errors.append(error)
 
-    # Steps: state changes up to each yield, and attempts are made at it
+    # Steps: state changes up to each yield, where attempts are made
 
     def run_due(self) -> Iterator[None]:
-        """Attempt what is queued; then run what is due now, one thing after another."""
+        """Attempt queued webhooks; then run due events, one after another."""
         yield
         yield from self._run_each(self._limit())
 
     def move_to(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
-        """Settle; then move time from one due moment to the next, and to its end."""
-        yield  # what is queued belongs to the present
+        """Settle; then move time from one due event to the next, and to the target."""
+        yield  # queued webhooks belong to the present
         limit = self._limit()
         yield from self._run_each(limit)
         now = self._time.read()
@@ -91,7 +94,7 @@ class DueRunner:
         self._time.forward(target)
 
     def next_after(self, now: int) -> int:
-        """Return when something is due next."""
+        """Return the moment of the next due event, and refuse if there is none."""
         due = self.next_due()
         if due is None:
             raise ClockError(f"nothing is due, so time stays at {stamp(now)}: use advance()")
@@ -100,7 +103,10 @@ class DueRunner:
     def run_until(
         self, reached: Callable[[], bool], length: int, what: str, line: Line
     ) -> Iterator[None]:
-        """Settle; then move time from one due moment to the next, until something is so."""
+        """Settle; then move time from one due event to the next, until ``reached`` is true.
+
+        It is called first, after each due event, and at the end of the length (nanoseconds).
+        """
         yield
         yield from self._run_each(self._limit())
         end = self._time.read() + length
@@ -120,7 +126,7 @@ class DueRunner:
     def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
         while self._run_next(target):
             yield
-            # Counted here or elsewhere: a receiver that calls back runs what is due, too.
+            # A receiver that calls back runs due events, too, and they are counted.
             if self._ran > limit:
                 raise ClockError(
                     f"stopped at {stamp(self._time.read())} after {_MAX_DUE:,} unplanned events: "
@@ -129,9 +135,9 @@ class DueRunner:
                 )
 
     def _run_next(self, target: int | None = None) -> bool:
-        """Run the next thing that is due, and return False if nothing is.
+        """Run the next due event, and return False if there is none.
 
-        With a ``target``, time is on its way there: what is due by then is run at its moment.
+        With a ``target``, time is on its way there: events that are due by then are run, too.
         """
         with self._lock:
             if target is None:
@@ -140,7 +146,7 @@ class DueRunner:
                 due_at = self._schedule.next_due()
                 if due_at is None or due_at > target:
                     return False
-                self._time.forward(due_at)  # before it is taken out: it may be refused
+                self._time.forward(due_at)  # before it is removed: the move may be refused
                 now = target
             due = self._schedule.pop_due(now)
             if due is None:

@@ -1,11 +1,11 @@
-"""The engine: time, rules and webhooks brought together; the one place where things happen.
+"""The engine: time, rules and webhooks together; every change of a fake goes through it.
 
 Theory of operation
 -------------------
 *One path.* Whatever changes the account is a :class:`.Verb`, given to :meth:`Engine.perform`. In
 sync mode it is performed at once; in async mode it becomes a step of the plan, which an ``await``
-performs. Both go the same way: run what fell due before, let the account decide, write the
-events, apply the facts, queue the events; let go of the lock; attempt what is queued.
+performs. Both go the same way: run due events, let the account decide, write the webhooks, apply
+the facts, queue the webhooks; release the lock; attempt the queue.
 
 *The lock* (:attr:`Engine.lock`) is held from the decision to the queue: no other thread sees half
 of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
@@ -13,16 +13,16 @@ attempted, a response is written or a callback runs: each of these may come back
 a verb, from this thread or from another one. It is re-entrant, because due work runs under it and
 takes it again.
 
-*Who must not attempt.* A route's response is written in the thread of a request, for which the app
-may be waiting: so verbs in it act at once, and their events stay queued for the test's next verb,
+*No attempts.* A route's response is written in the thread of a request, for which the app may be
+waiting: so verbs in it act at once, and their events stay queued for the test's next verb,
 assertion or ``settle()``. The same holds inside a callback, except that verbs are refused there
-(see :mod:`.callbacks`). In both, due work is run, and its events are queued too.
+(see :mod:`.callbacks`). In both, due events are run, and their webhooks are queued too.
 
-*Due work* (:class:`.DueRunner`) is run when process time gets there: as the clock moves, or, if
-something else moved time, at the next use of the fake, in due order.
+*Due events* (:class:`.DueRunner`) are run when process time reaches them: as the clock moves, or,
+if another library moved time, at the next use of the fake, in due order.
 
 *An interrupt* (Ctrl-C, a test's timeout) may come between any two lines, so a verb may be half
-done. It closes the fake. What belongs to the process is given back all the same.
+done. It closes the fake. The process gets its resources back all the same.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ from .settings import Mode, Settings
 
 
 class Engine:
-    """One fake at work.
+    """The engine of one fake.
 
     Attributes:
-        chance: What chance is drawn from, where a test gives no seed.
+        chance: The seed of chance, where a test gives none.
         blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
@@ -112,7 +112,7 @@ class Engine:
         self._begin()
 
     def _begin(self) -> None:
-        """Open the account, as new: ids from the start, nothing due."""
+        """Open a new account: ids from the first, nothing due."""
         settings = self.settings
         self.schedule.clear()
         self.errors.clear()
@@ -131,7 +131,10 @@ class Engine:
     # Changing
 
     def perform(self, verb: Verb, what: str, *, at_once: bool = False) -> None:
-        """Perform a verb, or add it to the plan."""
+        """Perform a verb, or add it to the plan.
+
+        With ``at_once``, async mode performs it, too, and leaves its webhooks to the ``await``.
+        """
         if self.closed or self.callbacks.threads or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
@@ -166,7 +169,7 @@ class Engine:
         yield
 
     def _change(self, verb: Verb, what: str, line: Line) -> bool:
-        """Do what a verb says; nothing, and return False, if something else is due before."""
+        """Perform a verb; or return False, if another event is due before it."""
         with self.lock:
             now = self.time.read()
             if self.schedule.is_due(now):
@@ -183,7 +186,7 @@ class Engine:
             return True
 
     def note(self, what: str, line: Line, subject: object = None) -> None:
-        """Note what a test did that changes nothing of the account, but what happens next."""
+        """Note a call of the test that changes later events, and not the account."""
         self.changes.note(what, line, subject, self.time.read())
 
     def submitted(self, message: MessageState) -> None:
@@ -198,16 +201,16 @@ class Engine:
         else:
             run()
 
-    # Steps: state changes up to each yield, and attempts are made at it
+    # Steps: state changes up to each yield, where attempts are made
 
     def move_time(self, target_of: Callable[[int], int], what: str) -> PendingPlan:
-        """Move time, or plan to."""
+        """Move time, or add that to the plan; ``target_of`` takes and returns nanoseconds."""
         return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
     def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> PendingPlan:
         """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
 
-        It may look, and no more: nothing else can be done in the middle of a step.
+        The predicate may only read: it is called in the middle of a step.
         """
 
         def reached() -> bool:
@@ -223,7 +226,7 @@ class Engine:
         return self.step(what, step)
 
     def settle(self) -> PendingPlan:
-        """Perform what is planned, run what is due now, attempt what is queued."""
+        """Perform pending steps, run due events, attempt queued webhooks."""
         due, ordering = self.due_runner, self.drain.ordering
         step = due.run_due
         if ordering is not None:
@@ -236,7 +239,7 @@ class Engine:
         return self.due_runner.move_to(partial(max, pause.due), pause.what, pause.line)
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
-        """Begin as new, or add that to the plan; ``forget`` clears what other rooms keep."""
+        """Start afresh, or add that to the plan; ``forget`` clears the records of other rooms."""
 
         def run() -> Iterator[None]:
             with self.lock:
@@ -272,16 +275,16 @@ class Engine:
     # Attempting
 
     def _attempt(self) -> None:
-        """In sync mode: attempt what is queued, but not from inside an answer."""
+        """In sync mode: attempt queued webhooks, but not from inside a response."""
         has_work = self.outbox.queue or self.drain.thread is not None
         if has_work and self.mode == "sync" and not self.responses.is_current():
             self.drain.flush()
 
     def attempt_now(self) -> None:
-        """Attempt what is queued from the thread of a request, before its answer leaves.
+        """Attempt queued webhooks from the thread of a request, before its response leaves.
 
         In async mode the test's own loop makes the attempts, once it is known: from the first use
-        of the fake inside it. Where that loop itself waits for the answer, they stay queued.
+        of the fake inside it. Where that loop itself waits for the response, they stay queued.
         """
         if self.mode == "sync":
             self.drain.attempt()
@@ -289,11 +292,11 @@ class Engine:
             self.blocked = not self._test_loop.run(self.drain.attempt_async) or self.blocked
 
     def retry_at_barriers(self) -> None:
-        """Let failed attempts be made again at the next barrier, and not as time goes on."""
+        """Retry failed attempts at the next barrier, and not as time goes on."""
         self.drain.enable_ordering(retries_at_barriers=True)
 
     def raise_errors(self) -> None:
-        """Raise, in the test, the first error that could not be raised where it was seen."""
+        """Re-raise, in the test, the first error that could not be raised where it happened."""
         if self.errors and not self.is_inside():
             error = self.errors[0]
             self.errors.clear()
@@ -302,9 +305,9 @@ class Engine:
     # Reading
 
     def ensure_readable(self) -> None:
-        """Refuse to show results while steps are pending, and run what is due.
+        """Refuse to show results while steps are pending, and run due events.
 
-        The results of a closed fake stand as they were.
+        A closed fake keeps its results.
         """
         if self.closed:
             return
@@ -316,7 +319,7 @@ class Engine:
             self.raise_errors()
 
     def settle_before_read(self) -> None:
-        """As :meth:`ensure_readable`; in sync mode, what is queued is attempted before."""
+        """As :meth:`ensure_readable`; in sync mode, queued webhooks are attempted first."""
         self.ensure_readable()
         self._run(self._flush())
 
@@ -345,7 +348,7 @@ class Engine:
     # Who is calling
 
     def is_inside(self) -> bool:
-        """Return whether the caller is part of an answer or of an attempt."""
+        """Return whether the caller is part of a response or of an attempt."""
         return self.responses.is_current() or self.drain.current() is not None
 
     def _acts_at_once(self) -> bool:
@@ -359,8 +362,8 @@ class Engine:
         self.callbacks.refuse_verb(what)
 
     def refuse_closed(self) -> None:
-        """Refuse to work for a test that is over."""
-        # Every use of the fake comes by here, so this is where the test's own loop is noticed.
+        """Refuse a call of a closed fake."""
+        # Every use of the fake calls this, so the test's loop is noticed here.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
         if self._interrupt:
@@ -378,7 +381,7 @@ class Engine:
             self.closed, self._interrupt = True, type(error).__name__
 
     def refuse_mode(self, mode: Mode) -> None:
-        """Refuse a block that is written for the other mode: ``with`` or ``async with``."""
+        """Refuse a block of the other mode: ``with`` in async mode, ``async with`` in sync mode."""
         if self.mode != mode:
             written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")

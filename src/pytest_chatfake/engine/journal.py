@@ -1,12 +1,11 @@
-"""The journal: the order of everything that happens, and only the order.
+"""The journal: the order of all changes, and only the order.
 
 Theory of operation
 -------------------
-What happens is kept where it belongs: entries in the ledger, events and attempts in their logs,
-requests in theirs. The journal keeps one byte for each happening: its kind, or for a fact the rule
-that it rests on. The n-th byte of a kind is the n-th record of that kind. A byte is appended by a
-method of ``bytearray`` itself (:attr:`Journal.note`), so it costs next to nothing; text is made
-when somebody reads it.
+Records are kept where they belong: entries in the ledger, events, attempts and requests in their
+logs. The journal keeps one byte for each: its kind, or for a fact the rule that it rests on. The
+n-th byte of a kind is the n-th record of that kind. A byte is appended by a method of ``bytearray``
+itself (:attr:`Journal.note`), so it costs next to nothing; text is made when the journal is read.
 
 Only verbs, moves of time and drops have no record anywhere else; theirs are here, flat in lists,
 a few places for each.
@@ -66,7 +65,7 @@ class Journal:
         verb: Adds the fields of a :class:`VerbRecord`, given as a tuple.
         moved: Adds the fields of a :class:`ClockRecord`, given as a tuple.
         drops: The messages that were dropped.
-        causes: Of a verb that code inside an answer or an attempt called, by its place among the
+        causes: Of a verb that code inside a response or an attempt called, by its place among the
             verbs: ``REQUEST`` and the place in the log of requests, or ``ATTEMPT`` and the place
             of the attempt's byte.
     """
@@ -84,7 +83,7 @@ class Journal:
         self.moved: Callable[[Iterable[Any]], None] = self._moves.extend
 
     def clear(self) -> None:
-        """Begin as new. Whoever holds :attr:`note` goes on with it."""
+        """Forget everything. :attr:`note` stays valid."""
         self.kinds.clear()
         self._verbs.clear()
         self._moves.clear()
@@ -102,7 +101,7 @@ class Journal:
         return View(_Rows(self._moves), ClockRecord._make)
 
     def caused_by(self, kind: int, place: int) -> None:
-        """Note what caused the last verb; see :attr:`causes`."""
+        """Note the cause of the last verb; see :attr:`causes`."""
         self.causes[len(self._verbs) // _FIELDS - 1] = (kind, place)
 
 

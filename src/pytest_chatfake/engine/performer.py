@@ -1,4 +1,4 @@
-"""Async mode: whoever awaits a chain performs the plan, for all who wait.
+"""Async mode: the first task that awaits a chain performs the plan, for all tasks.
 
 Theory of operation
 -------------------
@@ -11,13 +11,13 @@ the bytes.
 order in which they were added: change, attempts, next. A task that awaits meanwhile waits. It
 goes on as soon as no step about its own message is left, or it performs what is left itself.
 
-*Inside.* Code that is part of an attempt or of an answer (a receiver that calls back) would wait
+*Inside.* Code that is part of an attempt or of a response (a receiver that calls back) would wait
 for itself. Its verbs act at once, and its ``await`` returns at once.
 
 *Failure.* An exception, a refusal or a cancellation while performing drops the rest of the plan,
-as sync code would never have reached those lines. Kept are the chains that other tasks are
-waiting for, unless it was their step that failed; whoever awaits a dropped chain later is told
-so.
+as sync code would never have reached those lines. The chains that other tasks are waiting for
+are kept, unless their own step failed. A later ``await`` of a dropped chain raises
+:class:`.NotAwaited`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..transport.client.loops import checkpoint, new_event
 from ..webhooks.drain import Drain
 from .plan import Plan, Step
 
-#: What an ``await`` in sync mode is told.
+#: The error of an ``await`` in sync mode.
 NOTHING_TO_AWAIT: Final = (
     "there is nothing to await: this fake is in sync mode, where verbs act at once. "
     "Remove `await`, or make the test `async def`. If a plain function runs an async test, "
@@ -64,7 +64,10 @@ class Performer:
         return "steps to await" if self._plan else "performed"
 
     async def perform(self, message: object = None) -> None:
-        """Perform the pending steps, one after another: change, attempts, next."""
+        """Perform the pending steps, one after another: change, attempts, next.
+
+        While another task performs, wait only for the steps about a message; None: for all.
+        """
         plan = self._plan
         if plan is None:
             raise TypeError(NOTHING_TO_AWAIT)
@@ -105,7 +108,7 @@ class Performer:
             raise
 
     def _drop_after(self, error: BaseException, plan: Plan, message: object) -> None:
-        """Drop what sync code would never have reached, and leave other tasks their own chains."""
+        """Drop the steps that sync code would never have reached, and keep other tasks' chains."""
         failed = plan.current
         keep: list[object] = []
         for waiter in self._waiting:
@@ -142,7 +145,7 @@ class _Waiter:
 
 
 class PendingPlan:
-    """What a verb of the clock or of the fake returns: ``await`` it in async mode."""
+    """The result of a verb of the clock or of the fake: ``await`` it in async mode."""
 
     __slots__ = ("_performer",)
 

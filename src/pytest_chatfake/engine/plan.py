@@ -11,14 +11,7 @@ from ..base.errors import NotAwaited
 
 
 class Step(NamedTuple):
-    """Something to perform.
-
-    Attributes:
-        run: Changes state, and yields where events are to be attempted.
-        what: What it is, as the test wrote it.
-        line: Where the test wrote it.
-        message: The message that it is about, if it is about one.
-    """
+    """A step of the plan: ``run`` changes state, and yields where events are to be attempted."""
 
     run: Callable[[], Iterator[None]]
     what: str
@@ -49,22 +42,26 @@ class Plan:
         self._steps.append(step)
 
     def next(self) -> Step | None:
-        """Take out the first step, which is current from now on; None if there is none."""
+        """Remove the first step, which is now the current one; None if there is none."""
         self.current = self._steps.popleft() if self._steps else None
         return self.current
 
     def concerns(self, message: object) -> bool:
-        """Return whether a step that is current or to come is about ``message``."""
+        """Return whether a current or pending step is about ``message``."""
         if self.current is not None and self.current.message is message:
             return True
         return self.is_to_begin(message)
 
     def is_to_begin(self, message: object) -> bool:
-        """Return whether a step to come is about ``message``."""
+        """Return whether a pending step is about ``message``."""
         return bool(self._steps) and any(step.message is message for step in self._steps)
 
     def drop(self, keep: Sequence[object] = (), told: Sequence[object] = ()) -> None:
-        """Forget the steps: sync code would never have reached those lines."""
+        """Drop the steps, because sync code would never have reached those lines.
+
+        The chains of the messages in ``keep`` stay: other tasks await them. The own ``await`` of
+        those in ``told`` raises; the others are refused, once, by :meth:`refuse_dropped`.
+        """
         steps, self._steps = self._steps, deque()
         for step in steps:
             if any(step.message is one for one in keep):
@@ -76,10 +73,10 @@ class Plan:
         """Forget the steps about ``message``: nobody awaits them any more."""
         self._steps = deque(step for step in self._steps if step.message is not message)
 
-    # Refusals, and what the test is told
+    # Refusals and reports
 
     def refuse_dropped(self, message: object) -> None:
-        """Refuse to take a chain for performed that was dropped."""
+        """Refuse an ``await`` of a dropped chain, unless a step was added to it since."""
         step = self._dropped.pop(id(message), None)
         if step is not None:
             raise NotAwaited(
@@ -97,11 +94,11 @@ class Plan:
             )
 
     def complaint(self) -> str:
-        """Say how much was never performed, and where the ``await`` is missing."""
+        """Return the text about steps that were never performed, with the missing ``await``."""
         return f"missing await at {self._steps[0].line}: {self._steps_were()} never performed"
 
     def remainder(self) -> str:
-        """Say what was not performed in a test that failed: before its ``await``, or without."""
+        """Return the text about the steps of a failed test that were not performed."""
         return (
             f"{self._steps_were()} not performed, from the chain at {self._steps[0].line} on: "
             f"the test failed before its await, or there is none"

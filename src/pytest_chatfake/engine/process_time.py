@@ -29,9 +29,9 @@ _HIDDEN = (
 
 
 class Travel:
-    """A travel of ours, which has to be ended by us.
+    """A time-machine travel that the fake has started, and must end.
 
-    It is known before it begins, because an interrupt may come at any time.
+    It is kept before it begins, because an interrupt may come at any time.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Travel:
         self._depth = 0
 
     def begin(self, moment: datetime) -> None:
-        """Let time stand still at a moment."""
+        """Freeze time at a moment."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         self._depth = len(time_machine.traveller_stack)
@@ -50,7 +50,7 @@ class Travel:
         self._traveller = self._travel.start()
 
     def begin_on_top(self, moment: datetime) -> None:
-        """Let time stand still on top of whoever travels: at their present, else at a moment."""
+        """Freeze time above other travels, at their present; without one, at a moment."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         if _freezegun_is_active():
@@ -69,7 +69,7 @@ class Travel:
         self._traveller.move_to(self._moment, tick=False)
 
     def end(self) -> None:
-        """Give the process its own time back, unless that is done already."""
+        """Give the process real time back, unless that is done already."""
         if self._travel is None:  # time-machine is imported only where it is used
             return
         import time_machine  # noqa: PLC0415 - as in freeze()
@@ -80,7 +80,7 @@ class Travel:
         if not any(one is traveller for one in stack):
             return
         if stack[-1] is not traveller:
-            # stop() would end the traveller on top, which is somebody else's.
+            # stop() would end the traveller on top, which is not the fake's.
             raise ClockError(
                 "the clock can't give back real time: another time_machine.travel() was started "
                 "after it. End that one before the fake is closed."
@@ -91,9 +91,9 @@ class Travel:
 class ProcessTime:
     """The time that every ``time.time()`` of the process sees, and the one way to move it.
 
-    It follows whoever moves time. It travels itself only when it is asked to move. Then it moves
-    the traveller on top of time-machine's stack, whoever started it, because that is the one whose
-    time the process sees; and it stops its ticking. Where that one ends, the one below carries on.
+    It follows other libraries that move time, and starts a travel only for a move of its own. A
+    move shifts the traveller on top of time-machine's stack, whose time the process sees, and stops
+    its ticking. When that traveller ends, the one below is moved.
 
     Attributes:
         is_frozen: Whether a fixture has frozen time.
@@ -119,12 +119,12 @@ class ProcessTime:
             # Its function goes through a float, and is a millisecond off every third time.
             now = nanoseconds(datetime.now(UTC))
         if now == self._seen:
-            return self._seen  # where time stands still, all records share one integer
+            return self._seen  # while time is frozen, all records share one integer
         self._seen = now
         return now
 
     def take_over(self, travel: Travel) -> None:
-        """Note that time is frozen, and the travel that has to end with the fake."""
+        """Note that time is frozen, and which travel ends with the fake."""
         self.is_frozen = True
         self._own = travel
 
@@ -148,7 +148,7 @@ class ProcessTime:
             raise ClockError(_HIDDEN)
 
     def _take_top(self) -> Traveller:
-        """Return the traveller on top, which ticks no more; start one, if there is none."""
+        """Return the traveller on top, frozen; start one, if there is none."""
         import time_machine  # noqa: PLC0415 - as in freeze()
 
         self._stack = time_machine.traveller_stack
@@ -163,15 +163,16 @@ class ProcessTime:
         return self._top
 
     def stop(self) -> None:
-        """Give the process its own time back, if it was frozen by us."""
+        """Give the process real time back, if the fake froze it."""
         self._own.end()
 
 
 def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime | None) -> None:
-    """Let time stand still with time-machine: at ``start``, or at the present if None.
+    """Freeze time with time-machine: at ``start`` (aware), or at the present if None.
 
-    Whoever travels already keeps the moment and the time zone, and stops ticking. Under freezegun
-    nothing is started: the fake follows it.
+    A traveller that is there already keeps its moment and time zone, and stops ticking. Under
+    freezegun nothing is started: the fake follows it. time-machine's own fixture is used where
+    there is one, so that a test that moves it moves the same traveller.
     """
     import time_machine  # noqa: PLC0415 - costs more than a fake that never moves time
 
@@ -179,7 +180,7 @@ def freeze(travel: Travel, fixture: TimeMachineFixture | None, start: datetime |
         return
     if time_machine.traveller_stack:
         top = time_machine.traveller_stack[-1]
-        if top is not travel._traveller:  # ours stands still as it is
+        if top is not travel._traveller:  # the fake's own is frozen already
             _stop_ticking(top)
         return
     moment = datetime.now(_NEUTRAL) if start is None else start.astimezone(_NEUTRAL)

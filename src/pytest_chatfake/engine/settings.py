@@ -1,4 +1,4 @@
-"""What the engine needs of a configuration, in the engine's own units."""
+"""The settings of the engine, in its own units."""
 
 from __future__ import annotations
 
@@ -8,26 +8,12 @@ from typing import Literal, NamedTuple, TypeAlias
 from ..domain.account import Rules
 from ..wire.naming import Naming
 
-#: Who waits for attempts: the verb, or the ``await`` in front of it.
+#: Whether a verb waits for attempts, or the ``await`` in front of it.
 Mode: TypeAlias = Literal["sync", "async"]
 
 
 class Settings(NamedTuple):
-    """The knobs of one fake.
-
-    Attributes:
-        mode: Who waits for attempts: the verb (sync) or the ``await`` (async).
-        seed: What identifiers are derived from.
-        rules: The knobs of the rules.
-        opening_balance: What the account begins with.
-        currency: The three-letter code of every amount.
-        balance_amount: What the balance query reports.
-        conversation_type: The ``type`` of conversations.
-        sender: The address that messages come from.
-        naming: The names that hide the channel's brand.
-        event_ids: Whether each event has an id of its own.
-        timeout: How long an attempt may take, in real seconds.
-    """
+    """The settings of one fake, as :class:`.ChatFakeConfig` explains; the timeout is in seconds."""
 
     mode: Mode
     seed: str

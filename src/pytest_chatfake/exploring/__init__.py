@@ -1,1 +1,1 @@
-"""One test body in every world: what may come in another order, tried and told."""
+"""Explorations: one test body in many worlds, each with other deviations."""

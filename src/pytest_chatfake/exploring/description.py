@@ -1,4 +1,4 @@
-"""What deviated in a world, as sentences."""
+"""The deviations of a world, as sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def describe(deviation: Deviation, log: WorldLog) -> str:
-    """Say what a deviation did in a world."""
+    """Return the sentence about a deviation in a world."""
     kind, start = deviation.kind, deviation.start
     if not deviation.is_of_an_attempt:
         return f"the webhooks of call {start} came before its response"
@@ -48,7 +48,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
 
 
 def _describe_round(attempts: Sequence[LoggedAttempt], mine: LoggedAttempt) -> str:
-    """Say what was attempted at the same time as an attempt, itself included."""
+    """Return the sentence about attempts that were made at the same time."""
     if not attempts:
         return f"{_title(mine)} was attempted late"
     endpoints = [name for name in dict.fromkeys(one.endpoint for one in attempts) if name]

@@ -1,4 +1,4 @@
-"""Deviations: what makes one world differ from another, each a public verb of the fake."""
+"""Deviations: the differences between worlds, each a public method of the fake."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """What may deviate.
+    """A kind of deviation.
 
     Attributes:
-        verb: What a test calls for it, without the fake's name.
-        argument: What the verb takes beside ``start``; empty: nothing.
-        least: The least that it takes, which is also its default.
+        verb: The method that a test calls for it, without the fake's name.
+        argument: The name of its argument beside ``start``; empty: none.
+        least: The least value of the argument, which is also its default.
         is_predictable: Whether the order of attempts that it makes is known before it is tried.
     """
 

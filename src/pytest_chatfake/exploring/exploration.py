@@ -34,15 +34,7 @@ Progress = Callable[[str], None]
 
 
 class Scope(NamedTuple):
-    """What an exploration tries: its options, checked.
-
-    Attributes:
-        kinds: What may deviate.
-        limit: How many worlds are tried at most.
-        depth: How many deviations a world has at most.
-        seconds: After how many real seconds no more worlds are begun; None: as long as it takes.
-        only: The one world to try; None: all.
-    """
+    """The options of an exploration, checked; :meth:`.Explorer.__call__` explains them."""
 
     kinds: tuple[str, ...] = DEFAULT
     limit: int = 500
@@ -52,7 +44,7 @@ class Scope(NamedTuple):
 
 
 class Exploration:
-    """What an exploration did.
+    """An exploration and its result.
 
     In an async test, ``await`` it: it does nothing before.
     """
@@ -199,7 +191,7 @@ class Exploration:
         self._text = f"1 world, only {listed}"
 
     async def _require_repeatable(self, first: World) -> None:
-        """Run the body as written once more, with other ids, and refuse what differs."""
+        """Run the body as written again with other ids, and refuse one that differs."""
         second = World(self._environment, seed=f"{self._environment.config.seed} again")
         await second.run(self._body)
         if second.error is not None:
@@ -262,5 +254,5 @@ class Exploration:
 
 
 def name_of(body: Body) -> str:
-    """Return what a text calls a body."""
+    """Return the name of a body in texts."""
     return getattr(body, "__name__", type(body).__name__)

@@ -39,11 +39,11 @@ class Explorer:
 
     Args:
         config: The configuration of every fake; None: the defaults.
-        start: When every world begins, unless time stands still already.
+        start: When every world begins, unless time is frozen already.
         progress: Takes the text of a progress line.
 
     Attributes:
-        explorations: What was explored, in order.
+        explorations: The explorations, in order.
 
     Raises:
         ValueError: ``start`` has no time zone.
@@ -83,7 +83,7 @@ class Explorer:
 
         Args:
             body: A function of one fake; with ``async def``, ``await`` the exploration.
-            **options: ``deviations``: What may deviate: ``"duplicate"``, ``"reorder"``,
+            **options: ``deviations``: The kinds to try: ``"duplicate"``, ``"reorder"``,
                 ``"lose_response"``, ``"refuse"``, ``"webhooks_first"``; and, off unless asked for,
                 ``"drop"``, ``"duplicate_later"`` and ``"concurrently"``.
                 ``limit=500``: How many worlds are tried at most.
@@ -92,10 +92,10 @@ class Explorer:
                 ``only=None``: The one world to try, as a failure printed it.
 
         Raises:
-            TypeError: The body is no function of one fake.
-            ValueError: An argument is out of range, or there is no such deviation.
-            NotRepeatable: The body does not do the same twice.
-            Exception: What the body raised, with notes that say in which world.
+            TypeError: The body is not a function of one fake.
+            ValueError: An argument is out of range, or a deviation is unknown.
+            NotRepeatable: The body differs between two runs.
+            Exception: The error of the body, with notes that describe the world.
         """
         scope = _checked(options, "chat_explore()")
         if body is None:
@@ -112,7 +112,7 @@ class Explorer:
         return exploration if is_async else exploration._run()
 
     def _check(self) -> None:
-        """Refuse a test that has explored nothing."""
+        """Refuse a test that did not use the explorer."""
         if not self.explorations:
             raise ChatFakeError(
                 "chat_explore was never used: write `@chat_explore` above the body, "

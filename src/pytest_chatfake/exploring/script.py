@@ -1,4 +1,4 @@
-"""Scripts: the calls of a test as data, that can be made at random, played, and printed."""
+"""Scripts: the calls of a test as data, which can be drawn, played, and printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts at random, as a strategy of Hypothesis."""
+"""Random scripts, as a strategy of Hypothesis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ except ImportError as _missing:
 #: Few, so that messages meet in conversations.
 _ADDRESSES: Final = ("+4915550001", "+4915550002", "+4915550003")
 
-#: A few that apps stumble over, and no random text, which takes long to shrink.
+#: A few difficult texts, and no random ones, which take long to shrink.
 _BODIES: Final = ("Hello", "", "Grüße, Ζωή 🎉", "<b>&amp;\"'\\", "two\nlines", "x" * 1_000)
 
 _PRICES: Final = ("0.05", "0.10", "0", "1.25")

@@ -1,4 +1,4 @@
-"""One world: a run of the body in a fresh fake, with what deviates, and what came of it."""
+"""One world: a run of the body in a fresh fake with deviations, and its result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,11 @@ Body = Callable[[ChatFake], Any]
 
 
 class Environment:
-    """What every world begins with: a configuration, a moment, the state of ``random``."""
+    """The start of every world: a configuration, a moment, the state of ``random``.
+
+    The configuration has a seed and a key, so that ids are the same in every world. Worlds begin
+    at ``start``, unless time is frozen already.
+    """
 
     def __init__(self, config: ChatFakeConfig, start: datetime) -> None:
         self.config = config
@@ -162,7 +166,7 @@ class World:
             await settled
 
     def _check(self) -> None:
-        """Raise what the body left behind."""
+        """Raise the errors that the body left behind."""
         engine = self.fake._engine
         if self._is_written:
             self.fake._checks.run()
@@ -179,7 +183,7 @@ class World:
             is_news = place >= attempts.seen and place not in attempts.surfaced
             if is_news and not effect_of(one.fault).fails:
                 last[one.event, one.endpoint] = one
-        # A handler's answer is the test's own.
+        # A handler's response is the test's own.
         failed = [
             one for one in last.values() if not one.ok and (one.error or not one.endpoint._scripted)
         ]
@@ -189,7 +193,7 @@ class World:
             ]
             raise UndeliveredWebhooks("\n  ".join(["attempts failed:", *lines]))
 
-    # What came of it
+    # The result
 
     @property
     def failed_before_barrier(self) -> bool:
@@ -213,7 +217,7 @@ class World:
         return is_timeout or bool(outcomes & {"TimeoutError", "timeout"})
 
     def require_attempts(self) -> None:
-        """Refuse a body in which nothing can deviate, because nothing was attempted."""
+        """Refuse a body without an attempt, in which nothing can deviate."""
         if any(isinstance(one, Made) and one.outcome != "dropped" for one in self._log):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
@@ -224,7 +228,7 @@ class World:
         )
 
     def require_all_fired(self) -> None:
-        """Refuse deviations that came to nothing: they were found with another body."""
+        """Refuse deviations that did not fire: they were found with another body."""
         made = len({one.chance for one in self._log if isinstance(one, Made)})
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
             is_short = isinstance(fault, AttemptFault) and fault._is_short
@@ -241,7 +245,7 @@ class World:
             )
 
     def log(self) -> WorldLog:
-        """Return what happened, as far as the search needs it."""
+        """Return the log of the world, as the search needs it."""
         engine, api = self.fake._engine, self.fake.api
         places = self._places()
         attempts: list[LoggedAttempt | None] = []
@@ -313,7 +317,7 @@ def is_failure(error: BaseException) -> bool:
 
 
 def _require_no_coroutine(result: object) -> None:
-    """Refuse what a plain body returned, if nobody would run it: a coroutine, or a generator."""
+    """Refuse a coroutine or a generator that a plain body returned: it would never run."""
     if inspect.iscoroutine(result) or inspect.isgenerator(result) or inspect.isasyncgen(result):
         if inspect.iscoroutine(result):
             result.close()  # or Python warns that nobody awaited it

@@ -147,7 +147,7 @@ class ChatFakeConfig:
         return dataclasses.replace(self, **fields)
 
     def _settings(self, seed: str) -> Settings:
-        """Return what the engine needs, in the engine's own units."""
+        """Return the settings of the engine, in its own units."""
         return Settings(
             mode=self.mode or "sync",
             seed=seed,

@@ -1,4 +1,4 @@
-"""Handles on messages and conversations: they name verbs, show results, and hold no rule."""
+"""Handles of messages and conversations: their verbs and results, without a rule."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Conversation:
 
     @property
     def recipient(self) -> str:
-        """The address of the person that it was begun with."""
+        """The recipient's address."""
         return self._record.recipient
 
     @property
@@ -71,7 +71,7 @@ class Conversation:
 
     @property
     def expires_at(self) -> datetime | None:
-        """When its session is over: aware, UTC; None while it is pending."""
+        """When it expires: aware, UTC; None while it is pending."""
         self._engine.ensure_readable()
         return _instant(self._record.expires_at)
 
@@ -85,10 +85,10 @@ class Conversation:
 
 
 class Message:
-    """A message, and what the person at the other end does with it.
+    """A message, with the verbs of its recipient and of the service.
 
     Each verb returns the message, so that verbs chain. In async mode a chain needs ``await`` in
-    front of it, and gives the message.
+    front of it, which returns the message.
     """
 
     __slots__ = ("_at", "_engine", "_state")
@@ -118,7 +118,7 @@ class Message:
         yield from self._engine.performer.perform(self._state).__await__()
         return self
 
-    # What happens to it (§3)
+    # Verbs (§3)
 
     def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
         """Deliver it to the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
@@ -133,7 +133,6 @@ class Message:
 
         Raises:
             IllegalTransition: Its status does not allow it, or it contradicts the person.
-            TypeError: The number or the price is of the wrong kind.
             ValueError: The number or the price is out of range.
         """
         count = None if devices is None else check_int(devices, "devices", 1, MAX_DEVICES)
@@ -142,7 +141,7 @@ class Message:
         return self
 
     def read(self) -> Self:
-        """Let the person read it: a ``read`` event (§3).
+        """Read it: a ``read`` event (§3).
 
         A message that was not delivered before is delivered and read at once, and has no
         ``delivered`` event. A person without read receipts reads unseen (§3 rule 3): a message that
@@ -169,14 +168,13 @@ class Message:
 
         Raises:
             IllegalTransition: Its status does not allow it.
-            TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
         """
         why = _failure(code, message, platform_error)
         self._at.perform(Verb("fail", self._state, (why,)), "fail()")
         return self
 
-    # When it happens
+    # Scheduling
 
     def after(
         self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
@@ -188,17 +186,17 @@ class Message:
         happen when the clock moves past it. Verbs of this handle still act at its own moment.
 
         If a step is not possible at its moment, time stops there, the message's other steps are
-        dropped, and the call that moved time raises an error with the line of the step. An
-        ``after()`` without a verb is warned about at the end of the test.
+        cancelled, and the call that moved time raises an error with the line of the step. An
+        ``after()`` without a verb causes a warning at the end of the test.
 
         Args:
             delta: A ``timedelta`` or seconds.
             **timedelta_arguments: ``days=``, ``hours=``, ... as ``timedelta`` takes them.
 
         Raises:
-            TypeError: No length is given, or two, or something that is none.
-            ValueError: The length is negative, or longer than anything that can be planned.
-            ClockError: The calendar ends before.
+            TypeError: No length is given, or two.
+            ValueError: The length is negative, or too long to schedule.
+            ClockError: The moment is past the calendar's end.
             ClosedError: It was sent before the fake was reset.
         """
         length = parse_delay(length_of("after()", delta, timedelta_arguments), "after()")
@@ -207,7 +205,7 @@ class Message:
         return Message(self._engine, self._state, later)
 
     def cancel(self) -> Self:
-        """Forget its scheduled steps, whichever handle it is called on.
+        """Cancel its scheduled steps, also those of other handles.
 
         Raises:
             ClosedError: It was sent before the fake was reset.
@@ -215,7 +213,7 @@ class Message:
         self._engine.perform(Verb("cancel", self._state), "cancel()")
         return self
 
-    # What is known of it
+    # Results
 
     def _known(self) -> MessageState:
         self._engine.ensure_readable()
@@ -292,12 +290,12 @@ class Message:
 
     @property
     def charged(self) -> Decimal:
-        """What was charged for it."""
+        """The amount that was charged for it."""
         return self._known().charged
 
     @property
     def held(self) -> Decimal:
-        """What is held for it now."""
+        """The amount that is held for it now."""
         return self._known().held
 
 
@@ -318,8 +316,7 @@ class Submission:
         """Accept it and send it: a ``sent`` event, and money is held (§3).
 
         Raises:
-            IllegalTransition: It was accepted or rejected already, or the conversation's session
-                is over.
+            IllegalTransition: It was accepted or rejected already, or the conversation has expired.
             TypeError: Its price function returned no amount.
             ValueError: The amount is out of range, or the conversation has another origin type.
             ClosedError: It was submitted, or its conversation begun, before the fake was reset.
@@ -341,7 +338,6 @@ class Submission:
 
         Raises:
             IllegalTransition: It was accepted or rejected already.
-            TypeError: An argument is of the wrong kind.
             ValueError: The code is not described, and no message is given.
             ClosedError: It was submitted before the fake was reset.
         """

@@ -15,9 +15,9 @@ from ..engine.engine import Engine
 class Recipient:
     """A person who gets messages: the one live handle of an address (§3).
 
-    What a test says of a person holds from then on, for messages that are on their way, too. The
-    verbs return the handle, and need ``await`` in async mode. After a reset the handle is of no use
-    any more: whatever it is asked for raises ``ClosedError``.
+    A change of a person holds from then on, for messages that are on their way, too. The verbs
+    return the handle, and need ``await`` in async mode. After a reset each use of the handle raises
+    ``ClosedError``.
     """
 
     __slots__ = ("_address", "_engine", "_people")
@@ -34,7 +34,7 @@ class Recipient:
         yield from self._engine.performer.perform().__await__()
         return self
 
-    # What happens to them (§3)
+    # Verbs (§3)
 
     def goes_offline(self) -> Self:
         """Turn the phone off: nothing arrives (§3 rule 2). It closes the chat."""
@@ -43,11 +43,11 @@ class Recipient:
     def comes_online(self) -> Self:
         """Turn the phone on: messages that are still sent are delivered, in order.
 
-        What was sent while they had blocked the sender, or were withheld, stays sent, and so does
-        what a script delivers later (assumed).
+        Messages stay sent that were sent while they had blocked the sender or were withheld, or
+        that a script delivers later (assumed).
 
         Raises:
-            IllegalTransition: It can't be.
+            IllegalTransition: The change contradicts another property of the person.
         """
         return self._change("comes_online()", online=True)
 
@@ -80,7 +80,7 @@ class Recipient:
         verb = Verb("describe", None, (self._people, self._address, changes))
         self._engine.perform(verb, what, at_once=at_once)
 
-    # Who they are
+    # Properties
 
     def _known(self) -> PersonRecord:
         self._engine.ensure_readable()

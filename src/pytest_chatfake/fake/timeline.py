@@ -1,4 +1,4 @@
-"""``fake.timeline``: what happened, in order, as data, as text and as pictures."""
+"""``fake.timeline``: the history of a fake, as data, as text and as a picture."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class TimelineEntry(NamedTuple):
-    """One thing that happened.
+    """An entry of the timeline.
 
     Attributes:
         number: Its place, from 1.
-        at: When: aware, UTC, to the microsecond.
+        at: When it happened: aware, UTC, to the microsecond.
         kind: ``"verb"``, ``"hold"``, ``"charge"``, ``"release"``, ``"event"``, ``"attempt"``,
             ``"request"``, ``"clock"``, ``"drop"`` or ``"fault"``.
-        text: What, in a few words, with its marks.
+        text: A few words, with the marks of faults.
         message: The message that it is about; None if it is about none.
-        cause: The number of what caused it; None if that is not known.
+        cause: The number of the entry that caused it; None if that is not known.
     """
 
     number: int
@@ -37,10 +37,10 @@ class TimelineEntry(NamedTuple):
 
 
 class Timeline(Sequence[TimelineEntry]):
-    """What happened in a fake up to now, in order, causes before effects.
+    """The history of a fake up to now, causes before effects.
 
-    It is read when it is used: kept, it goes on growing. Reading it performs and attempts nothing,
-    and in async mode steps may be pending.
+    It is a live view: it grows with the fake. Reading it performs and attempts nothing, and in
+    async mode steps may be pending.
     """
 
     __slots__ = ("_story",)

@@ -1,4 +1,4 @@
-"""``fake.webhooks``: who gets the events, and what goes wrong on the way."""
+"""``fake.webhooks``: endpoints, attempts, and faults of the delivery."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ from .receiver import Receiver
 
 
 class Webhooks:
-    """The webhooks of a fake: endpoints, attempts, and what goes wrong on the way (§4.2, §6).
+    """The webhooks of a fake: endpoints, attempts, and faults of the delivery (§4.2, §6).
 
     The order of events, their retries and their signatures are not described (§5 rule 4, §6
-    rule 4): how they go wrong here is assumed. The faults, :meth:`duplicate` to :meth:`sign`, take
-    the same arguments beside their own:
+    rule 4), so their faults are assumed. The faults, :meth:`duplicate` to :meth:`sign`, take the
+    same arguments beside their own:
 
     - ``times``: how many events, 1 by default; None: all, until the fault is removed.
     - ``start``: the first event concerned, among those that match; 1 is the next.
@@ -59,8 +59,7 @@ class Webhooks:
       this status, only attempts at this endpoint, only events of this type.
 
     Each returns the fault, which is a context manager, too: it is removed at the end of its block.
-    Each raises ``TypeError`` for an argument of the wrong kind, and ``ValueError`` for one that is
-    out of range or belongs to another fake.
+    Each raises ``ValueError`` for an argument that is out of range or belongs to another fake.
     """
 
     def __init__(self, engine: Engine, config: ChatFakeConfig, portal: Portal) -> None:
@@ -99,8 +98,7 @@ class Webhooks:
         """Attempt events at an endpoint from now on: a URL, an app in process, or a function.
 
         Args:
-            url: Where to post, for a server that listens: ``http`` or ``https``, over one kept
-                connection.
+            url: The URL of a running server: ``http`` or ``https``, over one kept connection.
             wsgi: A WSGI app, called in process: in the test's thread, in async mode in a thread
                 of its own.
             asgi: An ASGI app, called in process: in async mode in the test's own loop, in sync
@@ -109,25 +107,25 @@ class Webhooks:
                 :class:`~pytest_chatfake.WebhookRequest` and returns None (200), a status,
                 ``(status, body)``, or a response.
             path: Where the app takes webhooks; only with ``wsgi`` or ``asgi``. Default ``"/"``.
-            client: Who seems to call, an IP address and a port; only with ``wsgi`` or ``asgi``.
-                Default ``("127.0.0.1", 50000)`` (assumed). With an address from outside, an app
-                that trusts callers from its own machine no longer looks safe.
-            headers: Headers that every attempt carries. In process, ``Host`` is ``testserver``
-                unless it is among them.
+            client: The caller's IP address and port; only with ``wsgi`` or ``asgi``. Default
+                ``("127.0.0.1", 50000)`` (assumed). A public address shows whether an app trusts
+                callers from its own machine.
+            headers: The headers of every attempt. In process, ``Host`` is ``testserver`` unless it
+                is among them.
             events: The event types to listen for (§4.2); by default the service's one type, and
                 ``"*"`` for all.
-            raise_exceptions: Whether an exception that leaves an app or a function comes back in
-                the test. If not, it is recorded, as a 500 would be. With retries it is only
-                recorded; but an ``AssertionError`` of a handler always comes back.
-            retry_after: When failed attempts are made again, instead of the configuration's.
+            raise_exceptions: Whether an exception of an app or a function is raised in the test. If
+                not, it is recorded, as a 500 would be. With retries it is only recorded; but an
+                ``AssertionError`` of a handler is always raised.
+            retry_after: When failed attempts are retried, instead of the configuration's.
             signer: Signs attempts, instead of the configuration's.
 
         Returns:
             The endpoint; ``endpoint.disconnect()`` ends it.
 
         Raises:
-            TypeError: Not exactly one target is given, or an argument is of the wrong kind.
-            ValueError: The URL, the path or the client is not one.
+            TypeError: Not exactly one target is given, or an ASGI app as ``wsgi=`` or the reverse.
+            ValueError: The URL, the path or the client is invalid.
             ClosedError: The fake is closed.
         """
         self._engine.refuse_closed()
@@ -161,7 +159,7 @@ class Webhooks:
         return endpoint
 
     def receiver(self, *, events: Iterable[str] | None = None) -> Receiver:
-        """Connect a receiver that records what it gets, for tests without an app.
+        """Connect a receiver that records webhooks, for tests without an app.
 
         Args:
             events: The event types to listen for, as for :meth:`connect`.
@@ -188,7 +186,7 @@ class Webhooks:
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts so far, in order. Reading this marks failed ones as seen: no warning.
+        """The attempts so far, in order. Failed ones that a test has read cause no warning.
 
         Raises:
             NotAwaited: Async mode: steps are pending.
@@ -199,7 +197,7 @@ class Webhooks:
         return tuple(attempts)
 
     def _forget(self) -> None:
-        """Forget what receivers were told; the outbox forgets the rest."""
+        """Forget the receivers' webhooks; the outbox forgets the rest."""
         for receiver in self._receivers:
             receiver._forget()
 
@@ -217,7 +215,7 @@ class Webhooks:
         Raises:
             ClosedError: The fake is closed.
             RuntimeError: On entering the block: it is inside another one.
-            TypeError: On entering the block: it is written for the other mode.
+            TypeError: On entering the block: it is one of the other mode.
         """
         self._engine.refuse_closed()
         return Paused(self._engine)
@@ -232,11 +230,12 @@ class Webhooks:
         """Attempt an event twice: same id, same bytes.
 
         Args:
-            after: How many other attempts come in between, whatever they are about; 0: none. The
-                events concerned are counted where they are attempted then, at each endpoint on its
-                own. None: the second attempt follows when the first was made at all endpoints.
+            after: How many other attempts come in between, of any event; 0: none. Matching events
+                are then counted at their attempts, for each endpoint alone. None: the second
+                attempt follows when the first was made at all endpoints.
             pause: Or how much time passes in between, a ``timedelta`` or seconds; the next
-                ``settle()`` moves the clock, unless the test does. They are counted likewise.
+                ``settle()`` moves the clock, unless the test does. Events are counted as for
+                ``after``.
             **where: Which events; see :class:`Webhooks`.
         """
         if after is None and pause is None:
@@ -261,19 +260,19 @@ class Webhooks:
     ) -> Concurrent | Fault:
         """Attempt events at the same time (assumed).
 
-        ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: what is emitted in
-        the block is attempted at its end, all at once. Attempts at an ASGI app or an async function
-        are tasks of one loop, those at a URL or a WSGI app are made in threads, and what threads do
-        is not the same every time. Plain functions are called one by one.
+        ``with fake.webhooks.concurrently():``, or ``async with`` in async mode: the events of the
+        block are attempted at its end, all at once. Attempts at an ASGI app or an async function
+        are tasks of one loop. Those at a URL or a WSGI app are made in threads, so their order is
+        not the same in every run. Plain functions are called one by one.
 
         Args:
             by: Without a block: an attempt waits for so many others, as with :meth:`reorder`, and
-                is made at the same time as the last of them; 0: as its own repeat.
+                is made at the same time as the last of them; 0: at the same time as its repeat.
             **where: Which attempts, if ``by`` is given; see :class:`Webhooks`.
 
         Raises:
             ClosedError: The fake is closed.
-            TypeError: Attempts are named without ``by``; the block is for the other mode.
+            TypeError: ``where`` is given without ``by``, or the block is one of the other mode.
             RuntimeError: The block is inside another one, or one of ``paused()``.
         """
         if by is not None:
@@ -285,7 +284,7 @@ class Webhooks:
         return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
-        """Attempt an event later, by so much on the fake's clock.
+        """Delay the attempts of an event, on the fake's clock.
 
         Args:
             duration: How much later; a ``timedelta`` or seconds.
@@ -323,24 +322,24 @@ class Webhooks:
         check_signer(signer)
         return self._fault("sign", where, signer=signer)
 
-    # Another order of attempts: counted where they are made, and not events where they are emitted
+    # Faults that count attempts where they are made, and not events where they are emitted
 
     def reorder(self, *, by: int = 1, **where: Unpack[EventFilter]) -> Fault:
-        """Let an attempt wait until others were made that came after it (assumed).
+        """Make an attempt after others that were queued behind it (assumed).
 
-        It waits no longer than to the next ``settle()``, assertion or move of time.
+        It waits until the next ``settle()``, assertion or move of time at most.
 
         Args:
-            by: How many others, whatever they are about; at least 1.
+            by: How many others, of any event; at least 1.
             **where: Which attempts; see :class:`Webhooks`.
         """
         return self._deviate("reorder", where, check_int(by, "by", 1))
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
-        """Lose the response to an attempt: the app has acted, and it is made again (assumed).
+        """Lose the response to an attempt after the app has acted, and retry it (assumed).
 
-        The service takes it for failed. It comes again at the next ``settle()``, assertion or move
-        of time, even without ``retry_after``.
+        To the service it has failed. It is retried at the next ``settle()``, assertion or move of
+        time, even without ``retry_after``.
 
         Args:
             **where: Which attempts; see :class:`Webhooks`.
@@ -348,9 +347,9 @@ class Webhooks:
         return self._deviate("lose_response", where)
 
     def refuse(self, **where: Unpack[EventFilter]) -> Fault:
-        """Refuse an attempt before it reaches the app, and make it again (assumed).
+        """Refuse an attempt before it reaches the app, and retry it (assumed).
 
-        It comes again at the next ``settle()``, assertion or move of time, even without
+        It is retried at the next ``settle()``, assertion or move of time, even without
         ``retry_after``.
 
         Args:
@@ -376,28 +375,26 @@ class Webhooks:
         reorder: float = 0,
         refuse: float = 0,
     ) -> Chaos:
-        """Let attempts go wrong by chance, and by the same chance for the same seed (assumed).
+        """Set up random faults of attempts, the same for the same seed (assumed).
 
-        Only first attempts are concerned, and each by one thing at most.
+        Only first attempts are concerned, each by one fault at most.
 
         Args:
-            seed: A number or a text. The same seed and the same attempts go wrong in the same way.
-            duplicate: How likely an attempt is made again, after up to three others; from 0 to 1.
-            lose_response: How likely the app's response is lost, and it is made again: see
-                :meth:`lose_response`.
-            delay: How much later it may be made on the fake's clock, in whole seconds; a
-                ``timedelta`` or seconds. It concerns all that nothing else happens to. None: no
-                later.
-            reorder: How likely it waits for up to three others: see :meth:`reorder`.
-            refuse: How likely it is refused, and made again: see :meth:`refuse`.
+            seed: The same seed gives the same faults for the same attempts.
+            duplicate: The probability that an attempt is repeated, after up to three others; from
+                0 to 1.
+            lose_response: The probability of :meth:`lose_response`.
+            delay: The longest delay on the fake's clock, drawn in whole seconds; a ``timedelta`` or
+                seconds. It concerns attempts without another fault. None: no delay.
+            reorder: The probability of :meth:`reorder`, by up to three others.
+            refuse: The probability of :meth:`refuse`.
 
         Returns:
-            The fault. It is a context manager, and :attr:`Chaos.happened` lists what went wrong.
+            The fault. It is a context manager, and :attr:`Chaos.happened` lists the faults.
 
         Raises:
-            TypeError: An argument is of the wrong kind.
-            ValueError: A likelihood is not from 0 to 1, the delay is below a second, or nothing can
-                go wrong.
+            ValueError: A probability is not from 0 to 1, the delay is below a second, or no fault
+                is given.
         """
         engine = self._engine
         engine.refuse_closed()
@@ -455,24 +452,23 @@ class Webhooks:
     ) -> PendingPlan:
         """Attempt recorded events at the endpoints, in the file's order, byte for byte (assumed).
 
-        They are signed afresh, and belong to no message of this fake: they cost nothing. Those that
-        tell of a message have the status that was recorded, so ``drop(status="delivered")``
-        matches them; the timeline calls these messages ``r1``, ``r2``.
+        They are signed afresh, and belong to no message of this fake: they cost nothing. Events of
+        a message have the recorded status, so ``drop(status="delivered")`` matches them; the
+        timeline calls these messages ``r1``, ``r2``.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with
                 ``body`` and ``at``, the moment when it was.
-            timing: ``"recorded"``: the first now, and before each other the clock is moved by as
-                much as lay between them, by ``at``, else by the event's ``createTime``. What came
-                before the one above it comes at once. ``"at once"``: time is not moved.
+            timing: ``"recorded"``: the first is attempted now. Before each other one the clock is
+                moved by the time between the two, from ``at`` or else the event's ``createTime``;
+                it is not moved back. ``"at once"``: time is not moved.
 
         Returns:
             Something to ``await`` in async mode.
 
         Raises:
-            TypeError: The path is none.
-            ValueError: ``timing`` is none of the two, or an entry is not JSON, or no event: the
-                file and the line are named, and nothing was attempted.
+            ValueError: ``timing`` is unknown, or an entry is not JSON, or no event: the text names
+                the file and the line, and nothing was attempted.
             OSError: The file can't be read.
         """
         check_choice(timing, "timing", ("recorded", "at once"))

@@ -39,7 +39,7 @@ Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
 
 
 class ApiRequest(NamedTuple):
-    """One request that the fake answered.
+    """One request to the fake.
 
     Attributes:
         method: For example ``GET``.
@@ -47,7 +47,7 @@ class ApiRequest(NamedTuple):
         key: The key it came with, by its last four characters; empty without one.
         accepted: Whether it was this fake's key.
         status: The status of the response; None if there was none, or not yet.
-        moment: When it was answered, in nanoseconds since the epoch.
+        moment: When it was responded to, in nanoseconds since the epoch.
         marks: What faults did to the response, and the lines that set them up.
     """
 
@@ -61,7 +61,7 @@ class ApiRequest(NamedTuple):
 
     @property
     def at(self) -> datetime:
-        """When it was answered: aware, UTC, to the microsecond."""
+        """When it was responded to: aware, UTC, to the microsecond."""
         return instant(self.moment)
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class ApiRequest(NamedTuple):
 
 
 class ApiFault(Trigger):
-    """Something that goes wrong with balance queries, as ``chat_fake.api.fail()`` returns it."""
+    """A fault of balance queries, as ``chat_fake.api.fail()`` returns it."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class ApiFault(Trigger):
 
 
 class Responses(Protocol):
-    """Knows who is part of a response."""
+    """Knows whether the running code is part of a response."""
 
     def block(self, request: int | None, /) -> AbstractContextManager[None]:
         """Return a block in which verbs act at once, and only queue their events."""
@@ -108,7 +108,7 @@ class Responses(Protocol):
 class Port(Protocol):
     """What the API asks of the fake behind it, from many threads."""
 
-    #: Where an error is kept until the test can raise it.
+    #: Errors to re-raise in the test's next call.
     errors: list[BaseException]
 
     @property
@@ -126,11 +126,11 @@ class Port(Protocol):
         ...
 
     def attempt_now(self) -> None:
-        """Attempt what is queued, before a response leaves."""
+        """Attempt queued webhooks, before a response leaves."""
         ...
 
     def retry_at_barriers(self) -> None:
-        """Let failed attempts be made again at the next barrier, and not as time goes on."""
+        """Retry failed attempts at the next barrier, and not as time goes on."""
         ...
 
     def ensure_readable(self) -> None:
@@ -138,18 +138,18 @@ class Port(Protocol):
         ...
 
     def refuse_closed(self) -> None:
-        """Refuse to work for a test that is over."""
+        """Refuse a call of a closed fake."""
         ...
 
 
 class AccountApi:
-    """``fake.api``: what was asked of the API, and what goes wrong with it.
+    """``fake.api``: the requests to the HTTP API, and its faults.
 
     The faults, :meth:`fail` to :meth:`rate_limit`, concern balance queries with the fake's key:
     from the ``start``-th on (1 is the next), ``times`` times (None: until the fault is removed).
-    Several at once work together: the first that responds wins, delays add up. Each raises
-    ``TypeError`` for an argument of the wrong kind, and ``ValueError`` for one that is out of
-    range. The service's description has one error, 401 (§7.1): all of them are assumed.
+    Of several active ones, the first that responds wins, and delays add up. Each raises
+    ``ValueError`` for an argument that is out of range. The service's description has one error,
+    401 (§7.1): all of them are assumed.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class AccountApi:
 
     @property
     def requests(self) -> Sequence[ApiRequest]:
-        """What was asked so far, in order: every request with this fake's key, or with nobody's."""
+        """The requests so far, in order: those with this fake's key, or with an unknown one."""
         self._port.ensure_readable()
         return tuple(self._log)
 
@@ -200,14 +200,14 @@ class AccountApi:
         self._log.append(ApiRequest(method, path, shown, accepted, status, self._now()))
 
     def _arrived(self, method: str, path: str) -> ApiRequest:
-        """Record a request that a route of the user's is about to answer."""
+        """Record a request that a route of the user's is about to respond to."""
         asked = ApiRequest(method, path, self._tail, True, None, self._now())
         self._note(REQUEST)
         self._log.append(asked)
         return asked
 
     def _answered(self, asked: ApiRequest, status: int) -> None:
-        """Complete its record; nothing, if it was forgotten meanwhile."""
+        """Complete its record, unless a reset has removed it."""
         place = self._place_of(asked)
         if place is not None:
             self._log[place] = asked._replace(status=status, moment=self._now())

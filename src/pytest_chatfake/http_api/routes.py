@@ -1,4 +1,4 @@
-"""Endpoints of the user's own: the send endpoint, for example, which is not specified."""
+"""Endpoints of the user's own, such as a send endpoint, which the service does not describe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Route(NamedTuple):
 
     Attributes:
         path: As it was written, ``/v2/messages/<id>`` for example.
-        view: What answers.
+        view: Takes the request and returns the response.
         webhooks_first: Whether its events are attempted before the response leaves.
     """
 
@@ -32,7 +32,7 @@ class Route(NamedTuple):
     webhooks_first: bool
 
     def answer(self, request: Request, variables: dict[str, Any]) -> Response:
-        """Call the view and make a response of what it returns."""
+        """Call the view and return its result as a response."""
         result: object = self.view(request, **variables)
         match result:
             case Response():
@@ -64,7 +64,7 @@ class Routes:
         self._map = _NO_RULES
 
     def add(self, path: str, methods: Iterable[str], route: Route) -> None:
-        """Add a route; where two answer the same request, the one that was added last does."""
+        """Add a route; of two that match a request, the last one responds."""
         names = _methods(methods)
         if not isinstance(path, str):
             raise TypeError(f"path: expected a str, got {cited(path)}")
@@ -75,7 +75,7 @@ class Routes:
                 f"path: GET {BALANCE_PATH} is the service's own. To change its response, use "
                 f"chat_fake.api."
             )
-        # A rule belongs to one map for good, and the first that matches answers.
+        # A rule belongs to one map for good, and the first that matches responds.
         rules = [Rule(path, methods=names, endpoint=route), *(one.empty() for one in self._rules)]
         self._map = Map(rules, strict_slashes=False, merge_slashes=False)
         self._rules = rules

@@ -1,6 +1,6 @@
 """The HTTP API without a socket: the key check, the order of responses, errors (§4.1, §5, §7).
 
-One :class:`Service` answers for all fakes that live, and tells them apart by their keys. It is
+One :class:`Service` responds for all open fakes, and tells them apart by their keys. It is
 called from many threads; each fake's state is read under that fake's lock.
 """
 
@@ -32,7 +32,7 @@ _ASKED = "pytest_chatfake.asked"
 
 
 class Service:
-    """All fakes that live, behind one listener."""
+    """All open fakes, behind one listener."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class Service:
         self._users = 0
         self._listener: Listener | None = None
 
-    # Who is served
+    # Accounts
 
     def open(self, account: AccountApi) -> None:
         """Serve an account, and keep the listener up for it; its key must not be another's."""
@@ -93,7 +93,7 @@ class Service:
             self._users += 1
 
     def release(self) -> None:
-        """Let go of the listener; the last release stops it, if no account is open."""
+        """Undo a :meth:`hold`; the last release stops the listener, if no account is open."""
         with self._lock:
             self._users -= 1
         self._stop_if_unused()
@@ -107,12 +107,12 @@ class Service:
             listener.stop()
 
     def check(self) -> None:
-        """Raise what went wrong in a handler of pytest-httpserver."""
+        """Raise the errors of pytest-httpserver's handlers."""
         if self._listener is not None:
             self._listener.check()
 
     def clear(self) -> None:
-        """Forget the handlers of pytest-httpserver, and what went wrong in them."""
+        """Forget pytest-httpserver's handlers and their errors."""
         if self._listener is not None:
             self._listener.clear()
 
@@ -140,7 +140,7 @@ class Service:
         return account._answer_route(asked, request, *found)
 
     def not_found(self, request: Request) -> Reply:
-        """Answer what nothing else answers: 401 for an unknown key, else 405 or 404 (assumed)."""
+        """Respond to all other requests: 401 for an unknown key, else 405 or 404 (assumed)."""
         account = self._accounts.get(request.headers.get("X-API-Key") or "")
         if account is None:
             return _INVALID_KEY

@@ -32,13 +32,13 @@ from ..engine.engine import Engine
 Span: TypeAlias = "timedelta | float | tuple[timedelta | float, timedelta | float] | Draw"
 Draw: TypeAlias = "Callable[[Random], timedelta | float]"
 
-#: Makes a length, in nanoseconds, of eight bytes of chance.
+#: Returns a length in nanoseconds for eight random bytes.
 _Draws: TypeAlias = Callable[[bytes], int]
 
 #: How many values eight bytes have.
 _WHOLE: Final = 1 << 64
 
-#: What its verbs are told.
+#: The arguments of its verbs.
 _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
     "deliver": (None, None),
     "read": (),
@@ -47,7 +47,7 @@ _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
 
 
 class Autopilot:
-    """What ``chat_fake.autopilot()`` returned; ends at the end of a ``with`` block."""
+    """An autopilot; the end of a ``with`` block stops it."""
 
     __slots__ = (
         "_asks",
@@ -91,11 +91,11 @@ class Autopilot:
         self.end()
 
     def end(self) -> None:
-        """Stop it at once, in both modes; what it did stays."""
+        """Stop it at once, in both modes; changes that it made stay."""
         self._autopilots.end(self)
 
     def _draw(self, message: MessageState) -> FlightPlan:
-        """Draw what happens to a message."""
+        """Draw the plan for a message."""
         # A hash is drawn from far faster than a generator can be seeded, message by message.
         chance = blake2b(f"{self._seed} {message.number}".encode(), digest_size=24).digest()
         fails = int.from_bytes(chance[:8]) < self._fail_share * _WHOLE
@@ -106,7 +106,7 @@ class Autopilot:
 
 @dataclass(slots=True, eq=False)
 class FlightPlan:
-    """What an autopilot does with a message; one object, because there may be very many.
+    """The plan of an autopilot for a message; one object, because there may be very many.
 
     Moments and delays are in nanoseconds. A key is 0 where nothing is pending.
     """
@@ -132,7 +132,7 @@ class FlightPlan:
         return "fail" if self.fails else "deliver"
 
     def reason(self, at: int) -> str:
-        """Why something is due at a moment, as a sentence that ends with the line."""
+        """Return the sentence of the agenda for a moment; the line follows it."""
         return f"{self.does(at)}() of message {self.message.id} by the autopilot, set up"
 
 
@@ -192,7 +192,7 @@ class Autopilots:
             self._engine.schedule.cancel(plan.deliver_key)
             self._engine.schedule.cancel(plan.read_key)
 
-    # What happens, and what follows: the lock is held
+    # Facts and their consequences: the lock is held
 
     def _watch(self, fact: Fact | PersonFact) -> None:
         if isinstance(fact, PersonFact):
@@ -200,7 +200,7 @@ class Autopilots:
                 if waiting.message.state == state:
                     try:
                         self._act(waiting, fact.at)
-                    except Exception as error:  # what they did is done: this comes after it
+                    except Exception as error:  # re-raised at the test's next call
                         self._engine.errors.append(error)
         elif fact.what == "sent":
             self._on_sent(fact.message, fact.at)
@@ -218,14 +218,14 @@ class Autopilots:
             return
         autopilot = autopilots[-1]
         try:
-            if autopilot._asks:  # a function may look, and no more
+            if autopilot._asks:  # a function may only read
                 draw = partial(autopilot._draw, message)
                 plan = self._engine.callbacks.call("a function of autopilot()", "a length", draw)
                 if message.state != "sent":  # another thread was faster meanwhile
                     return
             else:
                 plan = autopilot._draw(message)
-        except Exception as error:  # of such a function: it is told at the test's next use
+        except Exception as error:  # of such a function: re-raised at the test's next call
             error.add_note(f"in a function of autopilot(), set up at {autopilot._line}")
             self._engine.errors.append(error)
             return
@@ -258,7 +258,7 @@ class Autopilots:
         self._act(plan, at)
 
     def _act(self, plan: FlightPlan, now: int) -> None:
-        """Do what is due, or wait for a phone that is off; nothing, if others were faster."""
+        """Run a due verb, or wait for a phone that is off; nothing, if others were faster."""
         message = plan.message
         if self._plans.get(message.number) is not plan:
             return
@@ -275,14 +275,14 @@ class Autopilots:
             verb = Verb(name, message, _ARGUMENTS[name])
             self._engine.changes.execute(verb, f"{name}()", plan.line, now)
         except IllegalTransition:
-            pass  # another thread was faster, while a function was asked
+            pass  # another thread was faster, while a function was called
         except Exception:  # of a function of the test's: as a script, it goes no further
             self.leave(message)
             raise
 
 
 def _draws(span: Span | None, what: str) -> _Draws | None:
-    """Return what draws a length of time."""
+    """Return the function that draws a length of time."""
     if span is None:
         return None
     if callable(span):

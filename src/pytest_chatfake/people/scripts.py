@@ -1,8 +1,8 @@
 """Scripts: scheduled verbs of a message.
 
 A scheduled verb is data, with the line that wrote it. It is performed as any other verb, in its
-turn among all that falls due. One that proves illegal cancels the rest of its message's script, and
-fails the test at the move of time that reached it.
+turn among all due events. An illegal one cancels the rest of its message's script, and fails the
+test at the move of time that reached it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ScheduledVerb:
         return self.verb.name
 
     def reason(self, _: int) -> str:
-        """Why something is due, as a sentence that ends with the line."""
+        """Return the sentence of the agenda; the line follows it."""
         return f"{self.what} of message {self.message.id}, scheduled"
 
 
@@ -90,10 +90,10 @@ class Scripts:
         """Forget each ``after()`` without a verb; the schedule forgets the rest."""
         self._idle.clear()
 
-    # What a test writes: the lock is held
+    # Verbs: the lock is held
 
     def _after(self, verb: Verb, _what: str, line: Line, now: int) -> None:
-        """Settle when a moment is."""
+        """Set the moment of an ``after()``."""
         (later,) = cast("tuple[Later]", verb.arguments)
         self._engine.account.check_current(later.message)
         earlier = later.earlier
@@ -151,7 +151,7 @@ class Scripts:
 
 
 def _named(error: Exception, step: ScheduledVerb, at: int, left: int) -> Exception:
-    """Say of an error which line scheduled its verb."""
+    """Return an error whose text names the line that scheduled its verb."""
     where = f"{step.what} was scheduled for {stamp(at)} at {step.line}"
     if left:
         where += f"; the rest of the script is cancelled ({counted(left, 'verb')})"

@@ -1,4 +1,4 @@
-"""Faults of attempts: what goes wrong with attempts, counted and chosen where they are made."""
+"""Faults of attempts, counted and chosen where the attempts are made."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .faults import Fault
 
 
 class Choice(NamedTuple):
-    """What is to become of an attempt.
+    """What a fault does with an attempt.
 
     Attributes:
-        kind: How it deviates.
-        steps: After how many other attempts it comes, or comes again; of a delay: nanoseconds.
-        mark: What is done to it, and the line that asked for it.
-        by_chance: Whether nobody misses it if it never comes again.
-        pause: How much time passes before it comes again, in nanoseconds.
-        fault: Who has chosen it.
+        kind: The kind of the fault.
+        steps: After how many other attempts it is made, or repeated; of a delay: nanoseconds.
+        mark: The mark of the attempt.
+        by_chance: Whether it is no mistake of the test if the repeat never comes.
+        pause: How much time passes before the repeat, in nanoseconds.
+        fault: The fault.
     """
 
     kind: FaultKind
@@ -33,10 +33,7 @@ class Choice(NamedTuple):
 
 
 class AttemptFault(Fault):
-    """Something that goes wrong with attempts, counted where they are made.
-
-    Each event counts once for each endpoint.
-    """
+    """A fault of attempts: each event counts once for each endpoint, at its first attempt."""
 
     def __init__(
         self,
@@ -65,7 +62,7 @@ class AttemptFault(Fault):
         return ()
 
     def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:
-        """Count an attempt, and return what is to become of it."""
+        """Count an attempt, and return the choice; none, if another fault has taken it."""
         if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
             return None
         self._fire()

@@ -1,4 +1,4 @@
-"""What became of events: attempts, and the log that keeps them in columns, as events are kept."""
+"""Attempts, and the log that keeps them in columns, as events are kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .events import Event, EventLog
 
 
 class Result(NamedTuple):
-    """How an attempt was made and what came back; most attempts share this with others."""
+    """How an attempt was made, and its response; many attempts share one object."""
 
     endpoint: Endpoint
     number: int
@@ -33,7 +33,7 @@ class AttemptLog:
     Attributes:
         events: The events that they are about.
         surfaced: The place of each whose error came back in the test.
-        seen: How many of them the test has looked at.
+        seen: How many of them the test has read.
     """
 
     def __init__(self, events: EventLog) -> None:
@@ -81,12 +81,12 @@ class AttemptLog:
 
 
 def is_success(answer: Response) -> bool:
-    """Return whether the endpoint took the event: it answered with a status from 200 to 299."""
+    """Return whether the endpoint accepted the event, with a status from 200 to 299."""
     return answer.status is not None and 200 <= answer.status <= 299
 
 
 class Attempt:
-    """One attempt to bring an event to an endpoint, and how it ended."""
+    """One attempt to deliver an event to an endpoint, and how it ended."""
 
     __slots__ = ("_index", "_log")
 
@@ -141,7 +141,7 @@ class Attempt:
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """What is not as the service would do it, and the lines that asked for it."""
+        """What faults did to it, and the lines that set them up."""
         return self._result.overrides.marks
 
     @property
@@ -166,12 +166,12 @@ class Attempt:
 
     @property
     def error(self) -> BaseException | None:
-        """What went wrong, if no response came or an app in process raised."""
+        """The error, if no response came or an app in process raised one."""
         return self._result.answer.error
 
     @property
     def ok(self) -> bool:
-        """Whether the endpoint took the event: it answered with a status from 200 to 299."""
+        """Whether the endpoint accepted the event, with a status from 200 to 299."""
         return is_success(self._result.answer)
 
     @property

@@ -1,4 +1,4 @@
-"""Chaos with a seed: for campaigns that are too long for every world to be tried."""
+"""Random faults with a seed, for bodies that are too long to explore every world."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .attempt_faults import AttemptFault, Choice
 from .endpoints import Endpoint
 from .events import Event
 
-#: Past how many attempts a repeat or a late attempt goes, at most.
+#: How many other attempts come before a repeat or a late attempt, at most.
 _FAR: Final = 3
 
 
 class Chaos(AttemptFault):
-    """Attempts that go wrong by chance, the same chance for the same seed.
+    """Random faults of attempts, the same for the same seed.
 
-    What becomes of an attempt depends on the seed and on its number alone. So a run is the same in
-    both modes, alone or beside others.
+    They depend on the seed and on the number of the attempt alone. So a run is the same in both
+    modes, alone or beside others.
 
     Args:
         seed: What chance is derived from.
-        chances: How likely an attempt is refused, loses its answer, comes again, or comes late: in
-            this order, the first that happens counts.
+        chances: How likely an attempt is refused, loses its response, is repeated, or comes late:
+            in this order, the first that happens counts.
         delay: How long an attempt may be delayed if nothing else happens to it, in nanoseconds.
         line: Where the test set it up.
     """
@@ -49,11 +49,11 @@ class Chaos(AttemptFault):
 
     @property
     def happened(self) -> tuple[str, ...]:
-        """What went wrong so far, in order: ``reorder(by=2) at delivered of message ...``."""
+        """The faults so far, in order: ``reorder(by=2) at delivered of message ...``."""
         return tuple(self._happened)
 
     def __exit__(self, *exc_info: object) -> None:
-        """Remove it; an error that leaves its block is told the seed and what went wrong."""
+        """Remove it, and add the seed and the faults to an error that leaves its block."""
         super().__exit__(*exc_info)
         error = exc_info[1] if len(exc_info) > 1 else None
         if isinstance(error, Exception):
@@ -61,11 +61,11 @@ class Chaos(AttemptFault):
             error.add_note("\n  ".join([head, *self._happened]))
 
     def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:  # noqa: ARG002 - all endpoints are alike
-        """Count an attempt, and return what chance makes of it."""
+        """Count an attempt, and return a random choice."""
         if not self._should_fire() or taken:
             return None
         chance = random.Random(f"{self._seed} {self._chances}")  # noqa: S311 - repeatable, not secret
-        # All are drawn for each attempt, so that one likelihood does not change another's luck.
+        # All are drawn for each attempt, so that one likelihood does not change another's draw.
         drawn = {
             name: chance.random() for name in ("refuse", "lose_response", "duplicate", "reorder")
         }

@@ -1,4 +1,4 @@
-"""An event on its way to endpoints, and what faults changed about the way."""
+"""An event on its way to endpoints, and how faults change the way."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .events import Event
 
 
 class Overrides(NamedTuple):
-    """What faults changed about a dispatch.
+    """What faults change in a dispatch.
 
     Attributes:
         fault: The kind of the last fault that changed it.
         delay: How much later it starts, in nanoseconds.
         change: Changes the body after it was signed.
         signer: Signs in place of the endpoint's own.
-        marks: What was done to it, in order, and the lines that asked for it.
+        marks: The marks of these faults, in order.
     """
 
     fault: str | None = None
@@ -56,7 +56,7 @@ class Dispatch:
     batch: object | None = None
 
     def mark(self, mark: Mark) -> None:
-        """Note what was done to it."""
+        """Add a mark."""
         self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))
 
 

@@ -4,14 +4,14 @@ Theory of operation
 -------------------
 *No lock is held* while an attempt is made, because a receiver may call back: ask for the balance
 over HTTP, send another message, start a thread that does. One thread or task at a time drains the
-queue, in order. Whoever emits meanwhile, a receiver that calls back or another thread, only adds
-to the queue. After the draining thread let go it looks at the queue once more.
+queue, in order. A receiver that calls back, or another thread, only adds to the queue. At its end
+the draining thread looks at the queue once more.
 
-*Who waits.* A verb returns when its event was attempted. If another thread is draining, the test's
+*Waiting.* A verb returns when its event was attempted. If another thread is draining, the test's
 own thread waits for it. No other thread does: it may be the very one that an attempt is waiting
-for, such as a server of the app's that asks the fake something before it answers.
+for, such as a server of the app that calls the fake before it responds.
 
-*Errors.* What an app in process raises is recorded, then raised in the test, after the event's
+*Errors.* An error of an app in process is recorded, then raised in the test, after the event's
 other endpoints had it; the rest of the queue stays for the next verb. A cancellation or an
 interrupt is raised at once, and the endpoints that are left stay queued.
 
@@ -112,7 +112,7 @@ class Drain:
     # Attempting
 
     def attempt(self) -> None:
-        """Attempt what is queued, in order, from plain code; nothing, if somebody else does."""
+        """Attempt queued webhooks in order, from plain code, unless another thread does."""
         error = run_at_once(self._run(plain=True))
         if error is not None:
             raise error
@@ -124,9 +124,9 @@ class Drain:
             raise error
 
     def flush(self) -> None:
-        """Attempt what is queued, and let the test's thread wait for what another one attempts.
+        """Attempt queued webhooks, and let the test's thread wait for another draining thread.
 
-        Code that is part of an attempt would wait for itself: it leaves that to whoever drains.
+        Code that is part of an attempt would wait for itself: the draining thread does it then.
         """
         if self._outbox.queue:
             self.attempt()
@@ -143,7 +143,7 @@ class Drain:
             self._turn.release()
 
     async def _run(self, *, plain: bool) -> Exception | None:
-        """Attempt what is queued, and return what an app raised.
+        """Attempt queued webhooks, and return the error of an app.
 
         It is returned because a coroutine can't raise each error: see :func:`.run_at_once`.
         """
@@ -184,7 +184,7 @@ class Drain:
         return self.in_flight
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Ready]:
-        """Take what comes next from the queue; nothing, if it is not to be attempted now."""
+        """Take the next attempts from the queue; none, if they wait."""
         dispatch = self._dispatch = queue[0]
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
@@ -208,7 +208,7 @@ class Drain:
     def _decide(
         self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False
     ) -> Sequence[Ready]:
-        """Say what to attempt now, if it is this event's turn at this endpoint."""
+        """Return the attempts to make now, where this event is next at this endpoint."""
         if not endpoint.connected or dispatch.event._log is not self._outbox.events:
             return ()
         if self.ordering is None:
@@ -257,7 +257,7 @@ class Drain:
             raise ended
 
     def _record(self, attempt: InFlight) -> BaseException | None:
-        """Record an attempt, schedule its retry, and keep what has to be raised in the test."""
+        """Record an attempt, schedule its retry, and return the interrupt that ended it."""
         dispatch, outcome = attempt.dispatch, attempt.outcome
         endpoint = attempt.request.endpoint
         if isinstance(outcome, Response):
@@ -293,7 +293,7 @@ class Drain:
 
 
 class Overdue:
-    """Attempts that take too long, as the watch sees them.
+    """Attempts that take too long, as the watchdog sees them.
 
     Over a socket an attempt ends by itself when its time is up. In process it may hang for ever. An
     ASGI app and an async function are cancelled, and the attempt is recorded as over a socket. What
@@ -311,7 +311,7 @@ class Overdue:
         self._ending: list[InFlight] | None = None
 
     def on_timeout(self, current: list[InFlight]) -> float | None:
-        """End attempts, or say that they are still waited for; called in the watch's thread."""
+        """End attempts, or print that they still run; called in the watchdog's thread."""
         late = [one for one in current if one.outcome is None]
         if self._ending is not current:
             self._ending = current

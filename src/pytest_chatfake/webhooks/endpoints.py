@@ -1,4 +1,4 @@
-"""Endpoints: where attempts go, which events each gets, and what is posted to it."""
+"""Endpoints: the targets of attempts, with their event types and requests."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .events import Event
 
 
 class Endpoint:
-    """Where attempts go, as ``connect`` returned it.
+    """The target of attempts, as ``connect`` returns it.
 
     Attributes:
-        name: What it is, in a few words: its URL, or the app or function.
-        label: The same, as reports show it: shorter, and without what a URL has in secret.
-        headers: What every attempt carries beside a signature.
+        name: Its URL, or the name of the app or function.
+        label: The same, as reports show it: shorter, and without the secrets of a URL.
+        headers: The headers of every attempt, beside a signature.
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
         signer: Signs its attempts.
@@ -53,7 +53,7 @@ class Endpoint:
         self.connected = True
         self._target = target
         self._retries = retries
-        self._scripted = scripted  # the test writes its answers, so it expects failures
+        self._scripted = scripted  # the test writes its responses, so it expects failures
         self._disconnect = disconnect
         self._shown = redacted_place(name)  # what texts call it
 
@@ -62,7 +62,7 @@ class Endpoint:
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
-        """How long after each failure an attempt is made again."""
+        """How long after each failure an attempt is retried."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
     def _surfaces(self, error: BaseException) -> bool:
@@ -74,9 +74,9 @@ class Endpoint:
         return self.raise_exceptions and (judged or not self._retries)
 
     def disconnect(self) -> None:
-        """Stop attempts to this endpoint, planned retries included, and close its connection.
+        """Stop attempts at this endpoint, scheduled retries included, and close its connection.
 
-        An attempt that is being made is finished. Twice does no harm.
+        A running attempt is finished. Calling it again has no effect.
         """
         self._disconnect(self)
 
@@ -126,7 +126,7 @@ class Endpoints:
     """The endpoints of a fake, in the order in which they were connected.
 
     Attributes:
-        ever: All of them, disconnected or not.
+        ever: All endpoints, disconnected or not.
         threaded: Whether an awaited attempt may be a call in a thread.
     """
 
@@ -153,21 +153,21 @@ class Endpoints:
         return found
 
     def connect(self, endpoint: Endpoint) -> None:
-        """Add an endpoint; it gets what is emitted from now on."""
+        """Add an endpoint for the events that are emitted from now on."""
         self.ever.append(endpoint)
         self.threaded = self.threaded or endpoint._target.threaded
         self._connected = (*self._connected, endpoint)
         self._listening = {}
 
     def disconnect(self, endpoint: Endpoint) -> None:
-        """Remove an endpoint; what is queued for it is not attempted any more."""
+        """Remove an endpoint; queued attempts at it are not made any more."""
         endpoint.connected = False
         self._connected = tuple(one for one in self._connected if one is not endpoint)
         self._listening = {}
         endpoint._target.hang_up()  # some servers wait for that when they shut down
 
     def close(self) -> None:
-        """Close what leads to all of them, disconnected or not."""
+        """Close the connections of all endpoints, disconnected or not."""
         with ExitStack() as stack:
             for endpoint in self.ever:
                 stack.callback(endpoint._target.close)

@@ -1,7 +1,7 @@
-"""What is emitted: events, and the log that keeps them.
+"""Events, and the log that keeps them.
 
-A test may keep 300,000 of them. So the log is a few columns in step, in which what is the same is
-kept once, and an event is a place in it.
+A test may keep 300,000 of them. So the log is a few parallel columns that share equal values, and
+an event is an index into it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..domain.instants import instant
 
 
 class OtherEvent(NamedTuple):
-    """An event that the service's rules did not make, as a test asks for it.
+    """An event that a test asks for, and no rule of the service makes.
 
     Attributes:
         type: Its type.
@@ -74,7 +74,7 @@ class EventLog:
         return (Event(self, index) for index in range(len(self)))
 
     def id_of(self, event: Event, number: int) -> str:
-        """Return the id of an event about the message of a number, be it there or to come."""
+        """Return the id of an event about the message of a number, which may be an upcoming one."""
         if self._per_message:
             return self._ids.event % number
         if self._other_places:  # events of other types have a sequence of their own
@@ -82,7 +82,7 @@ class EventLog:
         return self._ids.event % (event._index + 1)
 
     def upcoming(self, ahead: int = 0) -> Event:
-        """Return an event that is not there yet: the next one, or one after so many others."""
+        """Return a future event: the next one, or one after so many others."""
         return Event(self, len(self._moments) + ahead)
 
     def add(self, status: str, number: int, body: bytes, line: Line, moment: int) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of faults: what each does to an attempt, and what its mark says."""
+"""The kinds of faults, with their effects and marks."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ _NONE: Final = Effect("")
 
 
 def effect_of(fault: str | None) -> Effect:
-    """Return what a fault of this kind does; None: there was no fault."""
+    """Return the effect of a kind of fault; None: there was no fault."""
     return EFFECTS.get(fault or "", _NONE)

@@ -1,4 +1,4 @@
-"""Faults: what goes wrong on the way to an endpoint because the test says so."""
+"""Faults of webhooks: what goes wrong on the way to an endpoint because a test asks for it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .fault_kinds import FaultKind, effect_of
 
 
 class Fault(Trigger):
-    """Something that goes wrong with the events that match it, as ``duplicate`` & co. return it.
+    """A fault of matching events, as ``webhooks.duplicate()`` and others return it.
 
-    Only an event's first attempt is concerned, never a retry.
+    It concerns only an event's first attempt, never a retry.
 
     Attributes:
-        kind: What goes wrong.
+        kind: The name of the method that set it up.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Fault(Trigger):
         self._message = message
         self._status = status
         self._endpoint = endpoint
-        self._hit: list[int] = []  # the places of the events that it concerned
+        self._hit: list[int] = []  # the places of the events that it changed
         self._type = type
 
     @property
@@ -64,12 +64,12 @@ class Fault(Trigger):
 
     @property
     def _mark(self) -> Mark:
-        """What it does to an event, and the line that set it up."""
+        """The mark of the events that it changes."""
         delay = f" {self._effect.delay / SECOND:g} s" if self._effect.delay else ""
         return Mark(self.kind, effect_of(self.kind).mark + delay, self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-        """Count an event if it matches; return the endpoints for which it goes wrong."""
+        """Count an event if it matches; return the endpoints for which the fault fires."""
         concerned = self._concerned(event, endpoints)
         if not (concerned and self._should_fire()):
             return ()
@@ -87,7 +87,7 @@ class Fault(Trigger):
         return tuple(one for one in endpoints if matches and self._endpoint in (None, one))
 
     def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
-        """Give what becomes of a dispatch: the part that goes on as it was, and the other."""
+        """Yield the unchanged part of a dispatch, and the changed one."""
         hit = tuple(one for one in dispatch.endpoints if one in concerned)
         if not hit:
             yield dispatch
@@ -108,7 +108,7 @@ class Fault(Trigger):
 
 
 def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
-    """Return what a function of the test's makes of a body; raise a TypeError if not bytes."""
+    """Return a body as a function of the test changes it."""
     result: object = change(body)
     if not isinstance(result, bytes):
         raise TypeError(
@@ -118,7 +118,7 @@ def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
 
 
 def shaped(dispatch: Dispatch, faults: Iterable[Fault]) -> list[Dispatch]:
-    """Send a dispatch past the faults, in the order in which they were set up."""
+    """Apply faults to a dispatch, in the order in which they were set up."""
     parts = [dispatch]
     for fault in faults:
         if concerned := fault._fires(dispatch.event, dispatch.endpoints):

@@ -128,7 +128,7 @@ class Ordering:
         self.clear()
 
     def clear(self) -> None:
-        """Begin as new; the log goes on."""
+        """Forget all choices and waiting attempts; the log goes on."""
         self._made = 0
         self._waiting: list[_Waiting] = []
         self._waiting_for_peers: list[_Waiting] = []
@@ -178,7 +178,7 @@ class Ordering:
     def _deviate(
         self, choice: Choice, key: _Key, dispatch: Dispatch, endpoint: Endpoint
     ) -> Sequence[Ready]:
-        """Do what a fault has chosen."""
+        """Apply the choice of a fault."""
         fault, steps = choice.fault, choice.steps
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
         if choice.kind == "reorder":
@@ -212,7 +212,7 @@ class Ordering:
         return choice is not None and choice.kind == "drop"
 
     def _with_peers(self, dispatch: Dispatch, endpoint: Endpoint) -> Sequence[Ready]:
-        """Let an attempt be made now: with those that have waited for it, after them."""
+        """Return an attempt after the peers that have waited for it, as one batch."""
         peers = [one for one in self._waiting_for_peers if one.until <= self._made]
         self._waiting_for_peers = [one for one in self._waiting_for_peers if one not in peers]
         ready = [Ready(one.dispatch, one.dispatch.endpoints[0]) for one in peers]
@@ -222,7 +222,7 @@ class Ordering:
     # After an attempt
 
     def count(self, attempt: InFlight, answer: Response) -> tuple[Dispatch, Response]:
-        """Count an attempt; return it as it is to be recorded, and what the service hears of it."""
+        """Count an attempt; return it as it is recorded, and the response that the service gets."""
         self._made += 1
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
         key = (dispatch.event._index, endpoint)
@@ -305,7 +305,7 @@ class Ordering:
         return flushed
 
     def finish(self) -> None:
-        """Let no repeat wait past the next barrier: the test has made its last attempt."""
+        """Flush all repeats at the next barrier, after the test's last attempt."""
         self._waiting = [one._replace(first=True) for one in self._waiting]
 
     # Pauses
@@ -337,7 +337,7 @@ def _batched(ready: list[Ready]) -> list[Ready]:
 
 
 def _outcome(answer: Response, choice: Choice | None) -> int | str | None:
-    """Say how an attempt ended, for the log."""
+    """Return how an attempt ended, for the log."""
     if choice is not None and choice.kind != "lose_response":
         return "dropped" if choice.kind == "drop" else "refused"
     return answer.status if answer.error is None else type(answer.error).__name__

@@ -45,7 +45,7 @@ class Outbox:
         faults: Those that are set up now.
         unheard: Events of other types that no endpoint listened for.
         depth: How many attempts led to what is emitted now, each causing the next event.
-        now: As given.
+        now: Returns the present in nanoseconds.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class Outbox:
         self.depth: int = 0
 
     def begin(self, ids: Ids) -> None:
-        """Forget what was emitted and attempted; endpoints stay.
+        """Start new logs of events and attempts; endpoints stay.
 
-        New logs begin. An event of the old ones is recognised by its log, and attempted no more.
+        An event of the old logs is recognised by its log, and not attempted any more.
         """
         type_ = self._writer.event_type
         self.events: EventLog = EventLog(ids, type_, per_message=self._per_message)
@@ -93,7 +93,7 @@ class Outbox:
     def write_facts(
         self, facts: list[Fact], fields: Mapping[tuple[MessageState, str], str] | None
     ) -> list[tuple[Fact, Event, bytes]]:
-        """Write the events of facts that are about to become so."""
+        """Write the events of facts that are about to be applied."""
         written: list[tuple[Fact, Event, bytes]] = []
         events = self.events
         for ahead, fact in enumerate(facts):

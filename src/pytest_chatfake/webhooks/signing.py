@@ -27,7 +27,7 @@ from .endpoints import Signer, WebhookRequest
 
 
 def check_signer(value: object) -> None:
-    """Raise a TypeError for a signer that is neither None nor a function of the request."""
+    """Refuse a signer that is neither None nor a function of the request."""
     if value is not None and not callable(value):
         expected = "a function that takes the WebhookRequest and returns headers"
         raise TypeError(unexpected("signer", expected, value))
@@ -36,7 +36,7 @@ def check_signer(value: object) -> None:
 
 
 def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers that a signer gives; raise a TypeError if they are not text to text."""
+    """Return the headers of a signer, and refuse names or values that are not texts."""
     headers: Any = signer(request)
     items: list[Any] = [*headers.items()] if isinstance(headers, Mapping) else [(None,)]
     if not all(isinstance(part, str) for item in items for part in item):
@@ -55,17 +55,16 @@ class HmacSigner:
         header: The name of the header.
         format: The header's value; ``{timestamp}`` is in Unix seconds, ``{signature}`` is encoded
             as ``encoding`` says.
-        content: What is signed, as bytes; ``{body}`` is the exact bytes of the attempt.
+        content: The signed content; ``{body}`` is the exact bytes of the attempt.
         timestamp_header: A second header, which has the timestamp alone.
         digest: The name of the hash function, such as ``"sha256"``.
         encoding: ``"hex"``, in lower case, or ``"base64"``.
-        offset: What is added to the timestamp: negative for a stale one, positive for one from
-            the future; a ``timedelta`` or seconds.
+        offset: Is added to the timestamp: negative for a stale one, positive for one from the
+            future; a ``timedelta`` or seconds.
 
     Raises:
-        TypeError: An argument is of the wrong kind.
-        ValueError: The secret is empty, HTTP does not allow a header, a template names another
-            field, or the app could not know the timestamp that is signed.
+        ValueError: The secret is empty, HTTP does not allow a header, a template has another
+            field, or the timestamp is signed and not sent.
     """
 
     def __init__(
@@ -137,10 +136,9 @@ class StandardWebhooksSigner:
 
     Args:
         secret: ``whsec_`` and base64, the base64 alone, or the secret's bytes.
-        offset: What is added to the timestamp, as for :class:`HmacSigner`.
+        offset: Is added to the timestamp, as for :class:`HmacSigner`.
 
     Raises:
-        TypeError: The secret is neither text nor bytes.
         ValueError: The secret is empty, or the text is not base64.
     """
 

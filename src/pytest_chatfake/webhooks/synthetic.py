@@ -1,4 +1,4 @@
-"""Events that the service would not send: an honest body, and what is done to it.
+"""Synthetic events: bodies as the service writes them, with changes of the test.
 
 Fields are named by their path: ``totalPrice`` and ``conversation.expireTime`` are the message's,
 ``event.id`` and ``event.type`` the envelope's.
@@ -17,7 +17,7 @@ from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
 from .events import OtherEvent
 
-#: Takes an honest body, returns the edited one.
+#: Takes the service's body, returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
 
 _FIELDS = 'fields such as ["totalPrice"]'
@@ -29,7 +29,7 @@ def edits(
     raw: str | bytes | None,
     resource: str,
 ) -> Edit:
-    """Return what turns an honest body into a synthetic one."""
+    """Return the function that edits a body as ``emit()`` asks for."""
     paths = check_list(remove, "remove", _FIELDS)
     if not all(isinstance(path, str) for path in paths):
         raise TypeError(unexpected("remove", f"a list of {_FIELDS}", remove))
@@ -46,7 +46,7 @@ def edits(
     for path, value in values.items():
         if not isinstance(path, str):
             raise TypeError(unexpected("the path of a field in changes", "a str", path))
-        encode(value)  # refuses now what could not be written later
+        encode(value)  # refuses now values that could not be written later
 
     def edit(body: bytes) -> bytes:
         event = json.loads(body, parse_float=Decimal)
@@ -87,7 +87,7 @@ def other_event(
     id_: str | None,
     body: Mapping[str, object] | str | bytes | None,
 ) -> OtherEvent:
-    """Return the event that ``emit_event()`` is asked for."""
+    """Return the event of the arguments of ``emit_event()``."""
     name = check_str(event_type, "the type")
     given = None if id_ is None else check_str(id_, "id")
     if body is not None:

@@ -10,18 +10,18 @@ from typing import Any, Final
 
 from ..base.arguments import cited
 
-#: How many digits a number may have: what Python itself reads as a whole number.
+#: How many digits a number may have: Python reads integers of as many.
 _MOST_DIGITS = 4_300
 
 
 def number(value: Decimal) -> str:
     """Write a finite decimal as a JSON number, digit for digit and without an exponent."""
-    text = str(value)  # much faster than a format, and nearly always the same
+    text = str(value)  # much faster than format(), and nearly always the same
     return format(value, "f") if "E" in text or "e" in text else text
 
 
 def encode(value: Any) -> str:
-    """Write a value as JSON text, decimals exactly."""
+    """Write a value as JSON text, decimals exactly; refuse values that JSON can't express."""
     return _written(value, _DEEPEST)
 
 
@@ -33,8 +33,8 @@ def members(fields: Mapping[Any, Any]) -> str:
     return _members(fields, _DEEPEST)
 
 
-#: How deep arrays and objects may be nested: far more than anybody needs, and far less than Python
-#: can follow, whatever its version.
+#: How deep arrays and objects may be nested: far more than a body needs, and far less than the
+#: recursion limit of any Python.
 _DEEPEST: Final = 100
 
 

@@ -86,7 +86,7 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
 
 
 def check_type(value: object, keys: Mapping[str, str]) -> str:
-    """Return ``value`` if it can be a message's type, which is the key of its content, too."""
+    """Return ``value`` if it can be a message's type, which is also the key of its content."""
     name = _check_plain(value, "type")
     if name != "text" and name in keys:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Recorded events, held against the models: how they deviate, in sentences."""
+"""Recorded events, compared with the models: their deviations as sentences."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def summary(events: int, others: int, found: int) -> str:
 
 
 def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
-    """Return what a model finds wrong, by the path of each field."""
+    """Return the errors of a model, by the path of each field."""
     try:
         model.model_validate(value)
     except ValidationError as error:
@@ -89,7 +89,7 @@ def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
 def _errors_whatever_status(
     model: type[BaseModel], event: Fields, key: str
 ) -> dict[Path, ErrorDetails]:
-    """Return what is wrong with a message of an unknown status: what each status would refuse."""
+    """Return the errors of a message of an unknown status: those that each status would have."""
     message: Fields = event[key]
     variants = [{**event, key: {**message, "status": status}} for status in STATUSES]
     each = [_errors(model, variant) for variant in variants]
