@@ -272,24 +272,6 @@ def test_a_function_that_returns_no_length_is_told_at_the_next_use() -> None:
             fake.settle()
 
 
-def no_deliveries(_: object, status: str) -> dict[str, str]:
-    if status == "delivered":
-        raise RuntimeError("no fields")
-    return {}
-
-
-def test_where_the_function_of_extra_fields_fails_the_message_is_left_alone_from_then_on() -> None:
-    with frozen_fake(extra=no_deliveries) as fake:
-        fake.autopilot(deliver_after=HOUR)
-        message = fake.send_text()
-        with pytest.raises(RuntimeError, match="no fields"):
-            fake.clock.advance(days=1)
-
-        assert "sent" == message.status
-        fake.clock.advance(days=1)
-        assert "sent" == message.status
-
-
 def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_phone_is_on() -> None:
     def fields(_: object, status: str) -> dict[str, str]:
         if status == "read":

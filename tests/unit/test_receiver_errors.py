@@ -114,25 +114,6 @@ def test_an_error_that_can_not_say_itself_does_not_spoil_the_report() -> None:
         assert "Mute: (its text can't be shown)" in fake.explain(fake.messages[0])
 
 
-def test_errors_that_can_not_be_compared_are_two_attempts() -> None:
-    class Odd(Exception):
-        def __eq__(self, other: object) -> bool:
-            raise RuntimeError("no")
-
-        __hash__ = Exception.__hash__
-
-    with frozen_fake() as fake:
-        errors = [Odd(), Odd()]
-
-        def app(_: Any) -> None:
-            raise errors.pop()
-
-        fake.webhooks.connect(handler=app, raise_exceptions=False)
-        fake.send_text().deliver()
-
-        assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
-
-
 def test_an_error_of_an_app_that_the_test_has_met_is_no_news() -> None:
     def app(environ: Any, start_response: Any) -> list[bytes]:
         raise LookupError("no such campaign")

@@ -133,6 +133,10 @@ REFUSED = [
     Refused("devices", lambda f, m, x: f.recipient("+1", devices=x), INTS, (0, 10_001, HUGE)),
     Refused("read_receipts", lambda f, m, x: f.recipient("+1", read_receipts=x), (1,)),
     Refused("online", lambda f, m, x: f.recipient("+1", online=x), (1, Silent())),
+    Refused("blocked", lambda f, m, x: f.recipient("+1", blocked=x), ("no",)),
+    Refused("withheld", lambda f, m, x: f.recipient("+1", withheld=x), (0.5,)),
+    Refused("registered", lambda f, m, x: f.recipient("+1", registered=x), ([],)),
+    Refused("chat_open", lambda f, m, x: f.recipient("+1", chat_open=x), (0,)),
     Refused("seed", lambda f, m, x: f.autopilot(seed=x), (1.5, True), (HUGE, HALF)),
     Refused("deliver_after", lambda f, m, x: f.autopilot(deliver_after=x), LENGTH, OUT_OF_LENGTHS),
     Refused(

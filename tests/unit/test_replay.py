@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ClosedError, HmacSigner, Naming
+from pytest_chatfake import ClosedError, Naming
 from pytest_chatfake.wire.recordings import RecordedEvent, read_recording
 
 from .fakes import fake_with_receiver, frozen_fake
@@ -208,18 +208,6 @@ def test_what_is_due_on_the_way_happens_at_its_own_moment(path: Path) -> None:
         fake.webhooks.replay(path)
 
         assert ["sent", None, "delivered", None] == [one.status for one in receiver.events]
-
-
-def test_they_are_signed_afresh(path: Path) -> None:
-    written(path, event(1), event(2, "2026-03-01T10:00:00Z"))
-    with frozen_fake(signer=HmacSigner("secret")) as fake:
-        receiver = fake.webhooks.receiver()
-
-        fake.webhooks.replay(path)
-
-        one, two = (request.headers for request in receiver.requests)
-        name = next(name for name in one if "ignature" in name)
-        assert one[name] != two[name]
 
 
 def told(number: int, status: Any, message: Any = "0123456789abcdef") -> str:

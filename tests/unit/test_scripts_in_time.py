@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -40,20 +39,6 @@ def test_steps_happen_when_the_clock_gets_there(play: Any) -> None:
         await do(fake.clock.advance(days=1))
         assert ["sent", "delivered", "read"] == statuses(message)
         assert [0, 5, 125] == minutes(message)
-
-    play(scenario)
-
-
-def test_verbs_between_two_share_a_moment_and_each_after_counts_from_the_one_before(
-    play: Any,
-) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
-        later = fake.send_text().after(60).deliver().deliver().after(timedelta(minutes=1)).read()
-        message = await do(later)
-        await do(fake.clock.advance(hours=1))
-
-        assert ["sent", "delivered", "delivered", "read"] == statuses(message)
-        assert [0, 1, 1, 2] == minutes(message)
 
     play(scenario)
 
