@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from contextlib import closing
 from http.client import HTTPConnection
@@ -30,15 +29,6 @@ def fake() -> Iterator[ChatFake]:
 # -- the balance and the key -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("amount", ["190.07658", "0.30", "1234567890.123456789012345678", "0"])
-def test_the_amount_reads_back_digit_for_digit(amount: str) -> None:
-    with ChatFake(opening_balance=amount) as fake:
-        assert amount == balance(fake)
-        status, body, headers = ask(fake, **{"X-API-Key": fake.api_key})
-        assert (200, f'{{"amount":{amount},"currency":"USD"}}'.encode()) == (status, body)
-        assert "application/json" == headers["Content-Type"]
-
-
 @pytest.mark.parametrize(
     "headers",
     [{}, {"X-API-Key": ""}, {"X-API-Key": "wrong"}, {"X-API-Key": "schl\xfcssel"}, {"X-Key": "k"}],
@@ -50,14 +40,6 @@ def test_any_other_key_is_401(fake: ChatFake, headers: dict[str, str], path: str
 
     assert (401, INVALID_KEY) == (status, body)
     assert "application/json" == answered["Content-Type"]
-
-
-def test_accounts_share_a_listener_and_are_told_apart_by_key(fake: ChatFake) -> None:
-    with ChatFake(opening_balance="7") as other:
-        assert fake.base_url == other.base_url
-        assert ["190.07658", "7"] == [balance(fake), balance(other)]
-        key = other.api_key
-    assert 401 == ask(fake, **{"X-API-Key": key})[0]
 
 
 def test_an_account_that_is_asked_by_many_at_once_answers_all(fake: ChatFake) -> None:
@@ -87,30 +69,7 @@ def test_a_truncated_answer_is_an_incomplete_read(fake: ChatFake) -> None:
     assert "190.07658" == balance(fake)
 
 
-def test_a_failure_and_a_rate_limit_reach_a_client_with_retries(fake: ChatFake) -> None:
-    fake.api.fail(503)
-    fake.api.rate_limit(30)
-    key = {"X-API-Key": fake.api_key}
-
-    assert 503 == ask(fake, **key)[0]
-    status, _, headers = ask(fake, **key)
-    assert (429, "30") == (status, headers["Retry-After"])
-    fake.clock.advance(30)
-    assert 200 == ask(fake, **key)[0]
-
-
 # -- handlers of pytest-httpserver -----------------------------------------------------------------
-
-
-def test_http_is_all_of_pytest_httpserver_behind_the_api(fake: ChatFake) -> None:
-    fake.http.expect_request("/uploads", method="PUT").respond_with_json({"stored": True})
-    fake.http.expect_request("/v2/balance").respond_with_data("never asked")
-
-    assert {"stored": True} == json.loads(ask(fake, "PUT", "/uploads")[1])
-    assert "190.07658" == balance(fake)
-    assert ["/uploads"] == [one.path for one, _ in fake.http.log]
-    fake.http.clear()
-    assert 401 == ask(fake, "PUT", "/uploads")[0]
 
 
 @pytest.mark.parametrize("path", ["//v2/balance", "/v2//balance", "/v2/balance/", "/V2/balance"])

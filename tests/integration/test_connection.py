@@ -207,9 +207,9 @@ def test_what_is_no_request_is_refused_with_an_error_body_and_the_connection_clo
 ) -> None:
     if before:
         assert 200 == client.ask(before).status
-    seen = len(api.dispatched)
+    seen = [*api.queries, *api.dispatched]
 
-    response = client.ask(request_)
+    response = client.ask(request_ + QUERY)  # smuggled in behind it
 
     error = json.loads(response.body)["error"]
     assert {"status": 400, "code": "BAD_REQUEST", "message": error["message"]} == error
@@ -217,17 +217,7 @@ def test_what_is_no_request_is_refused_with_an_error_body_and_the_connection_clo
     assert ("close", 400) == (response.headers["connection"], response.status)
     client.socket.shutdown(socket.SHUT_WR)
     assert client.hung_up()
-    assert seen == len(api.dispatched)
-
-
-def test_a_request_smuggled_behind_a_refused_one_is_not_answered(
-    client: RawClient, api: FakeApi
-) -> None:
-    client.send(POST + b"Content-Length: 4\r\nContent-Length: 0\r\n\r\n" + QUERY)
-
-    assert 400 == client.receive().status
-    assert client.hung_up()
-    assert [] == api.queries
+    assert seen == [*api.queries, *api.dispatched]
 
 
 def test_the_limits_themselves_are_within_them(
@@ -386,17 +376,6 @@ def test_the_two_ways_follow_each_other_wherever_the_bytes_are_cut(listener: Lis
             client.send(stream[cut:])
             bodies = [client.receive().body for _ in range(5)]
             assert [BALANCE, b"hello", BALANCE, BALANCE, b"hello"] == bodies, cut
-
-
-def test_pipelined_queries_are_all_answered_in_order_and_to_the_end(
-    client: RawClient, api: FakeApi
-) -> None:
-    client.send(b"".join(QUERY.replace(b"k\r", b"%d\r" % n) for n in range(50)))
-    client.socket.shutdown(socket.SHUT_WR)
-
-    assert [BALANCE] * 50 == [client.receive().body for _ in range(50)]
-    assert [str(n) for n in range(50)] == api.queries
-    assert client.hung_up()
 
 
 def test_requests_keeps_one_connection_and_goes_the_short_way(
@@ -673,16 +652,6 @@ def test_a_stream_that_fails_midway_is_cut_off_and_can_not_pass_for_complete(
     with pytest.raises(requests.exceptions.ChunkedEncodingError):
         requests.get(listener.url_for("/answer"), timeout=SECONDS)
     with pytest.raises(ZeroDivisionError, match="mid-stream"):
-        listener.check()
-
-
-def test_a_header_that_http_can_not_carry_is_a_500(
-    listener: Listener, client: RawClient, api: FakeApi
-) -> None:
-    api.answers["/answer"] = Response("hello", headers={"X-A": "ключ"})
-
-    assert 500 == client.ask(GET).status
-    with pytest.raises(UnicodeEncodeError):
         listener.check()
 
 

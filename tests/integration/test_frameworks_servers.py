@@ -96,28 +96,6 @@ async def test_it_sees_the_balance_of_the_moment_while_time_stands_still(
 
 
 @SERVERS
-async def test_it_sends_a_message_whose_webhook_comes_before_its_answer(chat_fake, served):
-    @chat_fake.route("/v2/messages", webhooks_first=True)
-    def send(request):
-        return {"id": chat_fake.send_text(request.get_json()["text"]).id}
-
-    seen = Seen()
-    async with served(chat_fake, seen) as url:
-        chat_fake.webhooks.connect(url)
-        async with (
-            aiohttp.ClientSession(chat_fake.base_url) as session,
-            session.post(
-                "/v2/messages", json={"text": "x"}, headers={"X-API-Key": chat_fake.api_key}
-            ) as answer,
-        ):
-            message = chat_fake.message((await answer.json())["id"])
-            assert ["sent"] == [status for status, _, _ in seen]
-        await message.deliver()
-
-    assert ["sent", "delivered"] == [status for status, _, _ in seen]
-
-
-@SERVERS
 async def test_a_server_that_stops_in_the_test_is_not_kept_waiting(chat_fake, chat_clock, served):
     loop = asyncio.get_running_loop()
     async with served(chat_fake, Seen()) as url:

@@ -14,7 +14,7 @@ from pytest_chatfake.transport.client import http_client
 from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.transport.client.responses import Response
 
-from .raw_server import OK, SECONDS, keeps_alive, serving
+from .raw_server import OK, SECONDS, serving
 
 OKAY = Response(200, b"ok")
 
@@ -42,15 +42,6 @@ def bodies(server):
 
 def numbered(count):
     return [b"%d" % number for number in range(count)]
-
-
-def test_a_server_that_keeps_connections_alive_sees_one(client_of):
-    with serving(keeps_alive) as server:
-        client = client_of(server)
-        assert [OKAY] * 50 == [client.post(body, {}) for body in numbered(50)]
-
-        assert numbered(50) == bodies(server)
-        assert 1 == len(server.connections)
 
 
 @pytest.mark.parametrize(

@@ -179,19 +179,6 @@ def test_the_handler_class_that_the_process_shares_stays_untouched(
 # Its clients
 
 
-def test_100_idle_clients_block_nobody(listener: Listener) -> None:
-    idle = [RawClient(listener) for _ in range(100)]
-    for client in idle[::2]:
-        client.ask(QUERY)
-    with RawClient(listener) as busy:
-        for _ in range(20):
-            assert BALANCE == busy.ask(QUERY).body
-
-    assert [BALANCE] * 100 == [client.ask(QUERY).body for client in idle]
-    for client in idle:
-        client.__exit__()
-
-
 def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -98,17 +98,13 @@ def test_waiting_for_handlers_works(listener: Listener, client: RawClient) -> No
     [ZeroDivisionError("by zero"), AssertionError("by zero"), pytest.fail.Exception("by zero")],
     ids=lambda error: type(error).__name__,
 )
-@pytest.mark.parametrize("by", ["a handler", "the API"])
 def test_an_error_is_a_500_and_comes_back_once(
-    listener: Listener, client: RawClient, api: FakeApi, error: BaseException, by: str
+    listener: Listener, client: RawClient, error: BaseException
 ) -> None:
     def broken(_: Request) -> Response:
         raise error
 
-    if by == "the API":
-        api.answers["/handled"] = broken
-    else:
-        listener.expect_request("/handled").respond_with_handler(broken)
+    listener.expect_request("/handled").respond_with_handler(broken)
     assert 500 == client.ask(GET).status
 
     with pytest.raises(type(error), match="by zero"):

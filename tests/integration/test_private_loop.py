@@ -130,26 +130,6 @@ def test_a_call_raises_what_the_coroutine_raises_with_its_traceback(portal, besi
     assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
 
 
-def test_what_is_left_on_the_loop_goes_on_with_the_next_call(portal):
-    log = []
-
-    async def background():
-        for number in range(10):
-            log.append(number)
-            await asyncio.sleep(0)
-
-    async def start():
-        return asyncio.create_task(background())
-
-    async def finish(task):
-        await task
-
-    task = portal.run(start())
-    assert 10 > len(log)
-    portal.run(finish(task))
-    assert list(range(10)) == log
-
-
 @BOTH
 def test_where_a_loop_runs_already_the_same_loop_runs_beside_it(portal, run):
     loop, here = portal.run(where())

@@ -149,25 +149,3 @@ def test_attempts_at_one_server_at_once_do_not_share_a_connection():
 
         assert [Response(200, b"ok")] * 3 == answers
         assert 2 == len(server.connections)
-
-
-def test_an_attempt_that_goes_on_while_its_endpoint_is_closed_keeps_no_connection():
-    reached, go_on, gone = threading.Event(), threading.Event(), threading.Event()
-
-    def script(conversation):
-        conversation.read()
-        reached.set()
-        go_on.wait(SECONDS)
-        conversation.send(OK)
-        assert conversation.read() is None
-        gone.set()
-
-    with serving(script) as server, targets(server.url) as (target,):
-        attempt = threading.Thread(target=target.attempt, args=(request(0),))
-        attempt.start()
-        assert reached.wait(SECONDS)
-        target.close()
-        go_on.set()
-        attempt.join(SECONDS)
-
-        assert gone.wait(SECONDS)

@@ -81,10 +81,6 @@ def fastapi_app():
             raise LookupError(event["id"])
         return event["id"]
 
-    @app.post("/hooks/sync")
-    def sync_hook(event: dict):
-        return event["id"]
-
     return app
 
 
@@ -152,39 +148,6 @@ def test_a_server_in_the_test_s_own_trio_loop_can_answer(closing):
         return answer
 
     assert Response(200) == in_trio(main)
-
-
-def test_a_cancelled_attempt_at_a_url_is_finished_and_posted_once(closing):
-    reached, go_on = threading.Event(), threading.Event()
-
-    def script(conversation):
-        while conversation.read():
-            reached.set()
-            go_on.wait(SECONDS)
-            conversation.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-
-    async def chain(target, answers):
-        answers.append(await target.attempt_async(EVENT))
-        answers.append(await target.attempt_async(EVENT))
-
-    async def main():
-        answers = []
-        task = asyncio.create_task(chain(target, answers))
-        while not reached.is_set():
-            await asyncio.sleep(0.001)
-        task.cancel()
-        await asyncio.sleep(0.01)
-        assert not task.done()
-        go_on.set()
-        await asyncio.wait([task])
-        assert task.cancelled()
-        return answers
-
-    with serving(script) as server:
-        target = closing(UrlTarget(server.url, timeout=SECONDS))
-        assert [Response(200)] == in_asyncio(main)
-        assert 1 == len(server.posts)
-        target.close()
 
 
 # As a real server

@@ -29,11 +29,6 @@ def worker():
 
 
 @BOTH
-def test_a_call_returns_what_the_function_returns(run, worker):
-    assert 5 == run(lambda: worker.call_async(sum, (2, 3)))
-
-
-@BOTH
 def test_a_call_raises_what_the_function_raises_with_its_traceback(run, worker):
     def deep_in_the_function():
         raise LookupError("no such message")
@@ -129,22 +124,3 @@ def test_a_call_that_never_returns_is_said_when_the_worker_is_closed():
         worker.close()
     release.set()
     waiting.join(SECONDS)
-
-
-def test_nothing_of_a_call_lives_on_in_the_waiting_thread(worker):
-    import gc
-    import weakref
-
-    class Event:
-        pass
-
-    event = Event()
-    gone = weakref.ref(event)
-    worker.call(id, event)
-    del event
-    end = time.monotonic() + SECONDS
-    while gone() is not None and time.monotonic() < end:
-        time.sleep(0.001)  # the thread wakes us a moment before it waits again
-        gc.collect()
-
-    assert None is gone()

@@ -6,9 +6,6 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatfake import ChatFake
-from pytest_chatfake.base import session_scope
-
 from ..forked_pytest import run_pytest
 
 #: An app with a client in its module, and a queue.
@@ -190,104 +187,6 @@ def test_a_session_that_ends_badly_cancels_it_too(pytester: pytest.Pytester, how
 
 
 # What else a session of tests does with it
-
-
-def test_a_test_that_fails_or_is_interrupted_leaves_the_loop_to_the_next(
-    pytester: pytest.Pytester,
-) -> None:
-    share(pytester)
-    pytester.makepyfile(
-        test_it="""
-        import asyncio
-        import pytest
-        from pytest_chatfake import ChatFake
-
-        loops = set()
-
-        async def note(request):
-            loops.add(asyncio.get_running_loop())
-
-        async def fail(request):
-            await note(request)
-            raise LookupError("mine")
-
-        async def interrupt(request):
-            await note(request)
-            raise KeyboardInterrupt
-
-        async def stop(request):
-            await note(request)
-            asyncio.get_running_loop().stop()
-            await asyncio.sleep(1000)
-
-        @pytest.mark.parametrize("handler", [fail, note, interrupt, note, stop, note])
-        def test_it(handler, chat_fake):
-            chat_fake.webhooks.connect(handler=handler)
-            if handler is interrupt:
-                with pytest.raises(KeyboardInterrupt):
-                    chat_fake.send_text()
-            else:
-                chat_fake.send_text()
-            assert len(loops) == 1
-        """
-    )
-    run_pytest(pytester.path).assert_outcomes(passed=4, failed=2)
-
-
-@pytest.mark.parametrize("scope", ["function", "session"])
-def test_async_tests_are_in_their_own_loops_whatever_the_scope(
-    pytester: pytest.Pytester, scope: str
-) -> None:
-    pytester.makepyfile(
-        test_it="""
-        import asyncio
-        import pytest
-
-        anyio_backend = pytest.fixture(lambda: "asyncio")
-        loops = []
-
-        async def note(request):
-            loops.append(asyncio.get_running_loop())
-
-        @pytest.mark.anyio
-        @pytest.mark.parametrize("number", [1, 2])
-        async def test_it(chat_fake, number):
-            chat_fake.webhooks.connect(handler=note)
-            await chat_fake.send_text()
-            assert loops[-1] is asyncio.get_running_loop()
-        """
-    )
-    result = run_pytest(pytester.path, "-o", f"chat_fake_loop_scope={scope}")
-    result.assert_outcomes(passed=2)
-
-
-def test_a_run_inside_another_one_has_a_scope_of_its_own(
-    pytester: pytest.Pytester, request: pytest.FixtureRequest
-) -> None:
-    end = session_scope.begin(shares=True)
-    request.addfinalizer(end)
-    with ChatFake() as outer:
-        pytester.makepyfile(
-            test_it="""
-            import asyncio
-
-            async def note(request):
-                note.loops.add(asyncio.get_running_loop())
-
-            note.loops = set()
-
-            def test_it(chat_fake):
-                chat_fake.webhooks.connect(handler=note)
-                chat_fake.send_text()
-
-            def test_again(chat_fake):
-                chat_fake.webhooks.connect(handler=note)
-                chat_fake.send_text()
-                assert len(note.loops) == 2
-            """
-        )
-        pytester.runpytest_inprocess("-p", "no:xdist").assert_outcomes(passed=2)
-        assert outer._portal._loop is ChatFake()._portal._loop
 
 
 def test_another_scope_is_a_mistake_in_the_usage(pytester: pytest.Pytester) -> None:

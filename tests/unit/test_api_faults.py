@@ -184,16 +184,6 @@ def test_of_several_faults_the_first_that_answers_wins_and_each_counts_its_own()
         assert (1, 1, 3) == (first.fired, second.fired, delay.fired)
 
 
-def test_a_fault_that_fired_is_seen_in_the_log() -> None:
-    with frozen_fake(api_key="secret-key-1234") as fake:
-        fake.api.fail(502)
-        query(fake)
-
-        assert ["GET /v2/balance with the key ...1234: 502"] == [
-            str(one) for one in fake.api.requests
-        ]
-
-
 @pytest.mark.parametrize(
     ("verb", "argument", "value", "error"),
     [

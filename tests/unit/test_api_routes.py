@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from decimal import Decimal
 from typing import Any
@@ -196,22 +195,3 @@ def test_what_a_route_sent_is_attempted_before_time_moves(call_api: CallApi) -> 
 
         assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
         assert ["sent"] == [event.status for event in receiver.events]
-
-
-def test_what_a_route_sent_is_attempted_before_time_moves_in_async_mode(call_api: CallApi) -> None:
-    async def scenario() -> None:
-        with frozen_fake(mode="async") as fake:
-            fake.webhooks.receiver()
-
-            @fake.route("/send")
-            def send(_: Any) -> dict[str, Any]:
-                return {"id": fake.send_text().id}
-
-            await fake.clock.advance(1)
-            sent_at = fake.clock.now
-            call_api(fake, "POST", "/send")
-            await fake.clock.advance(hours=25)
-
-            assert [sent_at] == [attempt.at for attempt in fake.webhooks.attempts]
-
-    asyncio.run(scenario())

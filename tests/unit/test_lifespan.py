@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 import trio
-from fastapi import FastAPI, Request
 
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
@@ -100,19 +99,6 @@ class App:
                 await receive()
             finally:
                 self.log.append("ended")
-
-
-@THREE
-def test_startup_comes_first_and_shutdown_last(run, both):
-    app = App()
-
-    async def main():
-        async with both.lifespan(app):
-            app.log.append("block")
-        app.log.append("after")
-
-    run(main)
-    assert ["startup", "block", "shutdown", "after"] == app.log
 
 
 @THREE
@@ -327,26 +313,3 @@ def test_in_asyncio_a_fixture_may_start_and_stop_it_in_different_tasks(portal):
 
     in_asyncio(main)
     assert ["startup", "shutdown"] == app.log
-
-
-@THREE
-def test_fastapi_shares_what_its_lifespan_made(run, both):
-    closed = []
-
-    @asynccontextmanager
-    async def lifespan(app):
-        yield {"pool": "open"}
-        closed.append(True)
-
-    app = FastAPI(lifespan=lifespan)
-
-    @app.post("/")
-    async def hook(request: Request):
-        return request.state.pool
-
-    async def main():
-        async with both.lifespan(app):
-            return await both.attempt(app)
-
-    assert Response(200, b'"open"') == run(main)
-    assert [True] == closed

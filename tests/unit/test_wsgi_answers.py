@@ -138,17 +138,6 @@ def test_write_counts_as_sending():
 # What is closed
 
 
-def test_a_body_is_closed_once_after_it_was_read():
-    parts = Parts(b"a", b"b")
-
-    def app(environ, start_response):
-        start_response("200 OK", [])
-        return parts
-
-    assert Response(200, b"ab") == post(app)
-    assert 1 == parts.closed
-
-
 def test_a_body_that_fails_half_way_is_closed_and_its_error_surfaces():
     error = OSError("disk full")
     parts = Parts(b"a", failing=error)
@@ -180,16 +169,3 @@ def test_an_error_keeps_the_app_s_own_traceback():
     with pytest.raises(LookupError) as raised:
         post(app)
     assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
-
-
-def test_an_error_page_replaces_a_response_of_empty_parts_only():
-    def app(environ, start_response):
-        start_response("200 OK", [])
-        yield b""
-        try:
-            raise LookupError
-        except LookupError:
-            start_response("500 Oh", [], sys.exc_info())
-        yield b"sorry"
-
-    assert Response(500, b"sorry") == post(app)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from wsgiref.validate import validator
 
-import flask
 import pytest
 
 from pytest_chatfake.transport.client.responses import Response
@@ -107,18 +106,3 @@ def test_a_body_can_be_read_by_line_and_past_its_end():
 
 
 # Frameworks
-
-
-def test_a_flask_app_gets_json_and_streams_its_answer():
-    app = flask.Flask(__name__)
-    closed = []
-
-    @app.post("/hooks/<channel>")
-    def hook(channel):
-        event = flask.request.get_json()
-        response = flask.Response(iter([channel, ":", event["id"]]), status=202)
-        response.call_on_close(lambda: closed.append(True))
-        return response
-
-    assert Response(202, b"chat:evt_1") == post(app, b'{"id":"evt_1"}')
-    assert [True] == closed
