@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, transaction
-from django.http import HttpResponse, JsonResponse
+from django.http import JsonResponse
 from django.urls import path
 
 from pytest_chatfake.base.coroutines import run_at_once
@@ -56,14 +56,9 @@ def fail(request):
     raise LookupError("no such message")
 
 
-def length(request):
-    return HttpResponse(str(len(request.body)))
-
-
 urlpatterns = [
     path("record", record),
     path("record-async", record_async),
-    path("length", length),
     path("fail", fail),
 ]
 
@@ -146,7 +141,6 @@ def main():
         "async view": attempts("/record-async", portal=portal),
         "inside a loop": attempts("/record-async", portal=portal, inside_a_loop=True),
         "at the same time": attempts("/record-async", portal=portal, together=True),
-        "length": attempts("/length", portal=portal)["answers"],
     }
     try:
         attempts("/fail", portal=portal, wsgi=True)
@@ -160,10 +154,6 @@ def main():
         found["lifespan"] = "left alone"
     portal.close()
     connection.close()
-    # asgiref's threads end by themselves, a moment after their request.
-    for thread in set(threading.enumerate()) - {threading.current_thread()}:
-        thread.join(10)
-    found["threads"] = [thread.name for thread in threading.enumerate()]
     json.dump(found, sys.stdout)
 
 

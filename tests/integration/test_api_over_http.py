@@ -1,4 +1,4 @@
-"""The HTTP API over real sockets, and apps that ask it in the middle of an attempt (§4, §5)."""
+"""The HTTP API over real sockets (§4, §5)."""
 
 from __future__ import annotations
 
@@ -12,34 +12,16 @@ import requests
 
 from pytest_chatfake import ChatFake
 
-from .api_support import SECONDS, ask, balance
+from .api_support import SECONDS, balance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-INVALID_KEY = b'{"error":{"status":401,"code":"UNAUTHORIZED","message":"INVALID_API_KEY"}}'
 
 
 @pytest.fixture
 def fake() -> Iterator[ChatFake]:
     with ChatFake(seed="over http", opening_balance="190.07658", timeout=SECONDS) as fake:
         yield fake
-
-
-# -- the balance and the key -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [{}, {"X-API-Key": ""}, {"X-API-Key": "wrong"}, {"X-API-Key": "schl\xfcssel"}, {"X-Key": "k"}],
-    ids=["absent", "empty", "wrong", "not ASCII", "another header"],
-)
-@pytest.mark.parametrize("path", ["/v2/balance", "/v2/balance?a=1", "/elsewhere"])
-def test_any_other_key_is_401(fake: ChatFake, headers: dict[str, str], path: str) -> None:
-    status, body, answered = ask(fake, path=path, **headers)
-
-    assert (401, INVALID_KEY) == (status, body)
-    assert "application/json" == answered["Content-Type"]
 
 
 def test_an_account_that_is_asked_by_many_at_once_answers_all(fake: ChatFake) -> None:
@@ -59,17 +41,11 @@ def test_an_account_that_is_asked_by_many_at_once_answers_all(fake: ChatFake) ->
     assert set(amounts) <= {"190.07658", "190.02658"}
 
 
-# -- the API's bad day -----------------------------------------------------------------------------
-
-
 def test_a_truncated_answer_is_an_incomplete_read(fake: ChatFake) -> None:
     fake.api.truncate()
     with pytest.raises(requests.exceptions.ChunkedEncodingError, match="IncompleteRead"):
         balance(fake)
     assert "190.07658" == balance(fake)
-
-
-# -- handlers of pytest-httpserver -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", ["//v2/balance", "/v2//balance", "/v2/balance/", "/V2/balance"])

@@ -74,24 +74,6 @@ def test_a_body_is_read_to_its_end_and_no_further(
     assert body == client.receive().body
 
 
-@pytest.mark.parametrize(
-    "rest",
-    [
-        b"Content-Length: 200000\r\n\r\n" + b"x" * 200_000,
-        b"Transfer-Encoding: chunked\r\n\r\n"
-        + (b"10000\r\n" + b"x" * 65_536 + b"\r\n") * 3
-        + b"0\r\n\r\n",
-    ],
-    ids=["length", "chunks"],
-)
-def test_a_body_that_nobody_reads_does_not_disturb_the_next_request(
-    client: RawClient, rest: bytes
-) -> None:
-    client.send(b"POST /ignore HTTP/1.1\r\n" + rest + QUERY)
-
-    assert [b"ignored", BALANCE] == [client.receive().body, client.receive().body]
-
-
 def test_what_was_sent_reaches_the_api_unchanged(client: RawClient, api: FakeApi) -> None:
     client.ask(
         b"PATCH /echo/caf%C3%A9?q=%26 HTTP/1.1\r\nHost: shop.test\r\n"

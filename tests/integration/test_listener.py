@@ -34,6 +34,20 @@ from .listener_support import (
 GET = b"GET /handled HTTP/1.1\r\n\r\n"
 
 
+@pytest.fixture
+def held(api: FakeApi) -> tuple[threading.Event, threading.Event]:
+    """Set when a handler has begun, and to be set so that it goes on."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def handler(_: Request) -> Reply:
+        inside.set()
+        leave.wait(SECONDS)
+        return Reply(200, b"done")
+
+    api.answers["/handled"] = handler
+    return inside, leave
+
+
 # Its life
 
 
@@ -78,17 +92,12 @@ def test_a_stop_waits_for_no_client(listener: Listener, monkeypatch: pytest.Monk
 
 
 def test_a_stop_waits_for_a_handler_but_not_for_ever(
-    listener: Listener, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+    listener: Listener,
+    held: tuple[threading.Event, threading.Event],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "JOIN_SECONDS", 0.05)
-    inside, leave = threading.Event(), threading.Event()
-
-    def handler(_: Request) -> Reply:
-        inside.set()
-        leave.wait(SECONDS)
-        return Reply(200, b"too late")
-
-    api.answers["/handled"] = handler
+    inside, leave = held
     with RawClient(listener) as client:
         client.send(GET)
         assert inside.wait(SECONDS)
@@ -205,15 +214,10 @@ def test_idle_connections_can_be_closed(listener: Listener) -> None:
         assert BALANCE == late.ask(QUERY).body
 
 
-def test_a_busy_connection_is_closed_after_its_answer(listener: Listener, api: FakeApi) -> None:
-    inside, leave = threading.Event(), threading.Event()
-
-    def handler(_: Request) -> Reply:
-        inside.set()
-        leave.wait(SECONDS)
-        return Reply(200, b"done")
-
-    api.answers["/handled"] = handler
+def test_a_busy_connection_is_closed_after_its_answer(
+    listener: Listener, held: tuple[threading.Event, threading.Event]
+) -> None:
+    inside, leave = held
     with RawClient(listener) as client:
         client.send(GET)
         assert inside.wait(SECONDS)

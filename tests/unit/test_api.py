@@ -96,6 +96,7 @@ BAD_KEYS = {
     "empty": "",
     "absent": None,
     "blank": " ",
+    "not ASCII": "schlüssel",
     "long": "k" * 10_000,
 }
 

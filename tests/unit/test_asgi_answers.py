@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
-
 import pytest
 
 from pytest_chatfake.transport.client.responses import Response
@@ -65,19 +63,6 @@ def test_messages_that_are_missing_or_out_of_order_are_refused(run, kinds, messa
 
     with pytest.raises(RuntimeError, match=f"ASGI app: {message}"):
         post(app, run=run)
-
-
-@BOTH
-def test_an_error_keeps_the_app_s_own_traceback(run):
-    def deep_in_the_app():
-        raise LookupError("no such message")
-
-    async def app(scope, receive, send):
-        deep_in_the_app()
-
-    with pytest.raises(LookupError) as raised:
-        post(app, run=run)
-    assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
 
 
 def test_an_error_after_the_answer_surfaces_too():

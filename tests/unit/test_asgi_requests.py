@@ -133,20 +133,6 @@ def test_after_the_body_receive_waits_until_the_answer_is_complete(run):
     assert ["half", "complete", "http.disconnect", "http.disconnect"] == order
 
 
-@BOTH
-def test_background_work_is_finished_before_the_attempt_is_over(run):
-    done = []
-
-    async def app(scope, receive, send):
-        await start(send)
-        await finish(send, b"accepted")
-        await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
-        done.append(True)
-
-    assert Response(200, b"accepted") == post(app, run=run)
-    assert [True] == done
-
-
 def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
     told = []
 
@@ -168,9 +154,6 @@ def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
 
     in_asyncio(main)
     assert ["http.disconnect"] == told
-
-
-# Cancellation
 
 
 # Frameworks

@@ -103,6 +103,3 @@ def test_a_body_can_be_read_by_line_and_past_its_end():
         return [b"|".join([*lines, stream.read(), stream.read(5)])]
 
     assert Response(200, b"a\n|b\n|c||") == post(app, b"a\nb\nc")
-
-
-# Frameworks
