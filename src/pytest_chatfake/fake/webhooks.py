@@ -513,7 +513,7 @@ class Webhooks:
         """Emit an event that the service would not: the message's status and money stay.
 
         The body is that of an event of this status for the message as it is now, and is then
-        changed. What did not happen to it (a delivery, a failure) is shown as of now.
+        changed. A delivery or a failure that the message does not have is shown as of now.
 
         Fields are named by their path: ``"totalPrice"`` or ``"conversation.expireTime"`` in the
         message, ``"event.id"`` in the envelope.
@@ -527,7 +527,6 @@ class Webhooks:
             raw: The whole body instead: cut off, not JSON, or huge.
 
         Raises:
-            TypeError: An argument is of the wrong kind.
             ValueError: A field to remove is not there, or ``raw`` is given with changes.
         """
         check_str(status, "status")
@@ -555,7 +554,7 @@ class Webhooks:
         :meth:`redeliver` apply to it as to all others.
 
         Args:
-            type: The event's type; who listens for it gets the event.
+            type: The event's type; endpoints that listen for it get the event.
             resource: The object in the envelope of §2.2 beside ``id``, ``type``, ``apiVersion``
                 and ``createTime``; None: an empty object.
             key: Its field there; None: the type without its last part, in camel case, so that
@@ -564,7 +563,7 @@ class Webhooks:
             body: The whole body instead of an envelope.
 
         Raises:
-            TypeError: An argument is of the wrong kind, or a value can't be written as JSON.
+            TypeError: A value can't be written as JSON.
             ValueError: An argument is empty, the key is the envelope's, or ``body`` is not alone.
         """
         draft = other_event(type, resource, key, id, body)
