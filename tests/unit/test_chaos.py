@@ -99,35 +99,25 @@ def test_the_timeline_of_a_failure_names_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("arguments", "error", "name"),
     [
-        ({"seed": 1}, ValueError, "chaos\\(\\) without a fault"),
-        ({"seed": None, "refuse": 1}, TypeError, "seed: expected an int or a str, got None"),
-        ({"seed": True, "refuse": 1}, TypeError, "seed: expected an int or a str, got True"),
-        ({"seed": 1, "refuse": 1.1}, ValueError, "refuse: expected a number from 0 to 1"),
-        (
-            {"seed": 1, "lose_response": -0.1},
-            ValueError,
-            "lose_response: expected a number from 0 to 1",
-        ),
-        ({"seed": 1, "reorder": "1"}, TypeError, "reorder: expected a number from 0 to 1, got '1'"),
-        ({"seed": 1, "duplicate": True}, TypeError, "duplicate: expected a number from 0 to 1"),
-        (
-            {"seed": 1, "duplicate": float("nan")},
-            ValueError,
-            "duplicate: expected a number from 0 to 1",
-        ),
-        ({"seed": 1, "delay": 0.5}, ValueError, "delay: expected at least a second"),
-        ({"seed": 1, "delay": -1}, ValueError, "expected 0 or more"),
-        ({"refuse": 1}, TypeError, "seed"),
+        ({"seed": 1}, ValueError, "chaos"),
+        ({"seed": None, "refuse": 1}, TypeError, "seed"),
+        ({"seed": True, "refuse": 1}, TypeError, "seed"),
+        ({"seed": 1, "refuse": 1.1}, ValueError, "refuse"),
+        ({"seed": 1, "lose_response": -0.1}, ValueError, "lose_response"),
+        ({"seed": 1, "reorder": "1"}, TypeError, "reorder"),
+        ({"seed": 1, "duplicate": True}, TypeError, "duplicate"),
+        ({"seed": 1, "duplicate": float("nan")}, ValueError, "duplicate"),
+        ({"seed": 1, "delay": 0.5}, ValueError, "delay"),
     ],
 )
 def test_a_bad_argument_is_refused_and_changes_nothing(
-    arguments: Any, error: Any, words: str
+    arguments: Any, error: Any, name: str
 ) -> None:
     with fake_with_receiver() as (fake, _):
         before = visible_state(fake)
-        with pytest.raises(error, match=words):
+        with pytest.raises(error, match=name):
             fake.webhooks.chaos(**arguments)
         assert before == visible_state(fake)
 

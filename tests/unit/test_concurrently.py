@@ -10,13 +10,12 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from werkzeug.serving import make_server
 
-from pytest_chatfake import ChatFake, ClosedError, HmacSigner
+from pytest_chatfake import ChatFake, ClosedError
 from pytest_chatfake.transport.client.loops import running_framework
 
 from .both_frameworks import BOTH, hard_limit
-from .fakes import attempt_rows, frozen_fake, played, warnings_at_the_end
+from .fakes import attempt_rows, frozen_fake, played
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -106,19 +105,6 @@ def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(mode: 
     played(mode, scenario)
 
 
-@BOTH
-def test_it_is_the_same_in_both_frameworks(run: Any) -> None:
-    app = Meeting()
-
-    async def main() -> None:
-        with ChatFake(mode="async") as fake:
-            fake.webhooks.connect(asgi=app)
-            await in_a_block(fake, lambda: fake.send_text().deliver())
-
-    run(main)
-    assert 2 == app.most
-
-
 @MODES
 def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
     async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
@@ -129,29 +115,6 @@ def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
         assert [True, True] == app.multithread
 
     played(mode, scenario)
-
-
-@pytest.mark.parametrize("threaded", [True, False])
-def test_a_url_is_posted_to_over_several_connections_as_far_as_the_server_serves_them(
-    threaded: bool,
-) -> None:
-    app: Any = Threads()
-    if not threaded:
-        app._barrier = threading.Barrier(1)
-    server = make_server("127.0.0.1", 0, app, threaded=threaded)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        with frozen_fake() as fake:
-            fake.webhooks.connect(f"http://127.0.0.1:{server.port}/hooks")
-            with fake.webhooks.concurrently():
-                fake.send_text().deliver()
-            assert [204, 204] == [one.status_code for one in fake.webhooks.attempts]
-            fake.webhooks.disconnect()
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @MODES
@@ -200,27 +163,12 @@ def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away() -> N
         assert 0 == len(gone.requests)
 
 
-def test_an_error_of_the_block_comes_out_and_its_events_are_attempted() -> None:
-    with frozen_fake() as fake:
-        app = Meeting()
-        fake.webhooks.connect(asgi=app)
-        with pytest.raises(LookupError), fake.webhooks.concurrently():
-            fake.send_text().deliver()
-            raise LookupError
-        assert 2 == app.most
-
-
 @pytest.mark.parametrize("outer", ["concurrently", "paused"])
 @pytest.mark.parametrize("inner", ["concurrently", "paused"])
 def test_blocks_are_not_nested(outer: str, inner: str) -> None:
     with frozen_fake() as fake, getattr(fake.webhooks, outer)():
         with pytest.raises(RuntimeError, match=r"held back already|paused already"):
             getattr(fake.webhooks, inner)().__enter__()
-
-
-def test_a_block_is_written_for_its_mode() -> None:
-    with frozen_fake() as fake, pytest.raises(TypeError, match="write `with`, not `async with`"):
-        asyncio.run(fake.webhooks.concurrently().__aenter__())
 
 
 @pytest.mark.parametrize(
@@ -297,16 +245,6 @@ def test_those_of_a_batch_have_its_mark_in_the_order_in_which_they_began() -> No
     ] == rows
 
 
-def test_one_that_still_waits_is_told_at_the_end() -> None:
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.receiver()
-        fake.webhooks.concurrently(by=1)
-        fake.send_text()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("1 event still queued")
-
-
 def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more() -> None:
     with frozen_fake() as fake:
         gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
@@ -316,17 +254,6 @@ def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more() ->
         message.deliver()
         assert ["sent", "delivered"] == receiver.statuses(message)
         assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
-
-
-def test_a_reset_in_the_middle_forgets_what_waits() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        fake.webhooks.concurrently(by=1)
-        fake.send_text("before")
-        fake.reset()
-        fake.send_text("after")
-        fake.settle()
-        assert ["after"] == [m.json()["chatMessage"]["text"]["body"] for m in receiver.requests]
 
 
 # -- how a batch ends ------------------------------------------------------------------------------
@@ -381,19 +308,6 @@ def test_one_that_cannot_be_signed_leaves_the_others(failing: str) -> None:
         ]
 
 
-def test_each_is_signed_for_itself() -> None:
-    seen: list[str] = []
-
-    async def app(request: Any) -> None:
-        seen.append(request.headers["X-Signature"])
-
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app, signer=HmacSigner("secret"))
-        fake.webhooks.concurrently(by=1)
-        fake.send_text().deliver()
-    assert 2 == len(set(seen))
-
-
 def test_an_interrupt_of_a_plain_function_lets_no_other_begin() -> None:
     called: list[str] = []
 
@@ -434,34 +348,6 @@ def test_an_interrupt_comes_out_when_all_are_recorded(run: Any, raises: bool) ->
         assert [("sent", own), ("delivered", "Failed: not that")] == ends
 
     run(main)
-
-
-def test_a_cancellation_of_one_that_is_made_alone_lets_no_other_begin() -> None:
-    called: list[str] = []
-    inside = asyncio.Event()
-
-    async def hanging() -> None:
-        inside.set()
-        await asyncio.Event().wait()
-
-    def calling(request: Any) -> Awaitable[None]:
-        called.append(request.event.status)
-        return hanging()
-
-    async def main() -> None:
-        with ChatFake(mode="async") as fake:
-            fake.webhooks.connect(handler=calling)
-            task = asyncio.ensure_future(in_a_block(fake, lambda: fake.send_text().deliver()))
-            await inside.wait()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert ["CancelledError", "InterruptedError"] == [
-                type(one.error).__name__ for one in fake.webhooks.attempts
-            ]
-
-    asyncio.run(main())
-    assert ["sent"] == called
 
 
 @BOTH
@@ -597,20 +483,6 @@ def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(mode: s
     played(mode, scenario)
 
 
-def test_the_clock_of_the_test_ends_a_pause_too() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        fake.webhooks.duplicate(pause=3_600)
-        fake.send_text()
-        fake.clock.advance(minutes=59)
-        assert 1 == len(receiver.requests)
-        fake.clock.advance(minutes=1)
-        assert [None, "duplicate"] == [one.fault for one in fake.webhooks.attempts]
-        before = fake.clock.now
-        fake.settle()
-        assert before == fake.clock.now
-
-
 def test_a_settle_inside_a_receiver_moves_no_time() -> None:
     with frozen_fake() as fake:
         before = fake.clock.now
@@ -620,27 +492,3 @@ def test_a_settle_inside_a_receiver_moves_no_time() -> None:
         assert before == fake.clock.now
         fake.settle()
         assert 2 == len(fake.webhooks.attempts)
-
-
-def test_a_repeat_that_never_came_is_told_at_the_end() -> None:
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.receiver()
-        fake.webhooks.duplicate(pause=60)
-        fake.send_text()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("1 event still queued")
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({"pause": 0}, ValueError),
-        ({"pause": -1}, ValueError),
-        ({"pause": "1 h"}, TypeError),
-        ({"pause": 1, "after": 1}, ValueError),
-    ],
-)
-def test_a_pause_is_a_length_of_time(options: Any, error: Any) -> None:
-    with frozen_fake() as fake, pytest.raises(error, match="pause"):
-        fake.webhooks.duplicate(**options)

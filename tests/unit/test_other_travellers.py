@@ -15,7 +15,7 @@ from freezegun import freeze_time
 
 from pytest_chatfake import ChatFake, ClockError
 
-from .fakes import START, frozen_fake
+from .fakes import START
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -246,14 +246,6 @@ def test_a_zone_that_a_traveller_set_is_kept() -> None:
         assert "Asia/Tokyo" == os.environ["TZ"]
         assert 22 == time.localtime().tm_hour
         assert 3600 <= (fake.clock.now - NOON).total_seconds() < 3660
-
-
-def test_real_waits_go_on_while_time_stands_still() -> None:
-    with frozen_fake():
-        before = time.monotonic()
-
-        assert not threading.Event().wait(0.01)
-        assert time.monotonic() - before >= 0.009
 
 
 @pytest.mark.parametrize("zone", ["No/Such/Zone", "EST5EDT,M3.2.0,M11.1.0", "../etc/passwd"])

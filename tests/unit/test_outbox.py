@@ -83,15 +83,6 @@ def test_a_disconnected_endpoint_gets_nothing_more() -> None:
         assert repr(receiver.endpoint).endswith("(disconnected)>")
 
 
-def test_all_endpoints_can_be_disconnected_at_once() -> None:
-    with fake_with_receiver() as (fake, first):
-        second = fake.webhooks.receiver()
-        fake.webhooks.disconnect()
-        fake.send_text()
-
-        assert [] == received_statuses(first) + received_statuses(second)
-
-
 def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more() -> None:
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda _: second.endpoint.disconnect())
@@ -177,14 +168,6 @@ def test_an_attempt_records_all_there_is_to_know() -> None:
         assert repr(attempt).endswith(": status 422>")
 
 
-def test_events_are_written_once_and_recorded_as_they_were_sent() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_text("Grüße").deliver().read()
-
-        assert [event.body for event in fake.events] == [one.body for one in receiver.requests]
-        assert list(fake.events) == list(receiver.events)
-
-
 # -- emitted while attempting ----------------------------------------------------------------------
 
 
@@ -202,36 +185,6 @@ def test_what_a_receiver_causes_comes_after_what_was_emitted_before() -> None:
         fake.send_text("first").deliver()
 
         assert ["first sent", "second sent", "second delivered", "first delivered"] == seen
-
-
-def test_a_receivers_second_device_in_the_middle_of_a_verb_keeps_the_order_of_emission() -> None:
-    with frozen_fake() as fake:
-        seen: list[str] = []
-
-        def app(one: Any) -> None:
-            seen.append(one.event.status)
-            if one.event.status == "delivered" and len(seen) == 2:
-                fake.messages[0].read()
-
-        fake.webhooks.connect(handler=app)
-        fake.send_text().deliver(devices=3)
-
-        assert ["sent", "delivered", "delivered", "delivered", "read"] == seen
-        assert seen == [event.status for event in fake.events]
-
-
-def test_a_receiver_sees_the_money_of_its_own_event() -> None:
-    with frozen_fake() as fake:
-        seen: list[str] = []
-
-        def app(_: Any) -> None:
-            answer = Client(fake.wsgi_app).get("/v2/balance", headers={"X-API-Key": fake.api_key})
-            seen.append(answer.get_data(as_text=True))
-
-        fake.webhooks.connect(handler=app)
-        fake.send_text(price="1.10").deliver().read()
-
-        assert ['{"amount":98.90,"currency":"USD"}'] * 3 == seen
 
 
 def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line() -> None:
@@ -320,27 +273,6 @@ def test_a_receiver_can_not_change_the_headers_of_later_attempts() -> None:
         fake.send_text()
 
         assert {"Content-Type": "application/json"} == endpoint.headers
-
-
-def test_a_content_type_of_the_test_s_own_may_be_written_in_any_case() -> None:
-    headers = {"content-type": "a/b", "Content-Type": "c/d"}
-    with frozen_fake() as fake:
-        assert headers == fake.webhooks.connect("http://127.0.0.1:9/", headers=headers).headers
-
-
-def test_a_duplicate_that_made_it_good_needs_no_warning() -> None:
-    answers = ["500 No", "200 OK"]
-
-    def app(environ: Any, start_response: Any) -> list[bytes]:
-        start_response(answers.pop(0), [])
-        return []
-
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.connect(wsgi=app)
-        fake.webhooks.duplicate()
-        fake.send_text()
-
-    assert [] == warnings_at_the_end(scenario)
 
 
 def test_a_handler_without_a_parameter_is_refused_when_it_is_connected() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import freezegun
@@ -94,22 +93,12 @@ def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_rais
 
 
 @MODES
-def test_an_async_handler_that_does_not_end_is_recorded_as_timed_out(mode: str) -> None:
-    async def receive(_: Any) -> None:
-        await for_ever()
-
-    with a_fake(mode) as fake:
-        fake.webhooks.connect(handler=receive)
-        perform(mode, fake.send_text)
-        assert [LATE] == outcomes(fake)
-
-
-@MODES
-def test_time_that_stands_still_ends_a_request_all_the_same(mode: str) -> None:
+def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mode: str) -> None:
     with freezegun.freeze_time("2026-01-01"), a_fake(mode) as fake:
         fake.webhooks.connect(asgi=hangs)
+        fake.webhooks.connect(handler=lambda _: for_ever())
         perform(mode, fake.send_text)
-        assert [LATE] == outcomes(fake)
+        assert [LATE, LATE] == outcomes(fake)
 
 
 @MODES
@@ -163,19 +152,6 @@ def test_a_timeout_of_the_apps_own_comes_back_as_it_is() -> None:
         fake.webhooks.connect(asgi=app)
         with pytest.raises(TimeoutError, match="the database's"):
             fake.send_text()
-
-
-def test_a_request_that_timed_out_is_tried_again() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        tried.append(True)
-        await (for_ever() if len(tried) == 1 else answer(send))
-
-    tried: list[bool] = []
-    with a_fake("sync", retry_after=[10]) as fake:
-        fake.webhooks.connect(asgi=app)
-        fake.send_text()
-        fake.clock.advance(10)
-        assert [LATE, "status 204"] == outcomes(fake)
 
 
 def test_a_request_that_timed_out_unseen_is_told_at_the_end() -> None:
@@ -331,19 +307,6 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
         fake.webhooks.connect(asgi=blocks)
         fake.send_text()
         assert ["status 204"] == outcomes(fake)
-    assert 1 == len(words.said)
-
-
-def test_each_hanging_attempt_is_told_once(words: Words) -> None:
-    def app(environ: Any, start_response: Any) -> list[bytes]:
-        words.wait()
-        time.sleep(4 * watchdog_module.TICK)  # the watch has looked since
-        start_response("204 No Content", [])
-        return []
-
-    with a_fake("sync") as fake:
-        fake.webhooks.connect(wsgi=app)
-        fake.send_text()
     assert 1 == len(words.said)
 
 

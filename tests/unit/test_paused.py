@@ -107,37 +107,6 @@ def test_what_was_queued_before_is_attempted_before() -> None:
             assert [] == list(queue)
 
 
-def test_a_duplicated_event_is_there_twice() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.duplicate()
-        with fake.webhooks.paused() as queue:
-            fake.send_text()
-            assert 2 == len(queue)
-            assert queue[0] is queue[1]
-
-        assert ["sent", "sent"] == received_statuses(receiver)
-
-
-def test_a_retry_that_falls_due_is_held_back_too() -> None:
-    with fake_with_receiver(retry_after=[10]) as (fake, receiver):
-        receiver.respond(500)
-        fake.send_text()
-        with fake.webhooks.paused() as queue:
-            fake.clock.advance(10)
-
-            assert ["sent"] == received_statuses(receiver)
-            assert 1 == len(queue)
-        assert ["sent", "sent"] == received_statuses(receiver)
-
-
-def test_money_and_statuses_go_on_as_always() -> None:
-    with fake_with_receiver() as (fake, _), fake.webhooks.paused():
-        message = fake.send_text().deliver()
-
-        assert "delivered" == message.status
-        assert "0.05" == str(fake.balance.charged)
-
-
 def test_a_reset_inside_forgets_what_was_held_back() -> None:
     with fake_with_receiver() as (fake, receiver):
         with fake.webhooks.paused() as queue:
@@ -156,15 +125,6 @@ def test_the_blocks_own_error_comes_out() -> None:
             raise KeyError("mine")
 
         assert ["sent"] == received_statuses(receiver)
-
-
-def test_a_disconnected_endpoint_gets_nothing_of_what_was_held_back() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.paused():
-            fake.send_text()
-            receiver.endpoint.disconnect()
-
-        assert [] == received_statuses(receiver)
 
 
 def test_a_big_queue_is_released_without_comparing_each_index_with_all_others() -> None:
@@ -225,16 +185,6 @@ def test_a_seed_that_is_none_is_refused_and_releases_nothing(seed: Any) -> None:
             queue.release("shuffled", seed)
         assert 1 == len(queue)
         assert [] == received_statuses(receiver)
-
-
-def test_two_blocks_at_once_are_refused() -> None:
-    with fake_with_receiver() as (fake, _), fake.webhooks.paused() as queue:
-        fake.send_text()
-        with pytest.raises(RuntimeError, match="paused already: release that queue first"):
-            with fake.webhooks.paused():
-                pass
-
-        assert 1 == len(queue)
 
 
 def test_each_mode_has_its_own_block() -> None:

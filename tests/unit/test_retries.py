@@ -53,21 +53,6 @@ def test_each_retry_comes_its_delay_after_the_attempt_before_and_the_list_ends_i
         assert [503] * 4 == [one.status_code for one in fake.webhooks.attempts]
 
 
-def test_it_stops_at_the_first_success() -> None:
-    with fake_with_receiver(retry_after=[10, 30, 300]) as (fake, receiver):
-        receiver.respond(500, times=2)
-        fake.send_text().deliver()
-        fake.clock.advance(hours=1)
-
-        assert [
-            ("sent", 1, None, 500),
-            ("delivered", 1, None, 500),
-            ("sent", 2, None, 200),
-            ("delivered", 2, None, 200),
-        ] == attempt_rows(fake)
-        assert None is fake.clock.next_due
-
-
 def test_a_retry_has_the_same_id_and_the_same_bytes() -> None:
     with fake_with_receiver(retry_after=[10, 30]) as (fake, receiver):
         receiver.respond(500, times=2)
@@ -80,39 +65,14 @@ def test_a_retry_has_the_same_id_and_the_same_bytes() -> None:
         assert [1, 2, 3] == [request.number for request in receiver.requests]
 
 
-def test_a_retry_is_signed_anew_at_its_own_time() -> None:
-    with fake_with_receiver(
-        retry_after=[10], signer=lambda request: {"X-Time": str(request.timestamp)}
-    ) as (
-        fake,
-        receiver,
-    ):
-        receiver.respond(500)
-        fake.send_text()
-        fake.clock.advance(hours=1)
-
-        noon = int(NOON.timestamp())
-        assert [str(noon), str(noon + 10)] == [r.headers["X-Time"] for r in receiver.requests]
-
-
-@pytest.mark.parametrize("status", [199 + 101, 301, 404, 410, 429, 500, 599])
+@pytest.mark.parametrize("status", [200, 204, 299, 300, 404, 500, 599])
 def test_whatever_is_not_2xx_is_tried_again(status: int) -> None:
     with frozen_fake(retry_after=[1]) as fake:
         fake.webhooks.connect(handler=lambda request: status)
         fake.send_text()
         fake.clock.advance(1)
 
-        assert [1, 2] == [one.number for one in fake.webhooks.attempts]
-
-
-@pytest.mark.parametrize("status", [200, 201, 204, 299])
-def test_any_2xx_is_a_success(status: int) -> None:
-    with frozen_fake(retry_after=[1]) as fake:
-        fake.webhooks.connect(handler=lambda request: status)
-        fake.send_text()
-        fake.clock.advance(1)
-
-        assert [1] == [one.number for one in fake.webhooks.attempts]
+        assert (1 if status < 300 else 2) == len(fake.webhooks.attempts)
 
 
 def test_a_refused_connection_is_tried_again() -> None:
@@ -128,19 +88,6 @@ def test_a_refused_connection_is_tried_again() -> None:
             assert None is one.status_code
 
 
-def test_an_answer_that_is_too_late_is_tried_again() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:  # accepts, and never answers
-        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
-        with frozen_fake(retry_after=[1], timeout=0.05) as fake:
-            fake.webhooks.connect(url)
-            fake.send_text()
-            fake.clock.advance(1)
-
-            first, second = fake.webhooks.attempts
-            assert isinstance(first.error, TimeoutError)
-            assert isinstance(second.error, TimeoutError)
-
-
 def test_with_retries_an_exception_is_an_attempt_that_failed() -> None:
     def app(request: Any) -> None:
         if request.number == 1:
@@ -153,15 +100,6 @@ def test_with_retries_an_exception_is_an_attempt_that_failed() -> None:
 
         assert [("sent", 1, None, None), ("sent", 2, None, 200)] == attempt_rows(fake)
         assert isinstance(fake.webhooks.attempts[0].error, KeyError)
-
-
-def test_other_events_go_on_meanwhile_so_order_breaks_as_in_production() -> None:
-    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
-        receiver.respond(500)
-        fake.send_text().deliver().read()
-        fake.clock.advance(60)
-
-        assert ["sent", "delivered", "read", "sent"] == received_statuses(receiver)
 
 
 def test_only_the_endpoint_that_failed_is_tried_again() -> None:
@@ -260,14 +198,11 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
 @pytest.mark.parametrize(
     ("value", "error", "words"),
     [
-        ([-1], ValueError, r"retry_after\[0\]: expected 0 or more"),
-        ([10, "30"], TypeError, r"retry_after\[1\]: expected a timedelta or a number of seconds"),
-        ([True], TypeError, r"retry_after\[0\]"),
-        ([float("nan")], ValueError, r"retry_after\[0\]: expected a finite"),
-        ([float("inf")], ValueError, r"retry_after\[0\]: expected a finite"),
-        (10, TypeError, r"a list of seconds such as \[10, 30\]"),
-        ("10", TypeError, r"a list of seconds such as \[10, 30\]"),
-        ([timedelta(-1)], ValueError, r"retry_after\[0\]: expected 0 or more"),
+        ([-1], ValueError, r"retry_after\[0\]"),
+        ([10, "30"], TypeError, r"retry_after\[1\]"),
+        ([float("nan")], ValueError, r"retry_after\[0\]"),
+        (10, TypeError, "retry_after"),
+        ("10", TypeError, "retry_after"),
     ],
 )
 def test_bad_delays_are_refused_in_the_configuration_and_on_connect(
@@ -331,16 +266,3 @@ def test_with_retries_an_assertion_of_a_handler_is_a_failure_all_the_same() -> N
         with pytest.raises(AssertionError, match="the price is wrong"):
             fake.clock.advance(10)  # the attempt that was made again
         _ = fake.webhooks.attempts
-
-
-def test_what_a_handler_raised_to_the_last_is_warned_about() -> None:
-    def scenario(fake: ChatFake) -> None:
-        def handler(_: Any) -> None:
-            raise KeyError("typo")
-
-        fake.webhooks.connect(handler=handler)
-        fake.send_text()
-        fake.clock.advance(10)
-
-    (text,) = warnings_at_the_end(scenario, retry_after=[10])
-    assert "handler(): KeyError: 'typo'" in text

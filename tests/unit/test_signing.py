@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,6 @@ from .fakes import (
     START,
     fake_with_receiver,
     frozen_fake,
-    received_bodies,
     received_statuses,
     visible_state,
 )
@@ -210,14 +210,6 @@ def test_an_hmac_signature_verifies_over_the_exact_bytes_at_the_apps_time() -> N
         assert START == request.timestamp
 
 
-@pytest.mark.parametrize(("offset", "timestamp"), [(-600, START - 600), (600.9, START + 600)])
-def test_an_hmac_timestamp_can_be_stale_or_from_the_future(offset: Any, timestamp: int) -> None:
-    with fake_with_receiver(signer=HmacSigner("s", offset=offset)) as (fake, receiver):
-        fake.send_text()
-
-        assert receiver.requests[0].headers["X-Signature"].startswith(f"t={timestamp},s=")
-
-
 def test_an_endpoint_may_have_a_signer_of_its_own() -> None:
     with fake_with_receiver(signer=lambda request: {"X-Signature": "config"}) as (fake, receiver):
         seen: list[str] = []
@@ -306,18 +298,6 @@ def test_the_first_of_two_errors_is_the_one_that_surfaces() -> None:
         assert [KeyError, ValueError] == [type(one.error) for one in fake.webhooks.attempts]
 
 
-def test_a_bad_signer_comes_after_an_error_that_was_met_before() -> None:
-    def app(request: Any) -> None:
-        raise ValueError("first")
-
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app)
-        fake.webhooks.connect(handler=lambda request: None, signer=lambda request: 1 / 0)
-
-        with pytest.raises(ValueError, match="first"):
-            fake.send_text()
-
-
 @pytest.mark.parametrize("signer", ["secret", 1, {"X-Signature": "1"}])
 def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
     with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):
@@ -330,64 +310,62 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "words"),
+    ("options", "error", "name"),
     [
-        (lambda: HmacSigner(1), TypeError, "secret: expected a str or bytes, got int"),
-        (lambda: HmacSigner(None), TypeError, "secret: expected a str or bytes, got NoneType"),
-        (lambda: HmacSigner(""), ValueError, "secret: expected a str or bytes that"),
-        (lambda: HmacSigner(b""), ValueError, "secret: expected a str or bytes that"),
-        (lambda: HmacSigner("s", header=1), TypeError, "header: expected a str"),
-        (lambda: HmacSigner("s", header=""), ValueError, "header: expected a header"),
-        (lambda: HmacSigner("s", header="X: Y"), ValueError, "header's name such as 'X-Signature'"),
-        (lambda: HmacSigner("s", header="X-Ü"), ValueError, "header's name such as"),
-        (lambda: HmacSigner("s", header="X Y"), ValueError, "header's name such as"),
-        (lambda: HmacSigner("s", header="X(Y)"), ValueError, "header's name such as"),
-        (lambda: HmacSigner("s", header="Content-Length"), ValueError, "omit Content-Length"),
-        (lambda: HmacSigner("s", timestamp_header="Content-Length"), ValueError,
-         "omit Content-Length"),
-        (lambda: HmacSigner("s", timestamp_header=1), TypeError, "timestamp_header: expected"),
-        (lambda: HmacSigner("s", timestamp_header=""), ValueError, "timestamp_header: expected"),
-        (lambda: HmacSigner("s", timestamp_header="X Y"), ValueError, "timestamp_header: expected"),
-        (lambda: HmacSigner("s", timestamp_header="x-signature"), ValueError, "must differ: both"),
-        (lambda: HmacSigner("s", format=1), TypeError, "format: expected a str"),
-        (lambda: HmacSigner("s", format="t={timestamp}"), ValueError, "expected {signature} in it"),
-        (lambda: HmacSigner("s", format="{signature}{id}"), ValueError, "no other field than"),
-        (lambda: HmacSigner("s", format="{signature}{}"), ValueError, "no other field than"),
-        (lambda: HmacSigner("s", format="{signature"), ValueError, "format can't be read: expect"),
-        (lambda: HmacSigner("s", format="{signature!r}"), ValueError, "no other field than"),
-        (lambda: HmacSigner("s", format="{signature:>99}"), ValueError, "no other field than"),
-        (lambda: HmacSigner("s", format="{signature}\nX: Y"), ValueError, "has a line break"),
-        (lambda: HmacSigner("s", format="{signature}你"), ValueError, "HTTP can't carry"),
-        (lambda: HmacSigner("s", format="{signature}"), ValueError, "the timestamp is signed"),
-        (lambda: HmacSigner("s", content=b"{body}"), TypeError, "content: expected"),
-        (lambda: HmacSigner("s", content=""), ValueError, "content: expected {body} in it"),
-        (lambda: HmacSigner("s", content="{id}{body}"), ValueError, "no other field than"),
-        (lambda: HmacSigner("s", content="{body}\ud800"), ValueError, "content: expected"),
-        (lambda: HmacSigner("s", digest="sha257"), ValueError, "unknown digest .*'sha256'"),
-        (lambda: HmacSigner("s", digest="shake_128"), ValueError, "unknown digest"),
-        (lambda: HmacSigner("s", digest=hashlib.sha256), ValueError, "unknown digest"),
-        (lambda: HmacSigner("s", encoding="HEX"), ValueError, "unknown encoding 'HEX'"),
-        (lambda: HmacSigner("s", offset=10**400), ValueError, "offset: expected a finite"),
-        (lambda: HmacSigner("s", offset=-(10**5000)), ValueError, "offset: expected a finite"),
-        (lambda: HmacSigner("s", format="{signature}", content="{body}", offset=1), ValueError,
-         "offset: expected 0, because this scheme has no timestamp"),
-        (lambda: HmacSigner("hush\ud800"), ValueError, "^secret: expected"),
-        (lambda: StandardWebhooksSigner("whsec_\udc00"), ValueError, "^secret: expected"),
-        (lambda: HmacSigner("s", offset="5"), TypeError, "offset: expected a timedelta"),
-        (lambda: HmacSigner("s", offset=True), TypeError, "offset: expected a timedelta"),
-        (lambda: HmacSigner("s", offset=float("nan")), ValueError, "offset: expected"),
-        (lambda: StandardWebhooksSigner(1), TypeError, "secret: expected a str or bytes, got int"),
-        (lambda: StandardWebhooksSigner(""), ValueError, "secret: expected a str or bytes that"),
-        (lambda: StandardWebhooksSigner("whsec_"), ValueError, "secret: expected a str or"),
-        (lambda: StandardWebhooksSigner("not base64!"), ValueError, "got text that is not base64"),
-        (lambda: StandardWebhooksSigner("aGVs bG8="), ValueError, "got text that is not base64"),
-        (lambda: StandardWebhooksSigner("whsec_ü"), ValueError, "got text that is not base64"),
-        (lambda: StandardWebhooksSigner(SECRET, offset=[]), TypeError, "offset: expected"),
+        ({"secret": 1}, TypeError, "secret"),
+        ({"secret": ""}, ValueError, "secret"),
+        ({"secret": b""}, ValueError, "secret"),
+        ({"secret": "hush\ud800"}, ValueError, "secret"),
+        ({"header": 1}, TypeError, "header"),
+        ({"header": ""}, ValueError, "header"),
+        ({"header": "X: Y"}, ValueError, "header"),
+        ({"header": "X-Ü"}, ValueError, "header"),
+        ({"header": "Content-Length"}, ValueError, "Content-Length"),
+        ({"timestamp_header": 1}, TypeError, "timestamp_header"),
+        ({"timestamp_header": "X Y"}, ValueError, "timestamp_header"),
+        ({"timestamp_header": "Content-Length"}, ValueError, "Content-Length"),
+        ({"timestamp_header": "x-signature"}, ValueError, "must differ"),
+        ({"format": 1}, TypeError, "format"),
+        ({"format": "t={timestamp}"}, ValueError, "{signature}"),
+        ({"format": "{signature}{id}"}, ValueError, "no other field"),
+        ({"format": "{signature}{}"}, ValueError, "no other field"),
+        ({"format": "{signature"}, ValueError, "format"),
+        ({"format": "{signature!r}"}, ValueError, "no other field"),
+        ({"format": "{signature:>99}"}, ValueError, "no other field"),
+        ({"format": "{signature}\nX: Y"}, ValueError, "line break"),
+        ({"format": "{signature}你"}, ValueError, "HTTP can't carry"),
+        ({"format": "{signature}"}, ValueError, "the timestamp is signed"),
+        ({"content": b"{body}"}, TypeError, "content"),
+        ({"content": ""}, ValueError, "content"),
+        ({"content": "{id}{body}"}, ValueError, "no other field"),
+        ({"content": "{body}\ud800"}, ValueError, "content"),
+        ({"digest": "shake_128"}, ValueError, "digest"),
+        ({"digest": hashlib.sha256}, ValueError, "digest"),
+        ({"encoding": "HEX"}, ValueError, "encoding"),
+        ({"offset": 10**400}, ValueError, "offset"),
+        ({"offset": "5"}, TypeError, "offset"),
+        ({"format": "{signature}", "content": "{body}", "offset": 1}, ValueError, "offset"),
     ],
-)  # fmt: skip
-def test_a_signer_is_refused_where_it_is_made(make: Any, error: Any, words: str) -> None:
-    with pytest.raises(error, match=words):
-        make()
+)
+def test_a_bad_argument_of_an_hmac_signer_is_refused(options: Any, error: Any, name: str) -> None:
+    with pytest.raises(error, match=re.escape(name)):
+        HmacSigner(**{"secret": "s"} | options)
+
+
+@pytest.mark.parametrize(
+    ("secret", "error"),
+    [
+        (1, TypeError),
+        ("", ValueError),
+        ("whsec_", ValueError),
+        ("whsec_\udc00", ValueError),
+        ("aGVs bG8=", ValueError),
+        ("whsec_ü", ValueError),
+    ],
+)
+def test_a_bad_secret_of_a_standard_signer_is_refused(secret: Any, error: Any) -> None:
+    with pytest.raises(error, match=r"secret|base64"):
+        StandardWebhooksSigner(secret)
 
 
 def test_secrets_are_not_shown() -> None:
@@ -402,12 +380,3 @@ def test_a_refusal_does_not_show_the_secret() -> None:
         HmacSigner("hush\ud800")
     assert "hush" not in str(refused.value)
     assert None is refused.value.__context__  # whose text has it
-
-
-def test_signing_changes_no_byte_of_the_body() -> None:
-    with fake_with_receiver() as (plain, receiver):
-        plain.send_text("é")
-        unsigned = received_bodies(receiver)
-    with fake_with_receiver(signer=HmacSigner("s")) as (signed, receiver):
-        signed.send_text("é")
-        assert unsigned == received_bodies(receiver)
