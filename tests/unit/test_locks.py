@@ -20,6 +20,7 @@ from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.schedule import Schedule
 from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.engine.callbacks import Callbacks
+from pytest_chatfake.engine.process_time import ProcessTime
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.private_loop import PrivateLoop
@@ -175,15 +176,23 @@ def test_nobody_gets_into_the_middle_of_a_verb(
     assert expected(locked) == meeting.outcome
 
 
+def report_balance(fake: ChatFake) -> object:
+    """Read what the balance query reports, without what is run before it."""
+    fake._engine.due_runner.catch_up = lambda: None  # type: ignore[method-assign]
+    return fake._engine.reported_balance()
+
+
 @pytest.mark.parametrize(
     ("owner", "name", "first"),
     [
         (Schedule, "next_due", lambda fake: fake.clock.next_due),
+        (Schedule, "is_due", lambda fake: fake._engine.due_runner.is_due()),
         (Schedule, "pop_due", lambda fake: fake.settle()),
+        (ProcessTime, "read", report_balance),
         (Callbacks, "call", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
         (EventLog, "of", lambda fake: fake._engine.outbox.events_of(0)),
     ],
-    ids=["next_due", "due", "predicate", "events"],
+    ids=["next_due", "is_due", "due", "balance", "predicate", "events"],
 )
 def test_no_verb_gets_into_the_middle_of_a_look(
     fake: ChatFake,
