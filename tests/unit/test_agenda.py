@@ -159,6 +159,18 @@ def test_the_predicate_may_look_and_do_nothing(play: Any) -> None:
     play(scenario)
 
 
+async def waits() -> bool:
+    return True
+
+
+def test_a_predicate_that_returns_what_is_to_be_awaited_is_refused() -> None:
+    def later() -> Any:
+        return waits()
+
+    with frozen_fake() as fake, pytest.raises(TypeError, match="got one to await"):
+        fake.clock.run_until(later, limit=1)
+
+
 def test_in_async_mode_the_agenda_wants_pending_steps_awaited_and_moves_are_steps() -> None:
     import asyncio
 

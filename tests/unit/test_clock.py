@@ -83,6 +83,7 @@ def test_microseconds_are_exact_over_many_moves() -> None:
         (lambda clock: clock.move_to(at(seconds=-1)), ClockError, "11:59:59.000Z has passed"),
         (lambda clock: clock.move_to("9999-12-31T00:00:00Z"), ClockError, "past 9900-01-01"),
         (lambda clock: clock.advance(days=3_650_000), ClockError, "past 9900-01-01"),
+        (lambda clock: clock.advance(float("inf")), ValueError, "finite"),
         (lambda clock: clock.advance(), TypeError, r"advance\(days=30\)"),
         (lambda clock: clock.advance(1, seconds=1), TypeError, r"advance\(days=30\)"),
     ],

@@ -84,6 +84,8 @@ ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
     "drop": lambda fake, old: fake.webhooks.drop(message=old),
     "statuses": lambda fake, old: fake.webhooks.receiver().statuses(old),
     "deliver": lambda fake, old: old.deliver(),
+    "read": lambda fake, old: old.read(),
+    "fail": lambda fake, old: old.fail(),
 }
 
 
