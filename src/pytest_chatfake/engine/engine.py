@@ -378,7 +378,8 @@ class Engine:
     def close_if_interrupted(self, error: BaseException) -> None:
         """Let nothing more be done after Ctrl-C or a test's timeout: a verb may be half done."""
         if _is_interrupt(error):
-            self.closed, self._interrupt = True, type(error).__name__
+            self.closed = True
+            self._interrupt = type(error).__name__
 
     def refuse_mode(self, mode: Mode) -> None:
         """Refuse a block of the other mode: ``with`` in async mode, ``async with`` in sync mode."""

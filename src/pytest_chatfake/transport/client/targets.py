@@ -129,7 +129,7 @@ class HandlerTarget(Target, Generic[RequestT]):
         self._awaited = Cancellable()
         # Plain functions are called in the test's one thread.
         call = getattr(function, "__call__", None)  # noqa: B004 - of an object, it may be async
-        self.overlaps = any(map(inspect.iscoroutinefunction, (function, call)))
+        self.overlaps: bool = any(map(inspect.iscoroutinefunction, (function, call)))
 
     def clone(self) -> HandlerTarget[RequestT]:
         """Return another call of the same function."""
