@@ -75,7 +75,7 @@ class Engine:
         self.time: ProcessTime = ProcessTime()
         self.schedule: Schedule = Schedule()
         self.journal: Journal = Journal()
-        self.closed = False
+        self.closed: bool = False
         self._interrupt: str = ""
         self.errors: list[BaseException] = []
         self.callbacks: Callbacks = Callbacks(self.lock)
