@@ -142,7 +142,7 @@ def chat_fake(
     from .domain.instants import aware
     from .engine.process_time import Travel, freeze
     from .fake.fake import ChatFake
-    from .suite.telling import begin
+    from .suite.reports import begin
 
     _keep_listening(request.config)
     begin(request.node)  # the first test with a fake: the others have begun already
@@ -192,7 +192,7 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
     """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
     from .domain.instants import aware
     from .exploring.explorer import Explorer
-    from .suite.telling import progress
+    from .suite.reports import progress
 
     if "chat_clock" in request.fixturenames:
         pytest.fail(
@@ -284,7 +284,7 @@ def pytest_runtest_makereport(
     if call.excinfo is not None and _is_loaded():
         from .base.misspelt import suggest
         from .base.tracebacks import hide_our_frames
-        from .suite.telling import advise
+        from .suite.reports import advise
 
         hide_our_frames()
         suggest(call.excinfo.value)
@@ -297,7 +297,7 @@ def pytest_runtest_makereport(
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():
-        from .suite.telling import tell
+        from .suite.reports import tell
 
         tell(report, item.config)
     return report
@@ -308,20 +308,20 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Let what fakes do from now on be told as this test's."""
     _speak(item.config)  # a run inside another one may have taken it
     if _is_loaded():
-        from .suite.telling import begin
+        from .suite.reports import begin
 
         begin(item)
     try:
         return (yield)
     except (KeyboardInterrupt, pytest.exit.Exception):  # the test gets no report
         if _is_loaded():
-            from .suite.telling import interrupt
+            from .suite.reports import interrupt
 
             interrupt(item.config)
         raise
     finally:
         if _is_loaded():
-            from .suite.telling import end
+            from .suite.reports import end
 
             end()
 
@@ -330,7 +330,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Let lines be the test function's own: its fixtures are done."""
     if _is_loaded():
-        from .suite.telling import called
+        from .suite.reports import called
 
         called(item)
     yield
@@ -376,6 +376,6 @@ def _finish(fake: ChatFake, *, passed: bool) -> None:
 def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
     """Show pytest-html the pictures of what happened, below the text of a failure."""
     if _is_loaded():
-        from .suite.telling import pictures
+        from .suite.reports import pictures
 
         data.extend(pictures(report))

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.report import active_stories
-from pytest_chatfake.suite.telling import advise
+from pytest_chatfake.suite.reports import advise
 
 from ..forked_pytest import run_pytest
 

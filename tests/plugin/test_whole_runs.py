@@ -11,7 +11,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from pytest_chatfake.report.coverage import ITEMS
-from pytest_chatfake.suite.gathering import Wanted
+from pytest_chatfake.suite.results import Wanted
 from pytest_chatfake.suite.run import Run
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 from ..report.coverage import ITEMS, name_of, never, percent
-from .gathering import CARRIER, Gathering, Wanted
 from .page import Shown, page
+from .results import CARRIER, Results, Wanted
 
 OK: Final = pytest.ExitCode.OK
 
@@ -60,13 +60,13 @@ class Run:
 
     Args:
         wanted: What was asked for.
-        is_worker: Whether this process is a worker of xdist: it gathers, and shows nothing.
+        is_worker: Whether this process is a worker of xdist: it collects, and shows nothing.
     """
 
     def __init__(self, wanted: Wanted, *, is_worker: bool) -> None:
         self._wanted = wanted
         self._is_worker = is_worker
-        self._gathering = Gathering(wanted)
+        self._results = Results(wanted)
         self._failed = False
         self._written = "not written yet"
         self._tests: dict[str, Shown] = {}
@@ -74,11 +74,11 @@ class Run:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let the last report of a test carry what was gathered in this process."""
+        """Let the last report of a test carry what was collected in this process."""
         report = yield
         self._failed = report.failed or (self._failed and report.when != "setup")
         if report.when == "teardown":
-            self._gathering.attach(report, failed=self._failed)
+            self._results.attach(report, failed=self._failed)
         return report
 
     # Hooks: in the process that has the terminal
@@ -95,18 +95,18 @@ class Run:
         test.is_over = test.is_over or report.when not in {"setup", "call"}
 
     def interrupted(self, nodeid: str) -> None:
-        """Keep what was gathered of the test that Ctrl-C ended: it gets no report."""
+        """Keep what was collected of the test that Ctrl-C ended: it gets no report."""
         test = self._tests.setdefault(nodeid, Shown(nodeid))
         if test.is_over:
             return  # its report has it
-        carried = self._gathering.gathered(failed=True)
+        carried = self._results.collected(failed=True)
         test.pictures += carried["pictures"]
         self._exercised |= set(carried["exercised"])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the page, of an interrupted run too; and judge the coverage."""
-        self._gathering.close()
+        self._results.close()
         if self._is_worker:
             return
         if self._wanted.page is not None:

@@ -1,4 +1,4 @@
-"""What a run has to show beside its failures: gathered test by test, in workers of xdist too."""
+"""What a run has to show beside its failures: collected test by test, in workers of xdist too."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from ..report import active_stories
 from ..report.coverage import exercised
 from ..report.story import Story
-from .sparing import spared, untold
+from .reports import spared, untold
 
-#: Where a test's report carries what was gathered, as JSON knows it: so it comes back from workers.
+#: Where a report carries what was collected, as JSON knows it: so workers can send it back.
 CARRIER: Final = "chat_fake"
 
 
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
     fail_under: float | None
 
 
-class Gathering:
+class Results:
     """Looks at the fakes of each test before it is over."""
 
     def __init__(self, wanted: Wanted) -> None:
@@ -44,16 +44,16 @@ class Gathering:
         active_stories.leaving = None
 
     def attach(self, report: pytest.TestReport, *, failed: bool) -> None:
-        """Put what was gathered into the last report of a test.
+        """Put what was collected into the last report of a test.
 
         Args:
             report: The report of its teardown.
             failed: Whether any phase of it failed.
         """
-        setattr(report, CARRIER, self.gathered(failed=failed))
+        setattr(report, CARRIER, self.collected(failed=failed))
 
-    def gathered(self, *, failed: bool) -> dict[str, Any]:
-        """Return what was gathered of a test, and forget it.
+    def collected(self, *, failed: bool) -> dict[str, Any]:
+        """Return what was collected of a test, and forget it.
 
         Args:
             failed: Whether any phase of it failed.

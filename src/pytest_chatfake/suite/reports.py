@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import pytest
 
 from ..base.calling_line import watch
+from ..base.terminal import say
+from ..base.tracebacks import text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
 from ..report.story import TITLE, Story
-from .sparing import spared, untold
 
 #: Where a report carries its pictures. They are no extras: pytest-html shows these in all rows of a
 #: test, the row of a rerun that passed among them.
@@ -114,11 +116,11 @@ def progress(config: pytest.Config) -> Callable[[str], None]:
     if terminal is None or capture is None or not terminal.isatty():
         return lambda _: None
 
-    def say(text: str) -> None:
+    def rewrite(text: str) -> None:
         with capture.global_and_fixture_disabled():
             terminal.rewrite(text, erase=True)
 
-    return say
+    return rewrite
 
 
 def _section(story: Story) -> str:
@@ -145,3 +147,17 @@ def _code_of(item: pytest.Item) -> Any:
     hypothesis: Any = getattr(function, "hypothesis", None)
     function = getattr(hypothesis, "inner_test", function)
     return getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+
+
+def untold(error: Exception) -> str:
+    """Return the reason why something can't be shown, in place of it."""
+    return f"it can't be told: {type(error).__name__}: {text_of(error)}"
+
+
+@contextmanager
+def spared(what: str) -> Generator[None]:
+    """Print what goes wrong in a block, and go on: a test keeps its outcome, and the run ends."""
+    try:
+        yield
+    except Exception as error:
+        say(f"{what}: {untold(error)}")
