@@ -23,11 +23,11 @@ from .scripts import (
     Bad,
     Cancel,
     Describe,
-    Lay,
     Money,
     Other,
     Rate,
     Reset,
+    Schedule,
     Send,
     Step,
     ToDeadline,
@@ -93,8 +93,8 @@ class Resolver:
             case Describe():
                 address, arguments = PEOPLE[step.to].address, dict(step.fields)
                 return Call("describe", address=address, arguments=arguments, to=step.to)
-            case Lay():
-                return self._lay(step)
+            case Schedule():
+                return self._schedule(step)
             case Cancel():
                 target = self._target(step.which, submissions=False)
                 return None if target is None else Call("cancel", target.label.number)
@@ -168,7 +168,7 @@ class Resolver:
             arguments |= {} if step.price is None else {"price": step.price}
         return arguments, None
 
-    def _lay(self, step: Lay) -> Call | None:
+    def _schedule(self, step: Schedule) -> Call | None:
         target = self._target(step.which, submissions=False)
         if target is None:
             return None
@@ -176,7 +176,7 @@ class Resolver:
             (length, tuple((verb.name, *self._said(verb)) for verb in verbs))
             for length, verbs in step.script
         )
-        return Call("lay", target.label.number, script=script)
+        return Call("schedule", target.label.number, script=script)
 
     def _to_deadline(self, step: ToDeadline) -> Call | None:
         model = self.model
@@ -251,9 +251,9 @@ def model_call(model: Model, call: Call) -> str | None:
             case "describe":
                 fields = {NAMES.get(n, n): value for n, value in call.arguments.items()}
                 model.life.change(call.address, "ValueError", **fields)
-            case "lay":
+            case "schedule":
                 assert message is not None
-                model.life.lay(message, call.script)
+                model.life.schedule(message, call.script)
             case "cancel":
                 assert message is not None
                 model.life.cancel(message)

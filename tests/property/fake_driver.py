@@ -27,7 +27,7 @@ NOBODY_IN_PARTICULAR = "+15550100"
 
 
 class FakeDriver:
-    """Makes the calls on the fake; in async mode the same calls lay steps."""
+    """Makes the calls on the fake; in async mode the same calls schedule them."""
 
     def __init__(
         self, fake: ChatFake, rate: list[Decimal], shift: Callable[[timedelta], Any] | None
@@ -87,8 +87,8 @@ class FakeDriver:
                 return getattr(self.fake.recipient(self.person(call.to)), arguments["word"])()
             case "describe":
                 return self.fake.recipient(self.person(call.to), **arguments)
-            case "lay":
-                return self.lay(call)
+            case "schedule":
+                return self.schedule(call)
             case "cancel":
                 return self.handles[call.message].cancel()
             case "reset":
@@ -114,8 +114,8 @@ class FakeDriver:
         text = fake.send_text if call.verb == "send" else fake.submit_text
         return text(body, to=to, **arguments)
 
-    def lay(self, call: Call) -> Any:
-        """Lay a script; the verbs of the handle that `after()` returns happen later."""
+    def schedule(self, call: Call) -> Any:
+        """Schedule a script: the verbs of the handle that `after()` returns happen later."""
         later = self.handles[call.message]
         for length, verbs in call.script:
             later = later.after(timedelta(microseconds=length))

@@ -23,9 +23,9 @@ from .model_types import (
     Event,
     Knobs,
     Label,
-    Laid,
     Message,
     Refused,
+    ScheduledVerb,
     stamp,
 )
 
@@ -106,14 +106,14 @@ class Model:
         assert message.sent is not None
         return message.sent + self.knobs.drop_after
 
-    def planned(self) -> list[tuple[int, int, Message | Laid]]:
-        """What is due when: drops and laid steps; ties go by the order of planning."""
+    def pending(self) -> list[tuple[int, int, Message | ScheduledVerb]]:
+        """What is due when: drops and scheduled verbs; ties go by the order of scheduling."""
         drops = [(self.due(m), m.order, m) for m in self.messages if m.state == "sent"]
-        steps = [(one.at, one.order, one) for one in self.life.laid]
+        steps = [(one.at, one.order, one) for one in self.life.scheduled]
         return sorted([*drops, *steps], key=lambda due: due[:2])
 
     def next_due(self) -> int | None:
-        return min((due[0] for due in self.planned()), default=None)
+        return min((due[0] for due in self.pending()), default=None)
 
     def move_to(self, at: int) -> None:
         """Let happen what is due on the way, each thing at its own time, in order.
@@ -123,8 +123,8 @@ class Model:
         """
         assert at >= self.now
         start, moments, refused = self.now, set[int](), None
-        while (planned := self.planned()) and planned[0][0] <= at:
-            self.now, _, what = planned[0]
+        while (pending := self.pending()) and pending[0][0] <= at:
+            self.now, _, what = pending[0]
             moments.add(self.now)
             if isinstance(what, Message):
                 self._drop(what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from contextlib import suppress
 from decimal import Decimal
@@ -19,7 +20,7 @@ from pytest_chatfake.wire.validation import deviations
 
 from .calls import Call, Resolver, model_call
 from .fake_driver import FakeDriver, moment
-from .model_types import Label
+from .model_types import Label, Message
 from .scripts import OTHERS, START
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class ModelComparison:
         self.seen_events = 0
         self.seen_entries = 0
         self.sums: defaultdict[str, Fraction] = defaultdict(Fraction)  # of the ledger, by kind
+        self.received: list[Any] = []  # by the endpoint, which listens for other types only
 
     def run(self) -> Model:
         """Play it to the end; raises Divergence at the first difference."""
@@ -90,7 +92,7 @@ class ModelComparison:
             shift = traveller.shift if self.script.by_traveller else None
             self.driver = FakeDriver(self.fake, rate, shift)
             self.fake.webhooks.connect(
-                handler=lambda _: None, events=[type_ for type_, _, _ in OTHERS]
+                handler=self.received.append, events=[type_ for type_, _, _ in OTHERS]
             )
             self.compare()
             for step in self.script.steps:
@@ -121,6 +123,7 @@ class ModelComparison:
             self.names = Names()  # ids begin anew
             self.seen_events = self.seen_entries = 0
             self.sums.clear()
+            self.received.clear()
         self.compare()
         if call.verb in {"move", "word", "describe"}:
             self.compare_messages()
@@ -191,6 +194,8 @@ class ModelComparison:
         ):
             self.compare_event(expected, found)
         self.seen_events = len(events)
+        others = [event.body for event in events if event.status is None]
+        self.equal("events that arrived", others, [request.body for request in self.received])
 
         ledger = self.fake.ledger
         self.equal(
@@ -282,6 +287,23 @@ class ModelComparison:
             self.equal(
                 f"{what}.conversation.id", expected.conversation.label, found.conversation.id
             )
+        self.compare_explanation(f"explain({what})", expected, self.fake.explain(found))
+
+    def compare_explanation(self, what: str, expected: Message, text: str) -> None:
+        """Its sums, its ledger entries, and a reason for each of its events and for its drop."""
+        head, why, history = re.split("\nWhy:|\nWhat happened", text)
+        sums = re.findall(r"(?:price|held|charged) ([\d.]+)", head)
+        own_sums = [expected.total, expected.held, expected.charged]
+        self.equal(f"sums of {what}", own_sums, [Decimal(amount) for amount in sums])
+        posted = re.findall(r"  (hold|release|charge) +(\S+) m", history)
+        own = [(e.kind, e.amount) for e in self.model.ledger if e.message == expected.label]
+        self.equal(f"ledger of {what}", own, [(kind, Decimal(amount)) for kind, amount in posted])
+        reasons = re.findall(r"\n +(\d+)  (\w+)", why)
+        statuses = [e.status for e in self.model.events if e.message == expected.label]
+        statuses += ["dropped"] * expected.dropped
+        self.equal(f"statuses of {what}", statuses, [status for _, status in reasons])
+        facts = re.findall(r"\n +(\d+) .*  (?:event|drop) ", history)
+        self.equal(f"facts of {what}", facts, [number for number, _ in reasons])
 
     def compare_query(self) -> None:
         """`GET /v2/balance` (§4.1) tells the same amount, as an exact number."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .model_types import Laid, Message, Person, Refused
+from .model_types import Message, Person, Refused, ScheduledVerb
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -35,12 +35,12 @@ def reachable(person: Person) -> bool:
 
 @dataclass
 class Life:
-    """What people do, and what is laid on the clock; `model` does the rest."""
+    """What people do, and what is scheduled; `model` does the rest."""
 
     model: Model
     not_registered: tuple[str, Any, Any]
     people: dict[str | None, Person] = field(default_factory=dict)
-    laid: list[Laid] = field(default_factory=list)
+    scheduled: list[ScheduledVerb] = field(default_factory=list)
 
     @property
     def paths(self) -> Counter[str]:
@@ -83,7 +83,7 @@ class Life:
 
     def scripted(self, message: Message) -> bool:
         """Whether a script delivers or reads it later: then people leave it alone (assumed)."""
-        return any(one.message is message and one.verb in ARRIVALS for one in self.laid)
+        return any(one.message is message and one.verb in ARRIVALS for one in self.scheduled)
 
     def change(self, address: str | None, error: str, **fields: Any) -> None:
         before = self.people[address]
@@ -122,32 +122,33 @@ class Life:
 
     # -- scripts in time -----------------------------------------------------------------------
 
-    def lay(self, message: Message, script: tuple[tuple[int, tuple[Any, ...]], ...]) -> None:
+    def schedule(self, message: Message, script: tuple[tuple[int, tuple[Any, ...]], ...]) -> None:
         """Each length counts from the one before; verbs behind one share its moment."""
-        if any(one.message is message for one in self.laid):
+        if any(one.message is message for one in self.scheduled):
             self.paths["script: a second one for a message"] += 1
         at = self.model.now
         for length, verbs in script:
             at += length
             for verb, arguments, error in verbs:
                 self.model.plans += 1
-                self.laid.append(Laid(at, self.model.plans, message, verb, arguments, error))
+                order = self.model.plans
+                self.scheduled.append(ScheduledVerb(at, order, message, verb, arguments, error))
 
     def cancel(self, message: Message) -> None:
-        kept = [one for one in self.laid if one.message is not message]
+        kept = [one for one in self.scheduled if one.message is not message]
         self.paths[
-            "script: cancelled" if len(kept) < len(self.laid) else "script: none to cancel"
+            "script: cancelled" if len(kept) < len(self.scheduled) else "script: none to cancel"
         ] += 1
-        self.laid = kept
+        self.scheduled = kept
 
-    def run(self, step: Laid) -> None:
+    def run(self, step: ScheduledVerb) -> None:
         """An illegal step drops the rest of its message's script."""
-        self.laid.remove(step)
+        self.scheduled.remove(step)
         try:
             self.model.do(step.message, step.verb, step.arguments, step.error)
         except Refused:
-            rest = [one for one in self.laid if one.message is step.message]
+            rest = [one for one in self.scheduled if one.message is step.message]
             self.paths["script: an illegal step" + (" drops the rest" if rest else "")] += 1
-            self.laid = [one for one in self.laid if one.message is not step.message]
+            self.scheduled = [one for one in self.scheduled if one.message is not step.message]
             raise
         self.paths[f"script: {step.verb}"] += 1

@@ -140,7 +140,7 @@ class Message:
     charged: Decimal = ZERO
     devices: int = 0
     undeliverable: bool = False  # sent while blocked or withheld
-    order: int = 0  # when its drop was planned, among all that is planned
+    order: int = 0  # when its drop was scheduled, among all that is scheduled
     error: tuple[str, str, Any] | None = None
 
     @property
@@ -149,8 +149,8 @@ class Message:
 
 
 @dataclass(eq=False)
-class Laid:
-    """A verb that is laid on the clock."""
+class ScheduledVerb:
+    """A verb that a script in time does later."""
 
     at: int
     order: int

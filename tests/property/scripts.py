@@ -175,7 +175,7 @@ class Describe:
 
 
 @dataclass(frozen=True)
-class Lay:
+class Schedule:
     """A script in time: lengths, each with the verbs behind it; a verb is what `Verb` has."""
 
     which: int
@@ -203,7 +203,7 @@ Step = (
     | Bad
     | Word
     | Describe
-    | Lay
+    | Schedule
     | Cancel
     | Reset
 )
@@ -413,7 +413,7 @@ chats = st.builds(
     st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
 )
 # Scripts in time, alone and beside each other; some of them go wrong on the way.
-laid_verbs = st.lists(
+later_verbs = st.lists(
     st.one_of(
         st.builds(Verb, st.sampled_from(["deliver", "deliver", "read"]), st.just(0)),
         st.builds(Verb, st.just("deliver"), st.just(0), devices=devices, price=prices),
@@ -421,24 +421,24 @@ laid_verbs = st.lists(
     ),
     min_size=1, max_size=2,
 ).map(tuple)  # fmt: skip
-laid_lengths = st.sampled_from([1, 999, MINUTE, MINUTE, DAY, 30 * DAY])
-laying = st.builds(
-    Lay,
+later_lengths = st.sampled_from([1, 999, MINUTE, MINUTE, DAY, 30 * DAY])
+scheduling = st.builds(
+    Schedule,
     st.integers(0, 2),
-    st.lists(st.tuples(laid_lengths, laid_verbs), min_size=1, max_size=3).map(tuple),
+    st.lists(st.tuples(later_lengths, later_verbs), min_size=1, max_size=3).map(tuple),
 )
 plain = ((MINUTE, (Verb("deliver", 0),)), (DAY, (Verb("read", 0),)))
 scripted = st.builds(
-    lambda send, lay, between, move: (send, lay, *between, move),
+    lambda send, schedule, between, move: (send, schedule, *between, move),
     sends,
-    st.one_of(laying, st.just(Lay(0, plain))),
+    st.one_of(scheduling, st.just(Schedule(0, plain))),
     st.one_of(
         st.just(()),
-        st.tuples(sends, laying),
+        st.tuples(sends, scheduling),
         st.tuples(st.builds(Cancel, st.integers(0, 1))),
         st.builds(
             lambda to: (
-                *(Word(to, "goes_offline"), Send(to), Lay(0, plain), Word(to, "comes_online")),
+                *(Word(to, "goes_offline"), Send(to), Schedule(0, plain), Word(to, "comes_online")),
                 *(Advance(MINUTE), Word(to, "opens_chat")),
             ),
             somebody,
@@ -455,7 +455,7 @@ blocks = st.one_of(
     one(sends), one(verbs), exchange, side_by_side, one_after_the_other, parallel, burst,
     decided_twice, decided_twice, at_the_drop, at_the_drop, at_the_drop,
     at_the_expiry, at_the_expiry, at_the_expiry, one(moves), one(money), one(rates), one(bad),
-    one(words), one(descriptions), away, away, chats, one(laying), scripted, scripted, scripted,
+    one(words), one(descriptions), away, away, chats, one(scheduling), scripted, scripted, scripted,
     one(others), one(others), one(st.just(Reset())),
 )  # fmt: skip
 configs = st.one_of(

@@ -152,7 +152,7 @@ class Run:
             return self.story()
 
     async def perform(self, piece: Piece, ids: dict[str, str]) -> str | None:
-        """Lay the steps of one piece, then await the last of them."""
+        """Make the calls of one piece, then await the last of them."""
         outcome, last, moved = None, None, False
         self.driver.see_time()
         for call, number in piece.calls:
