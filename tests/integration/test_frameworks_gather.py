@@ -7,7 +7,7 @@ import asyncio
 import pytest
 import trio
 
-from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
+from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition, NotAwaited
 from pytest_chatfake.transport.client.loops import running_framework
 
 from ..unit.both_frameworks import BOTH
@@ -89,6 +89,51 @@ def test_each_one_waits_until_its_own_steps_are_attempted(run):
             assert [True, True] == await side_by_side(Awaited(follow, one), Awaited(follow, two))
 
     run(main)
+
+
+@BOTH
+def test_a_message_without_steps_does_not_wait_for_others(run):
+    async def main():
+        with ChatFake(mode="async") as fake:
+            one, two = fake.send_text(to="one"), fake.send_text(to="two")
+            await fake.settle()
+            done = []
+
+            async def handler(request):
+                for _ in range(100):
+                    if not done:
+                        await sleep(0.001)
+
+            async def follow(message):
+                done.append(await message)
+
+            fake.webhooks.connect(handler=handler)
+            await side_by_side(Awaited(follow, one.deliver()), Awaited(follow, two))
+
+            assert [two, one] == done
+
+    run(main)
+
+
+def test_a_dropped_chain_is_refused_once_or_begun_anew_by_its_next_verb():
+    async def main():
+        with ChatFake(mode="async") as fake:
+            one, two = fake.send_text(to="one"), fake.send_text(to="two")
+            await one.read()
+
+            async def drop_a_delivery():
+                one.deliver()
+                two.deliver()
+                with pytest.raises(IllegalTransition):
+                    await one
+
+            await drop_a_delivery()
+            with pytest.raises(NotAwaited, match=r"deliver\(\) at .* was skipped"):
+                await two
+            await drop_a_delivery()
+            assert "read" == (await two.read()).status
+
+    asyncio.run(main())
 
 
 @BOTH

@@ -140,6 +140,7 @@ def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path() -
             "own": None,
             "event.id": "evt_own",
             "event.own": [],
+            "event.chatMessage.currency": "EUR",
             "text.body": "é",
         }
         fake.webhooks.emit(message, "delivered", changes=changes)
@@ -150,9 +151,10 @@ def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path() -
         assert {"id": "c0ffee", "list": [1, None, True, {"a": Decimal("1.5")}]} == resource[
             "conversation"
         ]
-        assert ("evt_own", [], None, "é") == (
+        assert ("evt_own", [], "EUR", None, "é") == (
             event["id"],
             event["own"],
+            resource["currency"],
             resource["own"],
             resource["text"]["body"],
         )
