@@ -47,31 +47,29 @@ def test_messages_are_delivered_and_read_and_reading_counts_from_the_delivery(pl
     play(scenario)
 
 
-def test_what_is_not_given_does_not_happen() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(to=ANNA, deliver_after=HOUR)
-        fake.autopilot(to=BEN, read_after=HOUR)
-        fake.autopilot(to="+3")
-        messages = [fake.send_text(to=to) for to in (ANNA, BEN, "+3")]
-        fake.clock.advance(days=1)
+def test_what_is_not_given_does_not_happen(fake: ChatFake) -> None:
+    fake.autopilot(to=ANNA, deliver_after=HOUR)
+    fake.autopilot(to=BEN, read_after=HOUR)
+    fake.autopilot(to="+3")
+    messages = [fake.send_text(to=to) for to in (ANNA, BEN, "+3")]
+    fake.clock.advance(days=1)
 
-        assert ["delivered", "sent", "sent"] == [message.status for message in messages]
+    assert ["delivered", "sent", "sent"] == [message.status for message in messages]
 
 
-def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(
-            deliver_after=(timedelta(hours=1), 2 * HOUR),
-            read_after=lambda random: HOUR * random.choice([1, 5]),
-        )
-        messages = [fake.send_text(to=f"+{n}") for n in range(50)]
-        fake.clock.advance(days=1)
+def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should(fake: ChatFake) -> None:
+    fake.autopilot(
+        deliver_after=(timedelta(hours=1), 2 * HOUR),
+        read_after=lambda random: HOUR * random.choice([1, 5]),
+    )
+    messages = [fake.send_text(to=f"+{n}") for n in range(50)]
+    fake.clock.advance(days=1)
 
-        delivered = {hours(message)[1] for message in messages}
-        assert all(1 <= one <= 2 for one in delivered)
-        assert len(delivered) == len(messages)
-        reading = Counter(round(hours(one)[2] - hours(one)[1], 6) for one in messages)
-        assert {1, 5} == set(reading)
+    delivered = {hours(message)[1] for message in messages}
+    assert all(1 <= one <= 2 for one in delivered)
+    assert len(delivered) == len(messages)
+    reading = Counter(round(hours(one)[2] - hours(one)[1], 6) for one in messages)
+    assert {1, 5} == set(reading)
 
 
 def test_a_share_fails_with_131026_in_place_of_the_delivery(play: Any) -> None:
@@ -89,24 +87,24 @@ def test_a_share_fails_with_131026_in_place_of_the_delivery(play: Any) -> None:
     play(scenario)
 
 
-def test_without_a_delivery_a_share_fails_at_once_even_where_the_phone_is_off() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(fail_share=1)
-        fake.recipient(ANNA, online=False)
+def test_without_a_delivery_a_share_fails_at_once_even_where_the_phone_is_off(
+    fake: ChatFake,
+) -> None:
+    fake.autopilot(fail_share=1)
+    fake.recipient(ANNA, online=False)
 
-        assert ["failed", "failed"] == [fake.send_text(to=to).status for to in (ANNA, "+2")]
+    assert ["failed", "failed"] == [fake.send_text(to=to).status for to in (ANNA, "+2")]
 
 
-def test_a_range_has_both_its_ends() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=(0, timedelta(microseconds=1)))
-        begun = fake.clock.now
-        for number in range(20):
-            fake.send_text(to=f"+{number}")
-        fake.clock.advance(1)
+def test_a_range_has_both_its_ends(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=(0, timedelta(microseconds=1)))
+    begun = fake.clock.now
+    for number in range(20):
+        fake.send_text(to=f"+{number}")
+    fake.clock.advance(1)
 
-        delays = {one.create_time - begun for one in fake.events if one.status == "delivered"}
-        assert {timedelta(0), timedelta(microseconds=1)} == delays
+    delays = {one.create_time - begun for one in fake.events if one.status == "delivered"}
+    assert {timedelta(0), timedelta(microseconds=1)} == delays
 
 
 def test_draws_depend_on_the_seed_and_the_number_of_the_message_only() -> None:
@@ -125,35 +123,33 @@ def test_draws_depend_on_the_seed_and_the_number_of_the_message_only() -> None:
     assert plan(None) == plan("unit")  # the fake's own seed
 
 
-def test_one_for_an_address_beats_one_for_all_and_then_the_latest() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(to=ANNA, deliver_after=HOUR)
-        fake.autopilot(to=fake.recipient(ANNA), deliver_after=2 * HOUR)
-        fake.autopilot(deliver_after=3 * HOUR)
-        fake.autopilot(deliver_after=4 * HOUR)
-        messages = [fake.send_text(to=to) for to in (ANNA, BEN)]
-        fake.clock.advance(days=1)
+def test_one_for_an_address_beats_one_for_all_and_then_the_latest(fake: ChatFake) -> None:
+    fake.autopilot(to=ANNA, deliver_after=HOUR)
+    fake.autopilot(to=fake.recipient(ANNA), deliver_after=2 * HOUR)
+    fake.autopilot(deliver_after=3 * HOUR)
+    fake.autopilot(deliver_after=4 * HOUR)
+    messages = [fake.send_text(to=to) for to in (ANNA, BEN)]
+    fake.clock.advance(days=1)
 
-        assert [[0, 2], [0, 4]] == [hours(message) for message in messages]
+    assert [[0, 2], [0, 4]] == [hours(message) for message in messages]
 
 
-def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_before() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=HOUR)
-        with fake.autopilot(deliver_after=2 * HOUR, read_after=HOUR) as autopilot:
-            landed = fake.send_text(to="+1")
-            fake.clock.advance(hours=2)
-            planned = fake.send_text(to="+2")
-        later = fake.send_text(to="+3")
-        autopilot.end()
-        fake.clock.advance(days=1)
+def test_an_autopilot_that_is_ended_does_nothing_more_and_gives_way_to_the_one_before(
+    fake: ChatFake,
+) -> None:
+    fake.autopilot(deliver_after=HOUR)
+    with fake.autopilot(deliver_after=2 * HOUR, read_after=HOUR) as autopilot:
+        landed = fake.send_text(to="+1")
+        fake.clock.advance(hours=2)
+        planned = fake.send_text(to="+2")
+    later = fake.send_text(to="+3")
+    autopilot.end()
+    fake.clock.advance(days=1)
 
-        assert ["delivered", "sent", "delivered"] == [
-            message.status for message in (landed, planned, later)
-        ]
-        assert ["drop", "expiry"] == sorted(
-            {entry.kind for entry in fake.clock.agenda} | {"expiry"}
-        )
+    assert ["delivered", "sent", "delivered"] == [
+        message.status for message in (landed, planned, later)
+    ]
+    assert ["drop", "expiry"] == sorted({entry.kind for entry in fake.clock.agenda} | {"expiry"})
 
 
 def test_messages_with_a_script_are_left_to_it(play: Any) -> None:
@@ -181,13 +177,12 @@ def test_what_a_test_does_by_hand_comes_first_and_reading_counts_from_there(play
     play(scenario)
 
 
-def test_what_was_sent_before_is_not_its_business() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        fake.autopilot(deliver_after=HOUR)
-        fake.clock.advance(days=1)
+def test_what_was_sent_before_is_not_its_business(fake: ChatFake) -> None:
+    message = fake.send_text()
+    fake.autopilot(deliver_after=HOUR)
+    fake.clock.advance(days=1)
 
-        assert "sent" == message.status
+    assert "sent" == message.status
 
 
 # Phones
@@ -225,51 +220,49 @@ def test_what_is_undeliverable_stays_sent_until_the_drop(obstacle: str) -> None:
         assert message.dropped
 
 
-def test_a_withheld_person_who_is_let_through_again_gets_what_was_sent_before() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=HOUR)
-        message = fake.send_text(to=ANNA)
-        fake.recipient(ANNA, withheld=True)
-        fake.clock.advance(hours=2)
-        assert "sent" == message.status
-        fake.recipient(ANNA, withheld=False)
+def test_a_withheld_person_who_is_let_through_again_gets_what_was_sent_before(
+    fake: ChatFake,
+) -> None:
+    fake.autopilot(deliver_after=HOUR)
+    message = fake.send_text(to=ANNA)
+    fake.recipient(ANNA, withheld=True)
+    fake.clock.advance(hours=2)
+    assert "sent" == message.status
+    fake.recipient(ANNA, withheld=False)
 
-        assert [0, 2] == hours(message)
+    assert [0, 2] == hours(message)
 
 
-def test_the_person_comes_before_the_autopilot() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=HOUR, read_after=HOUR)
-        open_chat = fake.send_text(to=fake.recipient(ANNA, chat_open=True))
-        nobody = fake.send_text(to=fake.recipient(BEN, registered=False))
-        fake.clock.advance(days=1)
+def test_the_person_comes_before_the_autopilot(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+    open_chat = fake.send_text(to=fake.recipient(ANNA, chat_open=True))
+    nobody = fake.send_text(to=fake.recipient(BEN, registered=False))
+    fake.clock.advance(days=1)
 
-        assert [["sent", "read"], ["sent", "failed"]] == [statuses(open_chat), statuses(nobody)]
+    assert [["sent", "read"], ["sent", "failed"]] == [statuses(open_chat), statuses(nobody)]
 
 
 # As a whole
 
 
-def test_the_agenda_names_the_line_of_the_autopilot() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=HOUR, read_after=HOUR)
-        message = fake.send_text()
-        delivery, reading, drop = fake.clock.agenda
+def test_the_agenda_names_the_line_of_the_autopilot(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+    message = fake.send_text()
+    delivery, reading, drop = fake.clock.agenda
 
-        assert ["autopilot", "autopilot", "drop"] == [e.kind for e in (delivery, reading, drop)]
-        assert (
-            f"2026-01-01T13:00:00.000Z: deliver() of message {message.id} by the "
-            f"autopilot, set up at test_autopilot.py:{drop.line.number - 1}"
-        ) == str(delivery)
-        assert f"2026-01-01T14:00:00.000Z: read() of message {message.id} by" in str(reading)
+    assert ["autopilot", "autopilot", "drop"] == [e.kind for e in (delivery, reading, drop)]
+    assert (
+        f"2026-01-01T13:00:00.000Z: deliver() of message {message.id} by the "
+        f"autopilot, set up at test_autopilot.py:{drop.line.number - 1}"
+    ) == str(delivery)
+    assert f"2026-01-01T14:00:00.000Z: read() of message {message.id} by" in str(reading)
 
 
-def test_a_function_that_returns_no_length_is_told_at_the_next_use() -> None:
-    with frozen_fake() as fake:
-        fake.autopilot(deliver_after=lambda random: "soon")  # type: ignore[arg-type, return-value]
-        fake.send_text()
-        with pytest.raises(TypeError, match="the length that deliver_after returned: expected"):
-            fake.settle()
+def test_a_function_that_returns_no_length_is_told_at_the_next_use(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=lambda random: "soon")  # type: ignore[arg-type, return-value]
+    fake.send_text()
+    with pytest.raises(TypeError, match="the length that deliver_after returned: expected"):
+        fake.settle()
 
 
 def test_what_fails_when_a_phone_is_on_again_is_told_at_the_next_use_and_the_phone_is_on() -> None:
@@ -309,36 +302,35 @@ def test_where_another_thread_is_faster_it_gives_way() -> None:
         assert ["sent", "failed"] == statuses(message)
 
 
-def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_on() -> None:
-    with frozen_fake() as fake:
-        autopilot = fake.autopilot(deliver_after=60, read_after=60)
-        message = fake.send_text(to=ANNA).deliver()
-        anna = fake.recipient(ANNA).goes_offline()
-        fake.clock.advance(hours=1)
-        autopilot.end()
-        anna.comes_online()
+def test_one_that_is_ended_while_it_waits_for_a_phone_does_nothing_when_that_is_on(
+    fake: ChatFake,
+) -> None:
+    autopilot = fake.autopilot(deliver_after=60, read_after=60)
+    message = fake.send_text(to=ANNA).deliver()
+    anna = fake.recipient(ANNA).goes_offline()
+    fake.clock.advance(hours=1)
+    autopilot.end()
+    anna.comes_online()
 
-        assert ["sent", "delivered"] == statuses(message)
-
-
-def test_an_autopilot_says_for_whom_it_is_and_where_it_was_set_up() -> None:
-    with frozen_fake() as fake:
-        assert repr(fake.autopilot()).startswith("<Autopilot of all, set up at test_autopilot.py:")
-        assert repr(fake.autopilot(to="+1")).startswith("<Autopilot of +1, set up at")
+    assert ["sent", "delivered"] == statuses(message)
 
 
-def test_a_reset_ends_autopilots() -> None:
-    with frozen_fake() as fake:
-        autopilot = fake.autopilot(deliver_after=HOUR, read_after=HOUR)
-        fake.send_text().deliver()
-        fake.reset()
-        fake.autopilot(to=ANNA, deliver_after=HOUR)
-        fake.clock.advance(minutes=1)
-        message = fake.send_text().deliver()
-        fake.clock.advance(days=1)
+def test_an_autopilot_says_for_whom_it_is_and_where_it_was_set_up(fake: ChatFake) -> None:
+    assert repr(fake.autopilot()).startswith("<Autopilot of all, set up at test_autopilot.py:")
+    assert repr(fake.autopilot(to="+1")).startswith("<Autopilot of +1, set up at")
 
-        assert "delivered" == message.status
-        autopilot.end()  # once more does no harm
+
+def test_a_reset_ends_autopilots(fake: ChatFake) -> None:
+    autopilot = fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+    fake.send_text().deliver()
+    fake.reset()
+    fake.autopilot(to=ANNA, deliver_after=HOUR)
+    fake.clock.advance(minutes=1)
+    message = fake.send_text().deliver()
+    fake.clock.advance(days=1)
+
+    assert "delivered" == message.status
+    autopilot.end()  # once more does no harm
 
 
 def test_a_function_of_it_may_look_and_not_act() -> None:

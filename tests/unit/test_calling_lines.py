@@ -68,16 +68,15 @@ def test_a_fault_names_the_line_where_the_test_wrote_it() -> None:
         fake.api._faults.ever.clear()
 
 
-def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        done = threading.Event()
-        fake.webhooks.connect(handler=lambda _: done.set())
-        _thread.start_new_thread(message.deliver, ())
-        assert done.wait(5)
-        fake.settle()
+def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble(fake: ChatFake) -> None:
+    message = fake.send_text()
+    done = threading.Event()
+    fake.webhooks.connect(handler=lambda _: done.set())
+    _thread.start_new_thread(message.deliver, ())
+    assert done.wait(5)
+    fake.settle()
 
-        assert ["sent", "delivered"] == [event.status for event in message.events]
+    assert ["sent", "delivered"] == [event.status for event in message.events]
 
 
 # -- threads and libraries -------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -11,104 +12,100 @@ import pytest
 from inline_snapshot import snapshot
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, HmacSigner
+from pytest_chatfake import HmacSigner
 
 from .fakes import frozen_fake, own_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pytest_chatfake import ChatFake
 
 
 def told(fake: ChatFake) -> list[str]:
-    """The entries: number, kind, text and cause, with lines put short."""
+    """The entries: number, kind, text and cause; a line of this file is here."""
     return [
-        own_lines(f"{one.number} {one.kind}: {one.text}")
+        shortened(f"{one.number} {one.kind}: {one.text}")
         + ("" if one.cause is None else f" <- {one.cause}")
         for one in fake.timeline
     ]
 
 
-def test_a_chain_is_told_in_order_with_its_causes() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        fake.send_text().deliver().read()
-
-        assert snapshot(
-            [
-                "1 verb: send_text() m1",
-                "2 hold: 0.05 m1 <- 1",
-                "3 event: sent m1 <- 1",
-                "4 attempt: sent m1 -> Receiver(): 200 <- 3",
-                "5 verb: deliver() m1",
-                "6 release: 0.05 m1 <- 5",
-                "7 charge: 0.05 m1 <- 5",
-                "8 event: delivered m1 <- 5",
-                "9 attempt: delivered m1 -> Receiver(): 200 <- 8",
-                "10 verb: read() m1",
-                "11 event: read m1 <- 10",
-                "12 attempt: read m1 -> Receiver(): 200 <- 11",
-            ]
-        ) == told(fake)
+def shortened(text: str) -> str:
+    return re.sub(r"test_timeline\.py:\d+", "here", own_lines(text))
 
 
-def test_entries_have_a_moment_a_message_and_a_number() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        fake.clock.advance(60)
-        fake.top_up(1)
+def test_a_chain_is_told_in_order_with_its_causes(fake: ChatFake) -> None:
+    fake.webhooks.receiver()
+    fake.send_text().deliver().read()
 
-        first, *_, last = fake.timeline
-        assert (1, "verb", message, None) == (first.number, first.kind, first.message, first.cause)
-        assert 60 == (last.at - first.at).total_seconds()
-        assert last.message is None
-        assert "top_up() +1" == last.text
-
-
-def test_the_timeline_is_a_sequence_that_goes_on_growing() -> None:
-    with frozen_fake() as fake:
-        timeline = fake.timeline
-        assert 0 == len(timeline)
-        fake.send_text()
-
-        assert 3 == len(timeline)
-        assert ["verb", "hold", "event"] == [one.kind for one in timeline]
-        assert timeline[-1] == timeline[1:][-1] == list(timeline)[2]
-        assert "<Timeline of 3 entries>" == repr(timeline)
-        assert str(timeline) == timeline.text()
+    assert snapshot(
+        [
+            "1 verb: send_text() m1",
+            "2 hold: 0.05 m1 <- 1",
+            "3 event: sent m1 <- 1",
+            "4 attempt: sent m1 -> Receiver(): 200 <- 3",
+            "5 verb: deliver() m1",
+            "6 release: 0.05 m1 <- 5",
+            "7 charge: 0.05 m1 <- 5",
+            "8 event: delivered m1 <- 5",
+            "9 attempt: delivered m1 -> Receiver(): 200 <- 8",
+            "10 verb: read() m1",
+            "11 event: read m1 <- 10",
+            "12 attempt: read m1 -> Receiver(): 200 <- 11",
+        ]
+    ) == told(fake)
 
 
-def test_the_whole_account_has_verbs_too() -> None:
-    with frozen_fake() as fake:
-        fake.top_up("2.50")
-        fake.set_balance("100")
-        fake.set_balance("100")
-        fake.rotate_key()
+def test_entries_have_a_moment_and_the_message_that_they_tell_of(fake: ChatFake) -> None:
+    message = fake.send_text()
+    fake.clock.advance(60)
+    fake.top_up(1)
 
-        assert snapshot(
-            [
-                "1 verb: top_up() +2.50",
-                "2 verb: set_balance() -2.50",
-                "3 verb: set_balance()",
-                "4 verb: rotate_key()",
-            ]
-        ) == told(fake)
+    first, *_, last = fake.timeline
+    assert (message, None) == (first.message, last.message)
+    assert timedelta(minutes=1) == last.at - first.at
 
 
-def test_what_falls_due_is_caused_by_the_move_of_time() -> None:
-    with frozen_fake() as fake:
-        fake.send_text()
-        fake.clock.advance(days=30)
+def test_the_timeline_is_a_sequence_that_goes_on_growing(fake: ChatFake) -> None:
+    timeline = fake.timeline
+    assert 0 == len(timeline)
+    fake.send_text()
 
-        assert snapshot(
-            [
-                "1 verb: send_text() m1",
-                "2 hold: 0.05 m1 <- 1",
-                "3 event: sent m1 <- 1",
-                "4 clock: advance() by 30 days",
-                "5 drop: m1 was not delivered in time; no event <- 4",
-                "6 release: 0.05 m1 <- 5",
-            ]
-        ) == told(fake)
+    assert 3 == len(timeline)
+    assert timeline[-1] == timeline[1:][-1] == list(timeline)[2]
+    assert "<Timeline of 3 entries>" == repr(timeline)
+    assert str(timeline) == timeline.text()
+
+
+def test_the_whole_account_has_verbs_too(fake: ChatFake) -> None:
+    fake.top_up("2.50")
+    fake.set_balance("100")
+    fake.set_balance("100")
+    fake.rotate_key()
+
+    assert snapshot(
+        [
+            "1 verb: top_up() +2.50",
+            "2 verb: set_balance() -2.50",
+            "3 verb: set_balance()",
+            "4 verb: rotate_key()",
+        ]
+    ) == told(fake)
+
+
+def test_what_falls_due_is_caused_by_the_move_of_time(fake: ChatFake) -> None:
+    fake.send_text()
+    fake.clock.advance(days=30)
+
+    assert snapshot(
+        [
+            "1 verb: send_text() m1",
+            "2 hold: 0.05 m1 <- 1",
+            "3 event: sent m1 <- 1",
+            "4 clock: advance() by 30 days",
+            "5 drop: m1 was not delivered in time; no event <- 4",
+            "6 release: 0.05 m1 <- 5",
+        ]
+    ) == told(fake)
 
 
 def test_what_falls_due_while_others_move_time_has_no_cause() -> None:
@@ -142,85 +139,79 @@ def test_retries_are_numbered_and_caused_by_the_attempt_before() -> None:
         )
 
 
-def test_each_fault_marks_what_it_did_with_its_line() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda request: None, signer=HmacSigner("secret"))
-        fake.webhooks.duplicate(status="sent")
-        fake.webhooks.tamper(status="delivered")
-        fake.webhooks.sign(HmacSigner("other"), status="delivered")
-        fake.webhooks.delay(30, status="read")
-        fake.webhooks.drop(status="failed")
-        fake.send_text().deliver().read()
-        fake.send_text().fail()
-        fake.clock.advance(30)
+def test_each_fault_marks_what_it_did_with_its_line(fake: ChatFake) -> None:
+    fake.webhooks.connect(handler=lambda request: None, signer=HmacSigner("secret"))
+    fake.webhooks.duplicate(status="sent")
+    fake.webhooks.tamper(status="delivered")
+    fake.webhooks.sign(HmacSigner("other"), status="delivered")
+    fake.webhooks.delay(30, status="read")
+    fake.webhooks.drop(status="failed")
+    fake.send_text().deliver().read()
+    fake.send_text().fail()
+    fake.clock.advance(30)
 
-        lines = [re.sub(r"test_timeline\.py:\d+", "here", line) for line in told(fake)]
-        assert snapshot(
+    assert snapshot(
+        [
+            "10 attempt: sent m1 -> <lambda>(): 200 [duplicate: here] <- 8",
+            "15 attempt: delivered m1 -> <lambda>(): 200 [tampered: here] [wrong signature: here] <- 14",
+            "17 event: read m1 [delayed 30 s: here] <- 16",
+            "23 attempt: failed m2 -> <lambda>(): not attempted [dropped: here] <- 22",
+            "25 attempt: read m1 -> <lambda>(): 200 [delayed 30 s: here] <- 17",
+        ]
+    ) == [line for line in told(fake) if "[" in line]
+
+
+def test_what_was_emitted_or_attempted_by_hand_is_marked(fake: ChatFake) -> None:
+    fake.webhooks.receiver()
+    message = fake.send_text()
+    fake.webhooks.emit(message, "read")
+    fake.webhooks.redeliver(fake.events[0])
+    with fake.webhooks.paused() as queue:
+        message.deliver()
+        queue.release()
+
+    assert (
+        snapshot(
             [
-                "10 attempt: sent m1 -> <lambda>(): 200 [duplicate: here] <- 8",
-                "15 attempt: delivered m1 -> <lambda>(): 200 [tampered: here] [wrong signature: here] <- 14",
-                "17 event: read m1 [delayed 30 s: here] <- 16",
-                "23 attempt: failed m2 -> <lambda>(): not attempted [dropped: here] <- 22",
-                "25 attempt: read m1 -> <lambda>(): 200 [delayed 30 s: here] <- 17",
+                "5 verb: emit() m1",
+                "6 event: read m1 [synthetic: here] <- 5",
+                "7 attempt: read m1 -> Receiver(): 200 <- 6",
+                "8 verb: redeliver() sent m1",
+                "9 attempt: sent m1 -> Receiver(): 200 [again: here] <- 8",
+                "10 verb: paused()",
+                "11 verb: deliver() m1",
+                "12 release: 0.05 m1 <- 11",
+                "13 charge: 0.05 m1 <- 11",
+                "14 event: delivered m1 <- 11",
+                "15 verb: release()",
+                "16 attempt: delivered m1 -> Receiver(): 200 [held back: here] <- 14",
             ]
-        ) == [line for line in lines if "[" in line]
-
-
-def test_what_was_emitted_or_attempted_by_hand_is_marked() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        message = fake.send_text()
-        fake.webhooks.emit(message, "read")
-        fake.webhooks.redeliver(fake.events[0])
-        with fake.webhooks.paused() as queue:
-            message.deliver()
-            queue.release()
-
-        lines = [re.sub(r"test_timeline\.py:\d+", "here", line) for line in told(fake)]
-        assert (
-            snapshot(
-                [
-                    "5 verb: emit() m1",
-                    "6 event: read m1 [synthetic: here] <- 5",
-                    "7 attempt: read m1 -> Receiver(): 200 <- 6",
-                    "8 verb: redeliver() sent m1",
-                    "9 attempt: sent m1 -> Receiver(): 200 [again: here] <- 8",
-                    "10 verb: paused()",
-                    "11 verb: deliver() m1",
-                    "12 release: 0.05 m1 <- 11",
-                    "13 charge: 0.05 m1 <- 11",
-                    "14 event: delivered m1 <- 11",
-                    "15 verb: release()",
-                    "16 attempt: delivered m1 -> Receiver(): 200 [held back: here] <- 14",
-                ]
-            )
-            == lines[4:]
         )
+        == told(fake)[4:]
+    )
 
 
-def test_an_event_of_another_type_is_told_by_its_type() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        fake.webhooks.emit_event("chat.inbound_message.received", {"text": "Hi"})
+def test_an_event_of_another_type_is_told_by_its_type(fake: ChatFake) -> None:
+    fake.webhooks.receiver(events="*")
+    fake.webhooks.emit_event("chat.inbound_message.received", {"text": "Hi"})
 
-        assert snapshot(
-            [
-                "1 verb: emit_event()",
-                "2 event: chat.inbound_message.received <- 1",
-                "3 attempt: chat.inbound_message.received -> Receiver(): 200 <- 2",
-            ]
-        ) == told(fake)
-        assert [None] * 3 == [one.message for one in fake.timeline]
+    assert snapshot(
+        [
+            "1 verb: emit_event()",
+            "2 event: chat.inbound_message.received <- 1",
+            "3 attempt: chat.inbound_message.received -> Receiver(): 200 <- 2",
+        ]
+    ) == told(fake)
+    assert [None] * 3 == [one.message for one in fake.timeline]
 
 
-def test_a_fault_that_did_not_fire_says_so() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        with fake.webhooks.drop(status="read"):
-            fake.send_text()
+def test_a_fault_that_did_not_fire_says_so(fake: ChatFake) -> None:
+    fake.webhooks.receiver()
+    with fake.webhooks.drop(status="read"):
+        fake.send_text()
 
-        assert "1 fault: drop(status='read') [unused]" == told(fake)[0]
-        fake._engine.outbox.faults.ever.clear()
+    assert "1 fault: drop(status='read') [unused]" == told(fake)[0]
+    fake._engine.outbox.faults.ever.clear()
 
 
 def test_requests_stand_where_they_were_asked_with_what_faults_did() -> None:
@@ -231,22 +222,18 @@ def test_requests_stand_where_they_were_asked_with_what_faults_did() -> None:
         client.get("/v2/balance", headers={"X-API-Key": "wrong-key-5678"})
         client.get("/nowhere", headers={"X-API-Key": "secret-key-1234"})
 
-        lines = [re.sub(r"test_timeline\.py:\d+", "here", line) for line in told(fake)]
-        assert (
-            snapshot(
-                [
-                    "1 fault: api.fail(503)",
-                    "2 request: GET /v2/balance with the key ...1234: 503 [api.fail(503): here]",
-                    "3 request: GET /v2/balance with the key ...5678 (not this fake's): 401",
-                    "4 request: GET /nowhere with the key ...1234: 404 (an endpoint of your own? see chat_fake.route)",
-                ]
-            )
-            == lines
-        )
+        assert snapshot(
+            [
+                "1 fault: api.fail(503)",
+                "2 request: GET /v2/balance with the key ...1234: 503 [api.fail(503): here]",
+                "3 request: GET /v2/balance with the key ...5678 (not this fake's): 401",
+                "4 request: GET /nowhere with the key ...1234: 404 (an endpoint of your own? see chat_fake.route)",
+            ]
+        ) == told(fake)
 
 
 def test_a_request_stands_before_what_its_route_did() -> None:
-    with frozen_fake() as fake:
+    with frozen_fake(api_key="secret-key-1234") as fake:
         fake.webhooks.receiver()
 
         @fake.route("/v2/messages")
@@ -257,86 +244,69 @@ def test_a_request_stands_before_what_its_route_did() -> None:
         Client(fake.wsgi_app).post("/v2/messages", headers={"X-API-Key": fake.api_key})
         fake.settle()
 
-        lines = [re.sub(r"key \.\.\.\w+", "key", line) for line in told(fake)]
-        assert (
-            snapshot(
-                [
-                    "1 request: POST /v2/messages with the key: 200",
-                    "2 verb: send_text() m1 <- 1",
-                    "3 hold: 0.05 m1 <- 2",
-                    "4 event: sent m1 <- 2",
-                    "5 attempt: sent m1 -> Receiver(): 200 <- 4",
-                ]
-            )
-            == lines
-        )
-
-
-def test_an_attempt_stands_before_what_its_receiver_did() -> None:
-    with frozen_fake() as fake:
-
-        def answer(request: Any) -> None:
-            if request.event.status == "sent" and request.event.message_id == message_id[0]:
-                assert "no response yet" in fake.timeline[-1].text
-                fake.send_text(to="+2")
-
-        message_id: list[str] = []
-        fake.webhooks.connect(handler=answer)
-        submission = fake.submit_text()
-        message_id.append(fake._engine.account._ids.message % 1)
-        submission.accept()
-
         assert snapshot(
             [
-                "1 verb: accept() m1",
-                "2 hold: 0.05 m1 <- 1",
-                "3 event: sent m1 <- 1",
-                "4 attempt: sent m1 -> answer(): 200 <- 3",
-                "5 verb: send_text() m2 <- 4",
-                "6 hold: 0.05 m2 <- 5",
-                "7 event: sent m2 <- 5",
-                "8 attempt: sent m2 -> answer(): 200 <- 7",
+                "1 request: POST /v2/messages with the key ...1234: 200",
+                "2 verb: send_text() m1 <- 1",
+                "3 hold: 0.05 m1 <- 2",
+                "4 event: sent m1 <- 2",
+                "5 attempt: sent m1 -> Receiver(): 200 <- 4",
             ]
         ) == told(fake)
 
 
-def test_another_threads_verb_has_no_cause_though_an_attempt_is_in_flight() -> None:
-    with frozen_fake() as fake:
-        sent = threading.Event()
+def test_an_attempt_stands_before_what_its_receiver_did(fake: ChatFake) -> None:
+    def handler(_: Any) -> None:
+        if len(fake.messages) == 1:
+            assert "no response yet" in fake.timeline[-1].text
+            fake.send_text(to="+2")
 
-        def answer(request: Any) -> None:
-            if not sent.is_set():
-                thread = threading.Thread(target=lambda: fake.send_text(to="+2"))
-                sent.set()
-                thread.start()
-                thread.join()
+    fake.webhooks.connect(handler=handler)
+    fake.submit_text().accept()
 
-        fake.webhooks.connect(handler=answer)
-        fake.send_text()
-        fake.settle()
-
-        causes = [one.cause for one in fake.timeline if one.kind == "verb"]
-        assert [None, None] == causes
-
-
-def test_a_reset_begins_a_new_timeline() -> None:
-    with frozen_fake() as fake:
-        fake.send_text().deliver()
-        fake.reset()
-        fake.top_up(1)
-
-        assert ["1 verb: top_up() +1"] == told(fake)
+    assert snapshot(
+        [
+            "1 verb: accept() m1",
+            "2 hold: 0.05 m1 <- 1",
+            "3 event: sent m1 <- 1",
+            "4 attempt: sent m1 -> handler(): 200 <- 3",
+            "5 verb: send_text() m2 <- 4",
+            "6 hold: 0.05 m2 <- 5",
+            "7 event: sent m2 <- 5",
+            "8 attempt: sent m2 -> handler(): 200 <- 7",
+        ]
+    ) == told(fake)
 
 
-def test_a_refused_verb_did_not_happen() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text().fail()
-        before = told(fake)
-        for verb in (message.read, lambda: fake.webhooks.emit(message, "sent", remove=["x"])):
-            with pytest.raises((Exception,)):
-                verb()
+def test_another_threads_verb_has_no_cause_though_an_attempt_is_in_flight(fake: ChatFake) -> None:
+    def handler(_: Any) -> None:
+        if len(fake.messages) == 1:
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(fake.send_text, to="+2")
 
-        assert before == told(fake)
+    fake.webhooks.connect(handler=handler)
+    fake.send_text()
+    fake.settle()
+
+    assert [None, None] == [one.cause for one in fake.timeline if one.kind == "verb"]
+
+
+def test_a_reset_begins_a_new_timeline(fake: ChatFake) -> None:
+    fake.send_text().deliver()
+    fake.reset()
+    fake.top_up(1)
+
+    assert ["1 verb: top_up() +1"] == told(fake)
+
+
+def test_a_refused_verb_did_not_happen(fake: ChatFake) -> None:
+    message = fake.send_text().fail()
+    before = told(fake)
+    for verb in (message.read, lambda: fake.webhooks.emit(message, "sent", remove=["x"])):
+        with pytest.raises((Exception,)):
+            verb()
+
+    assert before == told(fake)
 
 
 def test_reading_it_performs_nothing() -> None:
@@ -351,20 +321,17 @@ def test_reading_it_performs_nothing() -> None:
 
 
 def text_of(fake: ChatFake) -> str:
-    text = re.sub(r"message \w+ to", "message ... to", own_lines(fake.timeline.text()))
-    text = re.sub(r"conversation \w{32}", "conversation ...", text)
-    return re.sub(r"test_timeline\.py:\d+", "here", text)
+    return re.sub(r"(message|conversation) \w{24,}", r"\1 ...", shortened(fake.timeline.text()))
 
 
-def test_the_text_is_aligned_and_explains_its_labels_once() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver().respond(500)
-        fake.send_text(price="10.00")
-        fake.send_text(to="+2").deliver()
-        fake.clock.advance(90)
-        fake.send_text(to="+3")
+def test_the_text_is_aligned_and_explains_its_labels_once(fake: ChatFake) -> None:
+    fake.webhooks.receiver().respond(500)
+    fake.send_text(price="10.00")
+    fake.send_text(to="+2").deliver()
+    fake.clock.advance(90)
+    fake.send_text(to="+3")
 
-        assert snapshot("""\
+    assert snapshot("""\
 available 89.90, held 10.05, charged 0.05 USD; times are from 2026-01-01T12:00:00.000Z
    1  +0:00.000  verb     send_text() m1  at here
    2             hold     10.00 m1
@@ -393,12 +360,11 @@ available 89.90, held 10.05, charged 0.05 USD; times are from 2026-01-01T12:00:0
 """) == text_of(fake)
 
 
-def test_times_are_absolute_when_days_pass() -> None:
-    with frozen_fake() as fake:
-        fake.send_text()
-        fake.clock.advance(days=30)
+def test_times_are_absolute_when_days_pass(fake: ChatFake) -> None:
+    fake.send_text()
+    fake.clock.advance(days=30)
 
-        assert snapshot("""\
+    assert snapshot("""\
 available 100.00, held 0.00, charged 0 USD; times are from 2026-01-01T12:00:00.000Z
   1  2026-01-01 12:00:00.000  verb     send_text() m1  at here
   2                           hold     0.05 m1
@@ -411,17 +377,8 @@ available 100.00, held 0.00, charged 0 USD; times are from 2026-01-01T12:00:00.0
 """) == text_of(fake)
 
 
-def test_nothing_happened() -> None:
-    with frozen_fake() as fake:
-        assert "nothing happened" == fake.timeline.text()
-
-
-def failing_with(body: bytes) -> Callable[[Any, Any], list[bytes]]:
-    def app(_: Any, start_response: Any) -> list[bytes]:
-        start_response("422 Unprocessable", [])
-        return [body]
-
-    return app
+def test_nothing_happened(fake: ChatFake) -> None:
+    assert "nothing happened" == fake.timeline.text()
 
 
 @pytest.mark.parametrize(
@@ -433,13 +390,13 @@ def failing_with(body: bytes) -> Callable[[Any, Any], list[bytes]]:
         (b"", "422"),
     ],
 )
-def test_an_attempt_that_failed_shows_the_beginning_of_the_answer(body: bytes, shown: str) -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(wsgi=failing_with(body))
-        fake.send_text()
+def test_an_attempt_that_failed_shows_the_beginning_of_the_answer(
+    fake: ChatFake, body: bytes, shown: str
+) -> None:
+    fake.webhooks.connect(handler=lambda request: (422, body))
+    fake.send_text()
 
-        assert f"sent m1 -> app /: {shown}" == fake.timeline[-1].text
-        assert fake.webhooks.attempts
+    assert f"sent m1 -> <lambda>(): {shown}" == fake.timeline[-1].text
 
 
 def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_stay_whole() -> None:
@@ -448,11 +405,8 @@ def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_sta
         fake.webhooks.connect(
             "http://127.0.0.1:1/hook?token=top-secret&x=1", headers={"X-Token": "hush-hush-hush"}
         )
-        fake.webhooks.connect(
-            wsgi=failing_with(
-                f"{key} hush-hush-hush postgres://bob:pw@db/x?password=pw&a=b".encode()
-            )
-        )
+        body = f"{key} hush-hush-hush postgres://bob:pw@db/x?password=pw&a=b"
+        fake.webhooks.connect(handler=lambda request: (422, body))
         fake.send_text()
         text = fake.timeline.text() + fake.timeline.svg()
 
@@ -466,55 +420,50 @@ def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_sta
         assert key.encode() in second.body
 
 
-def test_two_endpoints_of_one_name_are_told_apart() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        fake.webhooks.receiver()
-        fake.send_text()
+def test_two_endpoints_of_one_name_are_told_apart(fake: ChatFake) -> None:
+    fake.webhooks.receiver()
+    fake.webhooks.receiver()
+    fake.send_text()
 
-        assert ["sent m1 -> Receiver(): 200", "sent m1 -> Receiver() #2: 200"] == [
-            one.text for one in fake.timeline if one.kind == "attempt"
-        ]
+    assert ["sent m1 -> Receiver(): 200", "sent m1 -> Receiver() #2: 200"] == [
+        one.text for one in fake.timeline if one.kind == "attempt"
+    ]
 
 
 # -- pictures --------------------------------------------------------------------------------------
 
+SVG = "{http://www.w3.org/2000/svg}"
 
-def test_the_picture_is_well_formed_and_has_a_text_alternative() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(wsgi=failing_with(b"<b> & co"), path="/<x>")
-        fake.send_text("<script>").deliver()
-        tree = ET.fromstring(fake.timeline.svg())
-        assert fake.webhooks.attempts
 
-    names = {"svg": "http://www.w3.org/2000/svg"}
-    assert "img" == tree.get("role")
-    (title,) = tree.findall("svg:title", names)
-    (text,) = tree.findall("svg:desc", names)
-    assert "chat_fake timeline: 9 entries" == title.text
-    assert "At the end 99.95 USD are available, 0.00 held and 0.05 charged." == text.text
-    lanes = [one.text for one in tree.findall("svg:text", names)][:4]
-    assert ["test", "chat_fake", "app /<x>", "phone"] == lanes
-    classes = [one.get("class") for one in tree.findall("svg:path", names)]
+def test_the_picture_is_well_formed_and_has_a_text_alternative(fake: ChatFake) -> None:
+    fake.webhooks.connect(handler=lambda request: (422, "<b> & co"))
+    fake.send_text("<script>").deliver()
+    picture = ET.fromstring(fake.timeline.svg())
+
+    assert "img" == picture.get("role")
+    assert "chat_fake timeline: 9 entries" == picture.findtext(f"{SVG}title")
+    described = "At the end 99.95 USD are available, 0.00 held and 0.05 charged."
+    assert described == picture.findtext(f"{SVG}desc")
+    lanes = [one.text for one in picture.findall(f"{SVG}text")][:4]
+    assert ["test", "chat_fake", "<lambda>()", "phone"] == lanes
+    classes = [one.get("class") for one in picture.findall(f"{SVG}path")]
     assert ["go", "stop", "dots", "available", "held", "charged"] == classes
 
 
-def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_response_says() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda request: (500, "payment not attempted"))
-        fake.webhooks.drop(status="delivered")
-        fake.send_text().deliver()
-        picture = ET.fromstring(fake.timeline.svg())
-        list(fake.webhooks.attempts)  # they are seen
+def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_response_says(
+    fake: ChatFake,
+) -> None:
+    fake.webhooks.connect(handler=lambda request: (500, "payment not attempted"))
+    fake.webhooks.drop(status="delivered")
+    fake.send_text().deliver()
+    paths = ET.fromstring(fake.timeline.svg()).findall(f"{SVG}path")
 
-    paths = picture.findall("{http://www.w3.org/2000/svg}path")
     ends = {one.get("class"): re.findall(r"M200 \d+H(\d+)", one.get("d") or "") for one in paths}
     assert ("270", ["340"]) == (ends["go"][-1], ends["stop"])  # app and fake are at 340 and 200
 
 
-def test_a_long_picture_shows_the_first_and_the_last() -> None:
-    with frozen_fake() as fake:
-        for number in range(100):
-            fake.send_text(to=f"+{number}")
+def test_a_long_picture_shows_the_first_and_the_last(fake: ChatFake) -> None:
+    for number in range(100):
+        fake.send_text(to=f"+{number}")
 
-        assert "300 entries, 60 shown" in fake.timeline.svg()
+    assert "300 entries, 60 shown" in fake.timeline.svg()
