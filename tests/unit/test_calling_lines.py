@@ -7,6 +7,7 @@ import json
 import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,12 @@ from .fakes import frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+def line_after(function: Callable[..., object], lines: int) -> str:
+    """The line of this file so many lines after the first one of a function."""
+    return f"test_calling_lines.py:{function.__code__.co_firstlineno + lines}"
+
 
 #: Each lays one or more steps, all of them on its own line. ``s`` was submitted, ``e`` is an event.
 VERBS: dict[str, Callable[[ChatFake, Any, Any], object]] = {
@@ -56,16 +63,12 @@ def test_every_verb_names_the_line_where_the_test_wrote_it(verb: str) -> None:
     assert {Line(__file__, test, (__file__, write.__code__.co_firstlineno))} == lines
 
 
-def test_a_fault_names_the_line_where_the_test_wrote_it() -> None:
-    with ChatFake() as fake:
-        faults = [fake.webhooks.duplicate(), fake.webhooks.delay(1), fake.api.fail(500)]
-        for fault in faults:
-            fault.remove()
-        here = test_a_fault_names_the_line_where_the_test_wrote_it.__code__.co_firstlineno + 2
+def test_a_fault_names_the_line_where_the_test_wrote_it(fake: ChatFake) -> None:
+    faults = [fake.webhooks.duplicate(), fake.webhooks.delay(1), fake.api.fail(500)]
+    fake.reset()
 
-        assert [here] * 3 == [fault.line.number for fault in faults]
-        fake._engine.outbox.faults.ever.clear()
-        fake.api._faults.ever.clear()
+    here = line_after(test_a_fault_names_the_line_where_the_test_wrote_it, 1)
+    assert [here] * 3 == [str(fault.line) for fault in faults]
 
 
 def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble(fake: ChatFake) -> None:
@@ -94,29 +97,36 @@ def in_a_thread(target: Callable[[], object]) -> None:
         pool.submit(target).result()
 
 
-def line_after(function: Callable[[], object], lines: int) -> str:
-    return f"test_calling_lines.py:{function.__code__.co_firstlineno + lines}"
+@contextmanager
+def outside_a_test() -> Iterator[ChatFake]:
+    """A fake where pytest runs no test."""
+    test = calling_line._test
+    calling_line.watch(None)
+    try:
+        with frozen_fake() as fake:
+            yield fake
+    finally:
+        calling_line.watch(test, called=True)
 
 
-def test_a_library_between_the_test_and_the_fake_is_not_named() -> None:
-    with frozen_fake() as fake:
-        fake.send_endpoint()
-        called(fake)
+def test_a_library_between_the_test_and_the_fake_is_not_named(fake: ChatFake) -> None:
+    fake.send_endpoint()
+    called(fake)
 
-    here = line_after(test_a_library_between_the_test_and_the_fake_is_not_named, 3)
-    helper = f"test_calling_lines.py:{called.__code__.co_firstlineno + 2}"
-    assert f"{here} via {helper}" == str(fake.events[0].line)
+    here = line_after(test_a_library_between_the_test_and_the_fake_is_not_named, 2)
+    assert f"{here} via {line_after(called, 2)}" == str(fake.events[0].line)
 
 
-def test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood() -> None:
-    with frozen_fake() as fake:
-        in_a_thread(fake.send_text)
-        in_a_thread(lambda: [fake.send_text()])
+def test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood(
+    fake: ChatFake,
+) -> None:
+    in_a_thread(fake.send_text)
+    in_a_thread(lambda: [fake.send_text()])
 
     test = test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood
     alone, helped = (str(event.line) for event in fake.events)
-    assert f"another thread while at {line_after(test, 2)}" == alone
-    assert f"{line_after(test, 3)} while at {line_after(test, 3)}" == helped
+    assert f"another thread while at {line_after(test, 3)}" == alone
+    assert f"{line_after(test, 4)} while at {line_after(test, 4)}" == helped
 
 
 def test_a_call_over_a_socket_says_where_the_test_stood() -> None:
@@ -134,54 +144,39 @@ def test_a_call_over_a_socket_says_where_the_test_stood() -> None:
 
 
 @pytest.fixture
-def sent_by_a_thread() -> Iterator[ChatFake]:
-    with frozen_fake() as fake:
-        in_a_thread(fake.send_text)
-        yield fake
+def sent_by_a_thread(fake: ChatFake) -> ChatFake:
+    in_a_thread(fake.send_text)
+    return fake
 
 
 def test_what_a_thread_of_a_fixture_does_names_the_test(sent_by_a_thread: ChatFake) -> None:
-    test = test_what_a_thread_of_a_fixture_does_names_the_test.__code__
-    assert f"another thread while at test_calling_lines.py:{test.co_firstlineno}" == str(
-        sent_by_a_thread.events[0].line
-    )
+    test = line_after(test_what_a_thread_of_a_fixture_does_names_the_test, 0)
+    assert f"another thread while at {test}" == str(sent_by_a_thread.events[0].line)
 
 
 def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread() -> None:
-    code = calling_line._test
-    calling_line.watch(None)
-    try:
-        with frozen_fake() as fake:
-            fake.send_endpoint()
-            called(fake)
-            in_a_thread(fake.send_text)
-            in_a_thread(lambda: [fake.send_text()])
-    finally:
-        calling_line.watch(code, called=True)
+    with outside_a_test() as fake:
+        fake.send_endpoint()
+        called(fake)
+        in_a_thread(fake.send_text)
+        in_a_thread(lambda: [fake.send_text()])
 
     test = test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread
-    thread = f"test_calling_lines.py:{in_a_thread.__code__.co_firstlineno + 2}"
     assert [
-        f"test_calling_lines.py:{called.__code__.co_firstlineno + 2}",
-        f"another thread while at {thread}",
-        line_after(test, 8),
+        line_after(called, 2),
+        f"another thread while at {line_after(in_a_thread, 2)}",
+        line_after(test, 5),
     ] == [str(event.line) for event in fake.events]
 
 
 def test_where_all_lines_are_a_librarys_one_of_them_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    code = calling_line._test
     monkeypatch.setattr(calling_line, "_is_library", lambda file: True)
-    calling_line.watch(None)
-    try:
-        with frozen_fake() as fake:
-            fake.send_text()
-    finally:
-        calling_line.watch(code, called=True)
+    with outside_a_test() as fake:
+        fake.send_text()
 
-    test = test_where_all_lines_are_a_librarys_one_of_them_is_named.__code__
-    assert test.co_filename == fake.events[0].line.file
+    assert __file__ == fake.events[0].line.file
 
 
 def test_a_request_stands_at_the_moment_when_it_came() -> None:

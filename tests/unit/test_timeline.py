@@ -385,7 +385,8 @@ def test_nothing_happened(fake: ChatFake) -> None:
     ("body", "shown"),
     [
         (b'{"detail":\n [{"loc": ["totalPrice"]}]}', '422 {"detail": [{"loc": ["totalPrice"]}]}'),
-        (b"x" * 300, "422 " + "x" * 200 + " ..."),
+        ("ü".encode() * 200, "422 " + "ü" * 200),
+        ("你".encode() * 201, "422 " + "你" * 200 + " ..."),
         (b"\x1b[31mred\xff", "422 [31mred\N{REPLACEMENT CHARACTER}"),
         (b"", "422"),
     ],
