@@ -120,20 +120,6 @@ def test_addresses_stand_under_the_keys_that_the_naming_has(keys: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("names", "words"),
-    [
-        ({"to_key": "status"}, "Naming.to_key: 'status'"),
-        ({"to_key": "chatMessageId"}, "Naming.to_key: 'chatMessageId'"),
-        ({"to_key": "who", "from_key": "who"}, "Naming.from_key: 'who'"),
-        ({"from_key": 'a"b'}, "Naming.from_key: expected printable ASCII"),
-    ],
-)
-def test_a_key_that_is_taken_or_odd_is_refused(names: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        Naming(**names)
-
-
-@pytest.mark.parametrize(
     ("extra", "words"),
     [
         ({"currency": "EUR"}, r"'currency'.*ChatFakeConfig\(currency=\) sets it"),
