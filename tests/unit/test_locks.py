@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from functools import partial
+from socket import SHUT_RDWR
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watchdog import Watchdog
+from pytest_chatfake.transport.server import listener as listener_module
 from pytest_chatfake.transport.server.listener import Listener
 from pytest_chatfake.webhooks.events import EventLog
 
@@ -338,13 +340,11 @@ def test_nobody_gets_into_the_middle_of_a_change_of_the_service(
 def test_two_threads_get_one_listener(
     service: Service, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from pytest_chatfake.transport.server import listener
-
     class StandingListener:
         def __init__(self, _: Service) -> None:
             meeting.stand()
 
-    monkeypatch.setattr(listener, "Listener", StandingListener)
+    monkeypatch.setattr(listener_module, "Listener", StandingListener)
     one, other = meeting.hold(lambda: service.listener, lambda: service.listener)
 
     assert locked == (one is other)
@@ -401,6 +401,41 @@ def test_no_more_threads_wait_for_clients_than_may(locked: bool, meeting: Meetin
     waits = meeting.hold(*[partial(listener._waits_again, client) for client in clients])
 
     assert [True, not locked] == waits
+    assert expected(locked) == meeting.outcome
+
+
+def test_a_client_that_is_accepted_while_the_listener_stops_is_hung_up_on(
+    locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class StandingConnections(dict[Any, Any]):
+        """Connections; who adds one stands for a moment before it is there."""
+
+        def __setitem__(self, connection: object, thread: object) -> None:
+            meeting.stand()
+            super().__setitem__(connection, thread)
+
+    hung_up: list[int] = []
+    client = SimpleNamespace(shutdown=hung_up.append)
+    waits = SimpleNamespace(fileobj=SimpleNamespace(accept=lambda: (client, None)))
+    server = SimpleNamespace(socket=waits.fileobj, server_close=lambda: None)
+    listener: Any = Listener(SimpleNamespace())
+    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+    listener._lock = lock
+    listener.server = server
+    listener._waker = listener._woken = SimpleNamespace(close=lambda: None)
+    listener.connections = StandingConnections()
+    monkeypatch.setattr(listener_module, "JOIN_SECONDS", 0)
+
+    another = threading.Thread()
+    another.start()
+
+    def accept() -> object:
+        listener._waiting = {threading.current_thread(), another}
+        return listener._accept(server, SimpleNamespace(select=lambda: [(waits, 1)]))
+
+    meeting.hold(accept, listener.stop)
+
+    assert ([SHUT_RDWR] if locked else []) == hung_up
     assert expected(locked) == meeting.outcome
 
 
