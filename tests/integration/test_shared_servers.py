@@ -149,3 +149,20 @@ def test_attempts_at_one_server_at_once_do_not_share_a_connection():
 
         assert [Response(200, b"ok")] * 3 == answers
         assert 2 == len(server.connections)
+
+
+def test_a_batch_at_one_url_has_a_connection_for_each_event():
+    together = threading.Barrier(3)
+
+    def script(conversation):
+        conversation.read()
+        together.wait(SECONDS)  # passes only if all three are being answered
+        conversation.send(OK)
+
+    with serving(script) as server, ChatFake() as fake:
+        fake.webhooks.connect(server.url)
+        with fake.webhooks.concurrently():
+            fake.send_text().deliver().read()
+
+        assert [200] * 3 == [attempt.status_code for attempt in fake.webhooks.attempts]
+        assert 3 == len(server.connections)
