@@ -393,7 +393,8 @@ def webhooks(chat_fake: ChatFake, chat_receiver: Receiver, app: WSGIApplication)
     attempt = hub.attempts[0]
     assert_type(hub.attempts, Sequence[Attempt])
     assert_type((attempt.event, attempt.number), tuple[Event, int])
-    assert_type((attempt.endpoint, attempt.status_code), tuple[Endpoint, int | None])
+    assert_type((attempt.endpoint, attempt.late), tuple[Endpoint, int | None])
+    assert_type(attempt.status_code, int | None)
     assert_type((attempt.body, attempt.at, attempt.ok), tuple[bytes, datetime, bool])
     assert_type(attempt.error, BaseException | None)
 

@@ -1,4 +1,4 @@
-"""Attempts in process that take too long: ended, or where they can't be, waited for with a word."""
+"""Attempts in process that take too long: late, whatever comes of them, and not for ever."""
 
 # Asserts read `expected == actual`.
 
@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import freezegun
 import pytest
 import trio
+from werkzeug import Response
 
-from pytest_chatfake import ChatFake, UndeliveredWebhooks
+from pytest_chatfake import ChatFake, UndeliveredWebhooks, WebhookRequest
+from pytest_chatfake.transport.client import connection
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
 from pytest_chatfake.webhooks import drain
@@ -29,6 +32,7 @@ MODES = pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
 #: Real seconds of an attempt that is to take too long.
 SHORT = 0.01
 LATE = "TimeoutError: no complete response within 0.01 s"
+CAME_LATE = f"{LATE}, then status 204"
 
 
 def a_fake(mode: str, timeout: float = SHORT, **config: Any) -> ChatFake:
@@ -120,7 +124,7 @@ def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode: s
         fake.webhooks.connect(asgi=raises)
         perform(mode, fake.send_text)
 
-        assert [LATE, LATE] == outcomes(fake)
+        assert [LATE if mode == "trio" else CAME_LATE, LATE] == outcomes(fake)
 
 
 def test_a_request_is_cancelled_and_the_apps_lifespan_is_not() -> None:
@@ -179,6 +183,53 @@ def test_the_tests_own_cancellation_is_the_tests(run: Any) -> None:
 
 
 @MODES
+def test_what_an_app_does_after_its_time_stays_done_and_its_response_is_late(mode: str) -> None:
+    received: list[str] = []
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        received.extend([(await receive())["type"], (await receive())["type"]])
+        await answer(send)
+
+    with a_fake(mode, timeout=SHORT) as fake:
+        fake.webhooks.connect(asgi=slow)
+        perform(mode, fake.send_text)
+
+        (attempt,) = fake.webhooks.attempts
+        assert ["http.request", "http.disconnect"] == received
+        assert (None, 204, False) == (attempt.status_code, attempt.late, attempt.ok)
+        assert [CAME_LATE] == outcomes(fake)
+
+
+def test_an_exception_that_comes_late_comes_back_in_the_test() -> None:
+    async def breaks(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await receive()
+        raise KeyError("after its time")
+
+    with a_fake("sync") as fake:
+        endpoint = fake.webhooks.connect(asgi=breaks)
+        with pytest.raises(KeyError, match="after its time"):
+            fake.send_text()
+        endpoint.disconnect()
+        fake.webhooks.connect(asgi=breaks, raise_exceptions=False)
+        fake.send_text()
+        assert [LATE, LATE] == outcomes(fake)
+
+
+@MODES
+def test_work_after_the_response_makes_no_attempt_late(mode: str) -> None:
+    async def goes_on(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send)
+        await for_ever()
+
+    with a_fake(mode) as fake:
+        fake.webhooks.connect(asgi=goes_on)
+        perform(mode, fake.send_text)
+        assert ["status 204"] == outcomes(fake)
+        assert None is fake.webhooks.attempts[0].late
+
+
+@MODES
 def test_nothing_is_cancelled_while_somebody_debugs(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +248,22 @@ def test_nothing_is_cancelled_while_somebody_debugs(
         perform(mode, fake.send_text)
         assert ["status 204"] == outcomes(fake)
     assert [] == said
+
+
+def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Semaphore(0)
+    monkeypatch.setattr(connection, "is_debugging", lambda: asked.release() or True)
+
+    def debugged(request: object) -> Response:
+        for _ in range(3):
+            assert asked.acquire(timeout=SECONDS)
+        return Response(status=204)
+
+    with a_fake("sync") as fake:
+        fake.http.expect_request("/hooks/chat").respond_with_handler(debugged)
+        fake.webhooks.connect(f"{fake.base_url}/hooks/chat")
+        fake.send_text()
+        assert ["status 204"] == outcomes(fake)
 
 
 @pytest.mark.parametrize("timeout", [None, 10**9])
@@ -254,7 +321,7 @@ def test_a_wsgi_app_is_waited_for_with_one_line_on_the_terminal(mode: str, words
         fake.webhooks.connect(wsgi=slow_app, path="/hooks/chat")
 
         message = perform(mode, lambda: fake.send_text().deliver())
-        assert ["status 204"] * 2 == outcomes(fake)
+        assert [CAME_LATE] * 2 == outcomes(fake)
         assert [
             f"webhook handler still running after {SHORT:g} s: slow_app /hooks/chat, "
             f"{event.status} of message {message.id} (from {event.line})"
@@ -268,7 +335,7 @@ def test_a_plain_function_is_waited_for_with_a_line(mode: str, words: Words) -> 
     with a_fake(mode) as fake:
         fake.webhooks.connect(handler=lambda _: words.wait(), events="*")
         perform(mode, lambda: fake.webhooks.emit_event("chat.order.placed"))
-        assert ["status 200"] == outcomes(fake)
+        assert [f"{LATE}, then status 200"] == outcomes(fake)
     (line,) = words.said
     assert "0.01 s: <lambda>(), chat.order.placed (from test_overdue.py:" in line
 
@@ -289,9 +356,9 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(
     with a_fake("sync") as fake:
         fake.webhooks.connect(asgi=stubborn)
         fake.send_text()
-        assert [LATE] == outcomes(fake)
+        assert [CAME_LATE] == outcomes(fake)
     (line,) = words.said
-    assert "0.01 s: stubborn /, sent of message " in line
+    assert "0.02 s: stubborn /, sent of message " in line
 
 
 def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
@@ -306,8 +373,40 @@ def test_an_app_that_blocks_its_loop_is_waited_for_with_a_line(
     with a_fake("sync") as fake:
         fake.webhooks.connect(asgi=blocks)
         fake.send_text()
-        assert ["status 204"] == outcomes(fake)
-    assert 1 == len(words.said)
+        assert [CAME_LATE] == outcomes(fake)
+    (line,) = words.said
+    assert "0.02 s: blocks /, sent of message " in line
+
+
+# -- retries ---------------------------------------------------------------------------------------
+
+
+def test_a_retry_counts_from_the_moment_at_which_the_time_was_up(words: Words) -> None:
+    with a_fake("sync", retry_after=[60]) as fake:
+        fake.clock.advance(0)  # time is frozen from now on: the time was up now
+        fake.webhooks.connect(handler=lambda _: words.wait())
+        fake.send_text()
+        assert [f"{LATE}, then status 200"] == outcomes(fake)
+        assert fake.clock.now + timedelta(seconds=60) == fake.clock.next_due
+
+
+def test_a_retry_that_is_due_when_the_late_response_comes_is_next_and_does_not_overlap(
+    words: Words,
+) -> None:
+    begun: list[int] = []
+
+    def handler(request: WebhookRequest) -> None:
+        begun.append(request.number)
+        if request.number == 1:
+            words.wait()
+            fake.clock.advance(60)
+        begun.append(-request.number)
+
+    with a_fake("sync", retry_after=[10]) as fake:
+        fake.webhooks.connect(handler=handler)
+        fake.send_text()
+        assert [1, -1, 2, -2] == begun
+        assert [f"{LATE}, then status 200", "status 200"] == outcomes(fake)
 
 
 # -- what is awaited -------------------------------------------------------------------------------

@@ -160,6 +160,11 @@ class Attempt:
         return self._result.answer.status
 
     @property
+    def late(self) -> int | None:
+        """The status of a response that came after ``timeout``; None without, and over a socket."""
+        return self._result.answer.late
+
+    @property
     def body(self) -> bytes:
         """The response's body; empty without one."""
         return self._result.answer.body
@@ -181,4 +186,5 @@ class Attempt:
             return "dropped by a fault"
         if self.error is None:
             return f"status {self.status_code}"
-        return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ")
+        late = f", then status {self.late}" if self.late is not None else ""
+        return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ") + late

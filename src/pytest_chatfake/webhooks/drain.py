@@ -258,12 +258,8 @@ class Drain:
 
     def _record(self, attempt: InFlight) -> BaseException | None:
         """Record an attempt, schedule its retry, and return the interrupt that ended it."""
-        dispatch, outcome = attempt.dispatch, attempt.outcome
-        endpoint = attempt.request.endpoint
-        if isinstance(outcome, Response):
-            answer, error = outcome, None
-        else:
-            answer, error = Response(None, b"", outcome or InterruptedError(_INTERRUPTED)), outcome
+        dispatch, endpoint = attempt.dispatch, attempt.endpoint
+        answer, error = self._result_of(attempt)
         ordering, attempts = self.ordering, self._outbox.attempts
         with self._lock:
             del self.in_flight[0]  # from now on it has a record
@@ -275,9 +271,7 @@ class Drain:
             if ordering is not None and ordering.retries_at_barriers:
                 ordering.keep_failed(dispatch, endpoint)
             elif dispatch.number <= len(endpoint._retries) and place is not None:
-                retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-                delay = endpoint._retries[dispatch.number - 1]
-                self._outbox.plan(retry, delay, since=attempt.moment)
+                self._plan_retry(attempt, answer)
         if error is None or not (endpoint._surfaces(error) or not attempt.posted):
             return None
         if place is not None:
@@ -291,14 +285,38 @@ class Drain:
         self._raised = self._raised or error
         return None
 
+    def _result_of(self, attempt: InFlight) -> tuple[Response, BaseException | None]:
+        """Return the response to record, and the error that the test may get."""
+        outcome, limit = attempt.outcome, self.overdue.limit
+        if isinstance(outcome, Response):
+            if attempt.is_late and outcome.status is not None:
+                return Response(None, b"", timed_out(limit), late=outcome.status), None
+            return outcome, None
+        if attempt.is_late and isinstance(outcome, Exception):
+            return Response(None, b"", timed_out(limit)), outcome
+        return Response(None, b"", outcome or InterruptedError(_INTERRUPTED)), outcome
+
+    def _plan_retry(self, attempt: InFlight, answer: Response) -> None:
+        """Schedule a retry; it is next where a late response came after the retry was due."""
+        dispatch, endpoint, outbox = attempt.dispatch, attempt.endpoint, self._outbox
+        retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
+        failed_at, now = attempt.moment, outbox.now()
+        if isinstance(answer.error, TimeoutError):
+            failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
+        delay = endpoint._retries[dispatch.number - 1]
+        if attempt.is_late and failed_at + delay < now:
+            outbox.take_due(retry, failed_at + delay)
+        else:
+            outbox.plan(retry, delay, since=failed_at)
+
 
 class Overdue:
     """Attempts that take too long, as the watchdog sees them.
 
-    Over a socket an attempt ends by itself when its time is up. In process it may hang for ever. An
-    ASGI app and an async function are cancelled, and the attempt is recorded as over a socket. What
-    can't be ended (a WSGI app, a plain function, an app that survives its cancellation) is waited
-    for, and one line on the terminal says for what.
+    Over a socket an attempt ends by itself when its time is up. In process it is late from then on,
+    whatever comes of it: an ASGI app is told that its client is gone, and what can be awaited has
+    as long again before it is cancelled. What can't be ended (a WSGI app, a plain function, an app
+    that survives its cancellation) is waited for, and one line on the terminal says for what.
 
     Attributes:
         current: The attempts that are being made; None: none.
@@ -308,19 +326,37 @@ class Overdue:
     def __init__(self, limit: float) -> None:
         self.current: list[InFlight] | None = None
         self.limit = limit
-        self._ending: list[InFlight] | None = None
+        self._late: list[InFlight] | None = None
+        self._endable: list[InFlight] = []
+        self._is_ending = False
 
     def on_timeout(self, current: list[InFlight]) -> float | None:
-        """End attempts, or print that they still run; called in the watchdog's thread."""
-        late = [one for one in current if one.outcome is None]
-        if self._ending is not current:
-            self._ending = current
-            ended = [one.target.cancel(one.request, timed_out(self.limit)) for one in late]
-            if any(ended):
+        """Note that attempts are late, and when it is said again, end them; in another thread.
+
+        Returns:
+            After how many real seconds to say it again; None: not again.
+        """
+        if self._late is not current:
+            self._late, self._is_ending = current, False
+            running = [one for one in current if one.outcome is None]
+            for one in running:
+                one.is_late = not one.target.has_responded()
+            self._endable = [one for one in running if one.target.disconnect(one.request)]
+            self._say([one for one in running if one not in self._endable], self.limit)
+            return self.limit if self._endable else None
+        left = [one for one in self._endable if one.outcome is None]
+        if not self._is_ending:
+            self._is_ending = True
+            late = timed_out(self.limit)
+            cancelled = [one for one in left if one.target.cancel(one.request, late)]
+            if cancelled:
                 return GRACE_SECONDS
-        for one in late:
+        self._say(left, 2 * self.limit)
+        return None
+
+    def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:
+        for one in attempts:
             say(
-                f"webhook handler still running after {self.limit:g} s: {one.endpoint.label}, "
+                f"webhook handler still running after {seconds:g} s: {one.endpoint.label}, "
                 f"{one.event._subject} (from {one.event.line})"
             )
-        return None

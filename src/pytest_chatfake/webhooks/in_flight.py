@@ -45,6 +45,7 @@ class InFlight:
         batch: The number of the batch in which it is made at the same time as others; 0: none.
         outcome: How it ended; None: not yet.
         posted: Whether all functions of the test have shaped it without an error.
+        is_late: Whether its time was up before its response was complete.
     """
 
     dispatch: Dispatch
@@ -55,6 +56,7 @@ class InFlight:
     batch: int = 0
     outcome: Outcome | None = None
     posted: bool = False
+    is_late: bool = False
 
     @property
     def event(self) -> Event:

@@ -48,6 +48,7 @@ class AsgiTarget(Target):
         self._app = app
         self._portal = portal
         self._awaited = Cancellable()
+        self._exchange: _Exchange | None = None
         self._scope: dict[str, Any] = {
             "type": "http",
             "http_version": "1.1",
@@ -84,15 +85,25 @@ class AsgiTarget(Target):
         state = self._portal.app_states.get(id(self._app))
         if state is not None:  # its lifespan runs; each request gets a shallow copy
             scope["state"] = state.copy()
-        exchange = _Exchange(request.body)
+        exchange = self._exchange = _Exchange(request.body)
         try:
             app = self._app(scope, exchange.receive, exchange.send)
             await self._awaited.run(request, app)
         except CancelledExternally as late:
-            return Response(None, b"", late.why)
+            if not exchange.is_complete:
+                return Response(None, b"", late.why)
         finally:
             exchange.disconnect()
         return exchange.response()
+
+    def has_responded(self) -> bool:
+        """Return whether the response is complete; background work may go on."""
+        return self._exchange is not None and self._exchange.is_complete
+
+    def disconnect(self, request: object) -> bool:
+        """Let the app receive ``http.disconnect``."""
+        exchange = self._exchange
+        return exchange is not None and self._awaited.call_soon(request, exchange.disconnect)
 
     def cancel(self, request: object, why: Exception) -> bool:
         """Cancel the request; the app's lifespan goes on."""
@@ -110,13 +121,13 @@ def _encode(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
 class _Exchange:
     """One request and its response, as messages."""
 
-    __slots__ = ("_body", "_complete", "_disconnected", "_gone", "_parts", "_status")
+    __slots__ = ("_body", "_disconnected", "_gone", "_parts", "_status", "is_complete")
 
     def __init__(self, body: bytes) -> None:
         self._body: bytes | None = body
         self._status: int | None = None
         self._parts: list[bytes] = []
-        self._complete = False
+        self.is_complete = False
         self._gone = False  # the client is
         self._disconnected: LoopEvent | None = None  # made when somebody waits for that
 
@@ -133,7 +144,7 @@ class _Exchange:
 
     async def send(self, message: Mapping[str, Any]) -> None:
         kind = message["type"]
-        if self._complete:
+        if self.is_complete:
             raise RuntimeError(f"ASGI app: sent {cited(kind)} after its response was complete")
         if self._status is None:
             if kind != "http.response.start":
@@ -148,7 +159,7 @@ class _Exchange:
             part = memoryview(part).tobytes()
         self._parts.append(part)
         if not message.get("more_body", False):
-            self._complete = True
+            self.is_complete = True
             self.disconnect()
 
     def disconnect(self) -> None:
@@ -159,6 +170,6 @@ class _Exchange:
     def response(self) -> Response:
         if self._status is None:
             raise RuntimeError("ASGI app: it returned without a response")
-        if not self._complete:
+        if not self.is_complete:
             raise RuntimeError("ASGI app: it returned before its response was complete")
         return Response(self._status, b"".join(self._parts))

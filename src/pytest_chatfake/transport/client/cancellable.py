@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from .loops import running_framework
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
@@ -37,10 +36,31 @@ class Cancellable:
 
     def __init__(self) -> None:
         self._key: object | None = None
-        self._task: asyncio.Task[Any] | None = None
-        self._end_in_trio: Callable[[], None] | None = None
+        self._schedule: Callable[[Callable[[], None]], object] | None = None
+        self._end: Callable[[], object] | None = None
         self._why: Exception | None = None
-        self._cancellations = 0
+
+    def is_awaiting(self, key: object) -> bool:
+        """Return whether something is awaited under this key."""
+        return self._key is key
+
+    def call_soon(self, key: object, function: Callable[[], object]) -> bool:
+        """Call a function, from another thread, in the loop that awaits something under this key.
+
+        Returns:
+            Whether it is awaited now; the function is not called if it is over by then.
+        """
+        schedule = self._schedule
+        if self._key is not key or schedule is None:
+            return False
+
+        def call() -> None:
+            if self._key is key:
+                function()
+
+        with suppress(RuntimeError):  # the loop is closed, and nothing is awaited there
+            schedule(call)
+        return True
 
     def cancel(self, key: object, why: Exception) -> bool:
         """End, from another thread, what is awaited under this key.
@@ -48,16 +68,12 @@ class Cancellable:
         Returns:
             Whether it is awaited now. It ends soon, unless it survives its cancellation.
         """
-        task, end_in_trio = self._task, self._end_in_trio
-        if self._key is not key:
-            return False
-        with suppress(RuntimeError):  # the loop is closed, and nothing is awaited there
-            if task is not None:
-                task.get_loop().call_soon_threadsafe(self._cancel, key, task, why)
-            elif end_in_trio is not None:
-                self._why = why
-                end_in_trio()
-        return True
+        return self.call_soon(key, lambda: self._cancel(why))
+
+    def _cancel(self, why: Exception) -> None:
+        if self._why is None and self._end is not None:
+            self._why = why
+            self._end()
 
     async def run(self, key: object, awaitable: Awaitable[T]) -> T:
         """Await something, and return what it returns.
@@ -67,55 +83,55 @@ class Cancellable:
                 after that is lost.
             BaseException: What it raises.
         """
-        if "trio" in sys.modules and running_framework() == "trio":
-            return await self._run_in_trio(key, awaitable)
+        self._key, self._why = key, None
+        try:
+            if "trio" in sys.modules and running_framework() == "trio":
+                return await self._run_in_trio(awaitable)
+            return await self._run_in_asyncio(awaitable)
+        finally:
+            self._key = self._schedule = self._end = None
+
+    async def _run_in_asyncio(self, awaitable: Awaitable[T]) -> T:
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
-        task = self._task = asyncio.current_task()
+        task = asyncio.current_task()
         assert task is not None
-        self._key = key
-        self._why = None
+        cancellations = 0
+
+        def end() -> None:
+            nonlocal cancellations
+            cancellations = task.cancelling()
+            task.cancel()
+
+        self._schedule, self._end = task.get_loop().call_soon_threadsafe, end
         try:
             result = await awaitable
         except (Exception, asyncio.CancelledError) as error:
-            if self._why is None or self._is_cancelled_by_others(task, error):
+            if self._why is None:
+                raise
+            # Our own cancellation is taken back; is there another one?
+            if task.uncancel() > cancellations and not isinstance(error, Exception):
                 raise
             raise CancelledExternally(self._why) from error
-        finally:
-            self._key = self._task = None
         if self._why is not None:
             task.uncancel()
             raise CancelledExternally(self._why)
         return result
 
-    def _cancel(self, key: object, task: asyncio.Task[Any], why: Exception) -> None:
-        """Cancel a task from within its loop, if it still awaits the same thing."""
-        if self._key is key and self._why is None:
-            self._why = why
-            self._cancellations = task.cancelling()
-            task.cancel()
-
-    def _is_cancelled_by_others(self, task: asyncio.Task[Any], error: BaseException) -> bool:
-        """Take our own cancellation back, and return whether there is another one."""
-        return task.uncancel() > self._cancellations and not isinstance(error, Exception)
-
-    async def _run_in_trio(self, key: object, awaitable: Awaitable[T]) -> T:
+    async def _run_in_trio(self, awaitable: Awaitable[T]) -> T:
         import trio  # noqa: PLC0415 - it runs, so it is there
 
-        token = trio.lowlevel.current_trio_token()
         scope = trio.CancelScope()
-        self._key, self._why = key, None
-        self._end_in_trio = lambda: token.run_sync_soon(scope.cancel)
+        self._schedule = trio.lowlevel.current_trio_token().run_sync_soon
+        self._end = scope.cancel
         results: list[T] = []
         try:
             with scope:
                 results.append(await awaitable)
         except Exception as error:
-            if self._why is None or not scope.cancel_called:
+            if self._why is None:
                 raise
             raise CancelledExternally(self._why) from error
-        finally:
-            self._key = self._end_in_trio = None
-        if self._why is not None and scope.cancel_called:
+        if self._why is not None:
             raise CancelledExternally(self._why)
         return results[0]

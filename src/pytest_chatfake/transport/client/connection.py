@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..header_parsing import FIELD_LINE, plain_fields
 from .responses import Response
+from .watchdog import is_debugging
 
 if TYPE_CHECKING:
     from socket import socket
@@ -58,7 +59,7 @@ class Connection:
     def __init__(self, sock: socket) -> None:
         self._sock = sock
         self._timeout = sock.gettimeout() or 0.0
-        self._deadline = 0.0
+        self._deadline = self._time = 0.0
         self.watched_until: float = 0.0
         self._poll: select.poll | None = None
         if hasattr(select, "poll"):
@@ -86,6 +87,7 @@ class Connection:
             OSError: The connection broke, or the time was up.
         """
         self._deadline = deadline
+        self._time = time_left(deadline)
         self._keep_to_deadline()
         # The server may have answered before it had read everything.
         with suppress(BrokenPipeError, ConnectionResetError):
@@ -102,8 +104,14 @@ class Connection:
 
     def receive(self, limit: int) -> bytes:
         """Return what arrives next, at most so many bytes; none at the end of the connection."""
-        self._keep_to_deadline()
-        return self._sock.recv(limit)
+        while True:
+            try:
+                self._keep_to_deadline()
+                return self._sock.recv(limit)
+            except TimeoutError:
+                if not is_debugging():  # somebody thinks: the time begins anew
+                    raise
+            self._deadline = monotonic() + self._time
 
     def _keep_to_deadline(self) -> None:
         left = time_left(self._deadline)

@@ -25,9 +25,10 @@ class Response(NamedTuple):
 
     ``error`` is set, and ``status`` None, when no response came: refused, timed out, cut off. An
     exception that leaves an in-process app is raised by the target, and becomes an ``error`` where
-    the attempt is recorded.
+    the attempt is recorded. ``late`` is the status of a response that came after the time was up.
     """
 
     status: int | None
     body: bytes = b""
     error: BaseException | None = None
+    late: int | None = None

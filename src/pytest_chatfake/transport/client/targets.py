@@ -8,7 +8,8 @@ that leaves an app or a function is raised, with its traceback.
 A cancellation while `attempt_async` waits goes into an ASGI app or an async function, and ends it
 there, as any task ends. A thread can't be ended: an attempt at a URL or a WSGI app that has begun
 is finished and its response returned, and the cancellation takes effect right after (see
-`Worker.call_async`). The same holds for `cancel`, by which the watchdog ends what takes too long.
+`Worker.call_async`). The same holds for `cancel`, by which the watchdog ends what takes too long;
+before that it lets the app know by `disconnect` that nobody waits for its response any more.
 """
 
 from __future__ import annotations
@@ -57,6 +58,18 @@ class Target(ABC):
     async def attempt_async(self, request: Any) -> Response:
         """Make one attempt without blocking the running loop."""
 
+    def has_responded(self) -> bool:
+        """Return whether a whole response has come, whatever the app still does."""
+        return False
+
+    def disconnect(self, request: object) -> bool:  # noqa: ARG002 - as for `cancel`
+        """Tell the app, from another thread, that its client is gone.
+
+        Returns:
+            Whether the attempt can be ended by `cancel`, if the app goes on all the same.
+        """
+        return False
+
     def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - for those that can
         """End the attempt at this request, from another thread; its error is the reason given.
 
@@ -100,8 +113,12 @@ class UrlTarget(Target):
         """Post from a thread, for the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
 
-    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - ends by itself
+    def disconnect(self, request: object) -> bool:  # noqa: ARG002 - ends by itself
         """Leave it to its own deadline, which is the same."""
+        return True
+
+    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - as above
+        """Leave it to its own deadline, which is over."""
         return True
 
     def hang_up(self) -> None:
@@ -154,6 +171,10 @@ class HandlerTarget(Target, Generic[RequestT]):
             return response_of(await self._awaited.run(request, result))
         except CancelledExternally as late:
             return Response(None, b"", late.why)
+
+    def disconnect(self, request: object) -> bool:
+        """Let an async function go on for now; a plain one can't be ended."""
+        return self._awaited.is_awaiting(request)
 
     def cancel(self, request: object, why: Exception) -> bool:
         """Cancel an async function; a plain one can't be ended."""
