@@ -259,7 +259,8 @@ class Drain:
     def _record(self, attempt: InFlight) -> BaseException | None:
         """Record an attempt, schedule its retry, and return the interrupt that ended it."""
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
-        answer, error = self._result_of(attempt)
+        answer = self._response_of(attempt)
+        error = None if isinstance(attempt.outcome, Response) else attempt.outcome
         ordering, attempts = self.ordering, self._outbox.attempts
         with self._lock:
             del self.in_flight[0]  # from now on it has a record
@@ -285,16 +286,13 @@ class Drain:
         self._raised = self._raised or error
         return None
 
-    def _result_of(self, attempt: InFlight) -> tuple[Response, BaseException | None]:
-        """Return the response to record, and the error that the test may get."""
-        outcome, limit = attempt.outcome, self.overdue.limit
-        if isinstance(outcome, Response):
-            if attempt.is_late and outcome.status is not None:
-                return Response(None, b"", timed_out(limit), late=outcome.status), None
-            return outcome, None
-        if attempt.is_late and isinstance(outcome, Exception):
-            return Response(None, b"", timed_out(limit)), outcome
-        return Response(None, b"", outcome or InterruptedError(_INTERRUPTED)), outcome
+    def _response_of(self, attempt: InFlight) -> Response:
+        """Return the response to record; one that came late is none."""
+        outcome = attempt.outcome or InterruptedError(_INTERRUPTED)
+        response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
+        if not attempt.is_late or attempt.is_broken_off:
+            return response
+        return Response(None, b"", timed_out(self.overdue.limit), response.status)
 
     def _plan_retry(self, attempt: InFlight, answer: Response) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
@@ -336,23 +334,22 @@ class Overdue:
         Returns:
             After how many real seconds to say it again; None: not again.
         """
+        running = [one for one in current if one.outcome is None]
         if self._late is not current:
             self._late, self._is_ending = current, False
-            running = [one for one in current if one.outcome is None]
             for one in running:
                 one.is_late = not one.target.has_responded()
             self._endable = [one for one in running if one.target.disconnect(one.request)]
             self._say([one for one in running if one not in self._endable], self.limit)
             return self.limit if self._endable else None
-        left = [one for one in self._endable if one.outcome is None]
-        if not self._is_ending:
-            self._is_ending = True
-            late = timed_out(self.limit)
-            cancelled = [one for one in left if one.target.cancel(one.request, late)]
-            if cancelled:
-                return GRACE_SECONDS
-        self._say(left, 2 * self.limit)
-        return None
+        left = [one for one in self._endable if one in running]
+        if self._is_ending:
+            self._say(left, 2 * self.limit)
+            return None
+        self._is_ending = True
+        for one in left:
+            one.target.cancel(one.request, timed_out(self.limit))
+        return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:
         for one in attempts:

@@ -117,10 +117,6 @@ class UrlTarget(Target):
         """Leave it to its own deadline, which is the same."""
         return True
 
-    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - as above
-        """Leave it to its own deadline, which is over."""
-        return True
-
     def hang_up(self) -> None:
         """Close the connection: now, or after the attempt that uses it."""
         self._client.close()
