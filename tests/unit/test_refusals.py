@@ -234,11 +234,11 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
     (
         lambda f, m: partial(explore, print),
         {
-            "seconds": ((Silent(),), (0,)),
+            "seconds": ((Silent(), True), (0,)),
             "depth": (("1",), (-1, HUGE)),
             "limit": (("1",), (0, HUGE)),
-            "only": ((1,), (["(" * 100_000],)),
-            "deviations": ((1,), ([LONG],)),
+            "only": ((1, [1]), (["(" * 100_000],)),
+            "deviations": ((1, "x"), ([LONG],)),
         },
     ),
     (lambda f, m: Script, {"steps": ((None, "send_text()", [], (1,)), ())}),
