@@ -1,11 +1,11 @@
-"""Runs coroutines in asyncio and in trio, each under a hard limit. No test hangs."""
+"""Runs verbs in plain code, asyncio and trio, each under a hard limit. No test hangs."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Generator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 import trio
@@ -55,3 +55,16 @@ def hard_limit() -> Generator[None]:
 
 
 BOTH = pytest.mark.parametrize("run", [in_asyncio, in_trio], ids=["asyncio", "trio"])
+
+MODES = pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
+
+
+def perform(mode: str, verb: Callable[[], Any]) -> Any:
+    """Call a verb, and where the mode is a framework, await what it returns there."""
+
+    async def main() -> Any:
+        return await verb()
+
+    if mode == "sync":
+        return verb()
+    return in_asyncio(main) if mode == "asyncio" else in_trio(main)

@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .fakes import fake_with_receiver, frozen_fake, visible_state
+from .fakes import fake_with_receiver, played, visible_state
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from pytest_chatfake import ChatFake
 
 EVERYTHING = {"duplicate": 0.2, "lose_response": 0.2, "reorder": 0.2, "refuse": 0.2, "delay": 5}
@@ -19,25 +21,19 @@ EVERYTHING = {"duplicate": 0.2, "lose_response": 0.2, "reorder": 0.2, "refuse": 
 
 def campaign(seed: Any, mode: str = "sync", **chances: float) -> tuple[list[str], tuple[str, ...]]:
     """What an app gets of thirty messages, and what went wrong."""
-    with frozen_fake(mode=mode) as fake:
-        got: list[str] = []
-        fake.webhooks.connect(handler=lambda request: got.append(f"{request.id}"))
+
+    async def scenario(
+        fake: ChatFake, do: Callable[[Any], Awaitable[Any]]
+    ) -> tuple[list[str], tuple[str, ...]]:
+        receiver = fake.webhooks.receiver()
         chaos = fake.webhooks.chaos(seed=seed, **chances)
+        for number in range(30):
+            await do(fake.send_text(to=f"+{number}").deliver())
+        await do(fake.settle())
+        await do(fake.clock.advance(minutes=1))
+        return [request.id for request in receiver.requests], chaos.happened
 
-        async def run() -> None:
-            for number in range(30):
-                await fake.send_text(to=f"+{number}").deliver()
-            await fake.settle()
-            await fake.clock.advance(minutes=1)
-
-        if mode == "async":
-            asyncio.run(run())
-        else:
-            for number in range(30):
-                fake.send_text(to=f"+{number}").deliver()
-            fake.settle()
-            fake.clock.advance(minutes=1)
-        return got, chaos.happened
+    return played(mode, scenario)
 
 
 @pytest.mark.parametrize("seed", [1, "friday"])
@@ -65,9 +61,30 @@ def test_one_likelihood_does_not_change_the_luck_of_another() -> None:
     assert 3 < len(alone) < len(beside)
 
 
-@pytest.mark.parametrize("kind", ["duplicate", "lose_response", "reorder", "refuse"])
-def test_what_is_certain_happens_to_every_event(kind: str) -> None:
-    assert 60 == len(campaign(1, **{kind: 1})[1])
+@pytest.mark.parametrize(
+    ("chances", "faults"),
+    [
+        ({"refuse": 1}, {"refuse()"}),
+        ({"lose_response": 1}, {"lose_response()"}),
+        ({"duplicate": 1}, {f"duplicate(after={steps})" for steps in range(4)}),
+        ({"reorder": 1}, {f"reorder(by={steps})" for steps in range(1, 4)}),
+    ],
+)
+def test_what_is_certain_happens_to_every_event(chances: Any, faults: set[str]) -> None:
+    happened = campaign(1, **chances)[1]
+    assert 60 == len(happened)
+    assert faults == {text.partition(" at ")[0] for text in happened}
+
+
+def test_a_delay_is_of_whole_seconds_and_shorter_than_the_longest() -> None:
+    with fake_with_receiver() as (fake, _):
+        chaos = fake.webhooks.chaos(seed=1, delay=3)
+        for number in range(30):
+            fake.send_text(to=f"+{number}")
+        fake.clock.advance(seconds=2)
+        moments = {one.at - one.event.create_time for one in fake.webhooks.attempts}
+        assert {timedelta(seconds=seconds) for seconds in (0, 1, 2)} == moments
+        assert {"delay(1)", "delay(2)"} == {text.partition(" at ")[0] for text in chaos.happened}
 
 
 def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> None:
@@ -99,26 +116,22 @@ def test_the_timeline_of_a_failure_names_the_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "name"),
+    ("error", "name", "options"),
     [
-        ({"seed": 1}, ValueError, "chaos"),
-        ({"seed": None, "refuse": 1}, TypeError, "seed"),
-        ({"seed": True, "refuse": 1}, TypeError, "seed"),
-        ({"seed": 1, "refuse": 1.1}, ValueError, "refuse"),
-        ({"seed": 1, "lose_response": -0.1}, ValueError, "lose_response"),
-        ({"seed": 1, "reorder": "1"}, TypeError, "reorder"),
-        ({"seed": 1, "duplicate": True}, TypeError, "duplicate"),
-        ({"seed": 1, "duplicate": float("nan")}, ValueError, "duplicate"),
-        ({"seed": 1, "delay": 0.5}, ValueError, "delay"),
+        (ValueError, "chaos", {}),
+        (ValueError, "refuse", {"refuse": 1.1}),
+        (ValueError, "lose_response", {"lose_response": -0.1}),
+        (TypeError, "reorder", {"reorder": "1"}),
+        (TypeError, "duplicate", {"duplicate": True}),
+        (ValueError, "duplicate", {"duplicate": float("nan")}),
+        (ValueError, "delay", {"delay": 0.5}),
     ],
 )
-def test_a_bad_argument_is_refused_and_changes_nothing(
-    arguments: Any, error: Any, name: str
-) -> None:
+def test_a_bad_argument_is_refused_and_changes_nothing(error: Any, name: str, options: Any) -> None:
     with fake_with_receiver() as (fake, _):
         before = visible_state(fake)
         with pytest.raises(error, match=name):
-            fake.webhooks.chaos(**arguments)
+            fake.webhooks.chaos(seed=1, **options)
         assert before == visible_state(fake)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import freezegun
 import pytest
@@ -18,16 +18,12 @@ from pytest_chatfake import ChatFake, UndeliveredWebhooks, WebhookRequest
 from pytest_chatfake.transport.client import connection
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
+from pytest_chatfake.transport.client.loops import new_event
 from pytest_chatfake.webhooks import drain
 
-from .both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_trio, perform
 
 __all__ = ["hard_limit"]
-
-MODES = pytest.mark.parametrize("mode", ["sync", "asyncio", "trio"])
 
 #: Real seconds of an attempt that is to take too long.
 SHORT = 0.01
@@ -40,29 +36,8 @@ def a_fake(mode: str, timeout: float = SHORT, **config: Any) -> ChatFake:
     return ChatFake(mode=own, seed="overdue", timeout=timeout, **config)
 
 
-def perform(mode: str, chain: Callable[[], Any]) -> Any:
-    """Perform a chain, in plain code or in a loop."""
-
-    async def main() -> Any:
-        return await chain()
-
-    if mode == "sync":
-        return chain()
-    return in_asyncio(main) if mode == "asyncio" else in_trio(main)
-
-
-async def for_ever() -> None:
-    """Wait, in either framework, until it is cancelled."""
-    try:
-        trio.lowlevel.current_task()
-    except RuntimeError:
-        await asyncio.Event().wait()
-    else:
-        await trio.sleep_forever()
-
-
 async def hangs(scope: Any, receive: Any, send: Any) -> None:
-    await for_ever()
+    await new_event().wait()
 
 
 async def answer(send: Any) -> None:
@@ -100,7 +75,7 @@ def test_an_asgi_request_that_does_not_end_is_recorded_as_timed_out_and_not_rais
 def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mode: str) -> None:
     with freezegun.freeze_time("2026-01-01"), a_fake(mode) as fake:
         fake.webhooks.connect(asgi=hangs)
-        fake.webhooks.connect(handler=lambda _: for_ever())
+        fake.webhooks.connect(handler=lambda _: new_event().wait())
         perform(mode, fake.send_text)
         assert [LATE, LATE] == outcomes(fake)
 
@@ -109,13 +84,13 @@ def test_time_that_stands_still_ends_an_app_and_an_async_handler_all_the_same(mo
 def test_whatever_an_app_does_when_it_is_cancelled_the_attempt_timed_out(mode: str) -> None:
     async def answers(scope: Any, receive: Any, send: Any) -> None:
         try:
-            await for_ever()
+            await new_event().wait()
         except asyncio.CancelledError:
             await answer(send)
 
     async def raises(scope: Any, receive: Any, send: Any) -> None:
         try:
-            await for_ever()
+            await new_event().wait()
         finally:
             raise KeyError("in its clean-up")
 
@@ -132,7 +107,7 @@ def test_a_request_is_cancelled_and_the_apps_lifespan_is_not() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            await for_ever()
+            await new_event().wait()
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -220,7 +195,7 @@ def test_an_exception_that_comes_late_comes_back_in_the_test() -> None:
 def test_work_after_the_response_makes_no_attempt_late(mode: str) -> None:
     async def goes_on(scope: Any, receive: Any, send: Any) -> None:
         await answer(send)
-        await for_ever()
+        await new_event().wait()
 
     with a_fake(mode) as fake:
         fake.webhooks.connect(asgi=goes_on)
@@ -347,7 +322,7 @@ def test_an_app_that_survives_its_cancellation_is_waited_for_with_a_line(
 
     async def stubborn(scope: Any, receive: Any, send: Any) -> None:
         try:
-            await for_ever()
+            await new_event().wait()
         except asyncio.CancelledError:
             while not words.word.is_set():
                 await asyncio.sleep(0)
@@ -454,7 +429,7 @@ def test_what_has_ended_says_why_and_from_what_it_came(run: Any) -> None:
     async def hangs() -> None:
         assert cancellable.cancel("it", why)
         try:
-            await for_ever()
+            await new_event().wait()
         finally:
             raise error
 

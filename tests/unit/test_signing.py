@@ -1,4 +1,4 @@
-"""Signatures: held against a library and vectors from elsewhere, and broken on purpose."""
+"""Signatures: held against a library and a vector from elsewhere, and broken on purpose."""
 
 from __future__ import annotations
 
@@ -14,41 +14,25 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from pytest_chatfake import ChatFake, HmacSigner, StandardWebhooksSigner
+from pytest_chatfake import HmacSigner, StandardWebhooksSigner, WebhookRequest
 
-from .fakes import (
-    START,
-    fake_with_receiver,
-    frozen_fake,
-    received_statuses,
-    visible_state,
-)
+from .fakes import START, fake_with_receiver, frozen_fake, received_statuses
 
 SECRET = "whsec_" + base64.b64encode(b"thirty-two bytes of a test secret").decode()
 REQUEST: Any = SimpleNamespace(id="evt_1", body=b'{"a":1}', timestamp=1_767_268_800)
 
 
-# -- vectors ---------------------------------------------------------------------------------------
+# -- what is signed --------------------------------------------------------------------------------
 
 
-def hmac_sha256(key: bytes, message: bytes) -> bytes:
-    """HMAC-SHA256 from its definition (RFC 2104), without the hmac module."""
-    key = hashlib.sha256(key).digest() if len(key) > 64 else key
-    key = key.ljust(64, b"\0")
-    inner = hashlib.sha256(bytes(b ^ 0x36 for b in key) + message).digest()
-    return hashlib.sha256(bytes(b ^ 0x5C for b in key) + inner).digest()
-
-
-def test_the_definition_used_here_agrees_with_the_standards_own_vector() -> None:
-    # RFC 4231, test case 2.
-    expected = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-    assert expected == hmac_sha256(b"Jefe", b"what do ya want for nothing?").hex()
+def mac(key: bytes, content: bytes) -> bytes:
+    return hmac.digest(key, content, "sha256")
 
 
 @pytest.mark.parametrize("secret", ["secret", b"secret", "sëcret", "k" * 100])
 def test_an_hmac_signature_is_over_timestamp_dot_body(secret: Any) -> None:
     key = secret if isinstance(secret, bytes) else secret.encode()
-    expected = hmac_sha256(key, b'1767268800.{"a":1}').hex()
+    expected = mac(key, b'1767268800.{"a":1}').hex()
 
     assert {"X-Signature": f"t=1767268800,s={expected}"} == HmacSigner(secret)(REQUEST)
 
@@ -60,41 +44,28 @@ def test_an_hmac_signature_that_was_computed_elsewhere() -> None:
     assert {"X-Signature": f"t=1767268800,s={expected}"} == HmacSigner("secret")(REQUEST)
 
 
-def test_a_body_only_scheme_signs_the_body_alone() -> None:
-    signer = HmacSigner(
-        "secret", header="X-Hub-Signature-256", format="sha256={signature}", content="{body}"
-    )
-
-    expected = hmac_sha256(b"secret", b'{"a":1}').hex()
-    assert {"X-Hub-Signature-256": f"sha256={expected}"} == signer(REQUEST)
-
-
-def test_a_timestamp_may_have_a_header_of_its_own_and_the_content_words_of_its_own() -> None:
+def test_a_timestamp_may_be_moved_and_have_a_header_of_its_own() -> None:
     signer = HmacSigner(
         "secret",
-        header="X-Signature",
-        format="v0={signature}",
+        format="{signature}",
         content="v0:{timestamp}:{body}",
         timestamp_header="X-Timestamp",
+        offset=-60,
     )
 
-    expected = hmac_sha256(b"secret", b'v0:1767268800:{"a":1}').hex()
-    assert {"X-Signature": f"v0={expected}", "X-Timestamp": "1767268800"} == signer(REQUEST)
-
-
-def test_a_signature_may_be_base64() -> None:
-    signer = HmacSigner("secret", format="{signature}", content="{body}", encoding="base64")
-
-    expected = base64.b64encode(hmac_sha256(b"secret", b'{"a":1}')).decode()
-    assert {"X-Signature": expected} == signer(REQUEST)
+    expected = mac(b"secret", b'v0:1767268740:{"a":1}').hex()
+    assert {"X-Signature": expected, "X-Timestamp": "1767268740"} == signer(REQUEST)
 
 
 @pytest.mark.parametrize("digest", ["sha1", "sha256", "sha512", "md5", "blake2b", "sha3_256"])
-def test_a_signature_may_have_another_digest(digest: str) -> None:
-    signer = HmacSigner("secret", format="{signature}", content="{body}", digest=digest)
+def test_a_body_may_be_signed_alone_with_another_digest_and_encoding(digest: str) -> None:
+    body_alone: Any = {"format": "v0={signature}", "content": "{body}", "digest": digest}
+    in_hex = HmacSigner("secret", header="X-Hub-Signature", **body_alone)
+    in_base64 = HmacSigner("secret", encoding="base64", **body_alone)
 
-    expected = hmac.new(b"secret", b'{"a":1}', digest).hexdigest()
-    assert {"X-Signature": expected} == signer(REQUEST)
+    expected = hmac.digest(b"secret", b'{"a":1}', digest)
+    assert {"X-Hub-Signature": f"v0={expected.hex()}"} == in_hex(REQUEST)
+    assert {"X-Signature": f"v0={base64.b64encode(expected).decode()}"} == in_base64(REQUEST)
 
 
 def test_content_and_format_are_taken_to_the_letter_and_the_body_byte_for_byte() -> None:
@@ -103,42 +74,21 @@ def test_content_and_format_are_taken_to_the_letter_and_the_body_byte_for_byte()
         b"key", format="100%s {{é}} {timestamp} {signature}", content="%d{{ü}}{timestamp}|{body}"
     )
 
-    expected = hmac_sha256(b"key", "%d{ü}7|".encode() + b"\xff{timestamp}%d\x00").hex()
+    expected = mac(b"key", "%d{ü}7|".encode() + b"\xff{timestamp}%d\x00").hex()
     assert {"X-Signature": f"100%s {{é}} 7 {expected}"} == signer(request)
 
 
-def test_an_offset_moves_the_timestamp_everywhere() -> None:
-    signer = HmacSigner("s", format="{signature}", timestamp_header="X-Timestamp", offset=-60)
-
-    expected = hmac_sha256(b"s", b'1767268740.{"a":1}').hex()
-    assert {"X-Signature": expected, "X-Timestamp": "1767268740"} == signer(REQUEST)
-
-
-@pytest.mark.parametrize("secret", [SECRET, SECRET.removeprefix("whsec_")])
-def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret: str) -> None:
-    signed = hmac_sha256(b"thirty-two bytes of a test secret", b'evt_1.1767268800.{"a":1}')
+@pytest.mark.parametrize(
+    "secret", [SECRET, SECRET.removeprefix("whsec_"), b"thirty-two bytes of a test secret"]
+)
+def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret: Any) -> None:
+    signed = mac(b"thirty-two bytes of a test secret", b'evt_1.1767268740.{"a":1}')
 
     assert {
         "webhook-id": "evt_1",
-        "webhook-timestamp": "1767268800",
+        "webhook-timestamp": "1767268740",
         "webhook-signature": "v1," + base64.b64encode(signed).decode(),
-    } == StandardWebhooksSigner(secret)(REQUEST)
-
-
-def test_an_offset_moves_the_timestamp_of_a_standard_signature() -> None:
-    key = b"thirty-two bytes of a test secret"
-    signed = hmac_sha256(key, b'evt_1.1767268740.{"a":1}')
-
-    headers = StandardWebhooksSigner(SECRET, offset=-60)(REQUEST)
-
-    assert "1767268740" == headers["webhook-timestamp"]
-    assert "v1," + base64.b64encode(signed).decode() == headers["webhook-signature"]
-
-
-def test_a_standard_secret_may_be_its_own_bytes() -> None:
-    by_bytes = StandardWebhooksSigner(b"thirty-two bytes of a test secret")
-
-    assert StandardWebhooksSigner(SECRET)(REQUEST) == by_bytes(REQUEST)
+    } == StandardWebhooksSigner(secret, offset=-60)(REQUEST)
 
 
 # -- on real attempts ------------------------------------------------------------------------------
@@ -224,22 +174,20 @@ def test_an_endpoint_may_have_a_signer_of_its_own() -> None:
 
 
 def test_a_signer_sees_the_whole_request() -> None:
-    seen: list[Any] = []
+    seen: list[WebhookRequest] = []
 
-    def signer(request: Any) -> dict[str, str]:
-        seen.append(
-            (request.id, request.event, request.body, request.timestamp, request.number,
-             request.endpoint, request.headers["Content-Type"], request.json()["type"])
-        )  # fmt: skip
+    def signer(request: WebhookRequest) -> dict[str, str]:
+        seen.append(request)
         return {}
 
     with fake_with_receiver(signer=signer) as (fake, receiver):
         fake.send_text()
-        event = fake.events[0]
 
-        expected = (event.id, event, event.body, START, 1, receiver.endpoint,
-                    "application/json", "chat.message.updated")  # fmt: skip
-        assert [expected] == seen
+    (event,), (request,) = fake.events, seen
+    assert (event.id, event, event.body) == (request.id, request.event, request.body)
+    assert (START, 1, receiver.endpoint) == (request.timestamp, request.number, request.endpoint)
+    assert "application/json" == request.headers["Content-Type"]
+    assert "chat.message.updated" == request.json()["type"]
 
 
 def test_without_a_signer_nothing_is_signed() -> None:
@@ -298,37 +246,20 @@ def test_the_first_of_two_errors_is_the_one_that_surfaces() -> None:
         assert [KeyError, ValueError] == [type(one.error) for one in fake.webhooks.attempts]
 
 
-@pytest.mark.parametrize("signer", ["secret", 1, {"X-Signature": "1"}])
-def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
-    with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):
-        ChatFake(signer=signer)
-    with frozen_fake() as fake:
-        before = visible_state(fake)
-        with pytest.raises(TypeError, match="takes the WebhookRequest and returns headers"):
-            fake.webhooks.connect(handler=print, signer=signer)
-        assert before == visible_state(fake)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "name"),
     [
         ({"secret": 1}, TypeError, "secret"),
         ({"secret": ""}, ValueError, "secret"),
-        ({"secret": b""}, ValueError, "secret"),
         ({"secret": "hush\ud800"}, ValueError, "secret"),
-        ({"header": 1}, TypeError, "header"),
-        ({"header": ""}, ValueError, "header"),
         ({"header": "X: Y"}, ValueError, "header"),
-        ({"header": "X-Ü"}, ValueError, "header"),
         ({"header": "Content-Length"}, ValueError, "Content-Length"),
         ({"timestamp_header": 1}, TypeError, "timestamp_header"),
-        ({"timestamp_header": "X Y"}, ValueError, "timestamp_header"),
         ({"timestamp_header": "Content-Length"}, ValueError, "Content-Length"),
         ({"timestamp_header": "x-signature"}, ValueError, "must differ"),
         ({"format": 1}, TypeError, "format"),
         ({"format": "t={timestamp}"}, ValueError, "{signature}"),
         ({"format": "{signature}{id}"}, ValueError, "no other field"),
-        ({"format": "{signature}{}"}, ValueError, "no other field"),
         ({"format": "{signature"}, ValueError, "format"),
         ({"format": "{signature!r}"}, ValueError, "no other field"),
         ({"format": "{signature:>99}"}, ValueError, "no other field"),
@@ -336,7 +267,6 @@ def test_what_can_not_be_called_is_no_signer(signer: Any) -> None:
         ({"format": "{signature}你"}, ValueError, "HTTP can't carry"),
         ({"format": "{signature}"}, ValueError, "the timestamp is signed"),
         ({"content": b"{body}"}, TypeError, "content"),
-        ({"content": ""}, ValueError, "content"),
         ({"content": "{id}{body}"}, ValueError, "no other field"),
         ({"content": "{body}\ud800"}, ValueError, "content"),
         ({"digest": "shake_128"}, ValueError, "digest"),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import freezegun
@@ -49,10 +48,12 @@ class Work:
         self.current: object | None = "first"
         self.limit = 3 * TICK
         self.heard: list[object] = []
+        self.told = threading.Event()
         self._more = [*more]
 
     def on_timeout(self, current: object) -> float | None:
         self.heard.append(current)
+        self.told.set()
         return self._more.pop(0) if self._more else None
 
 
@@ -170,19 +171,11 @@ def test_real_seconds_pass_where_freezegun_stops_every_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
-    told = threading.Event()
-    work: Any = SimpleNamespace(current="it", limit=0.01, on_timeout=lambda _: told.set())
-    watchdog = Watchdog()
+    work, watchdog = Work(), Watchdog()
     with freezegun.freeze_time("2026-01-01"):
-        watchdog.add(_Hashable(work))
-        assert told.wait(PATIENCE)
-    watchdog._watched.clear()
-
-
-class _Hashable:
-    def __init__(self, work: Any) -> None:
-        self.current = work.current
-        self.limit, self.on_timeout = work.limit, work.on_timeout
+        watchdog.add(work)
+        assert work.told.wait(PATIENCE)
+    watchdog.remove(work)
 
 
 # -- debuggers -------------------------------------------------------------------------------------

@@ -66,6 +66,5 @@ class AttemptFault(Fault):
         if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
             return None
         self._fire()
-        self._hit.append(event._index)
         kind, steps, mark = self.kind, self._steps, self._mark
         return Choice(kind, steps, mark, pause=self._pause, fault=self)

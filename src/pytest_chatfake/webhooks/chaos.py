@@ -55,7 +55,7 @@ class Chaos(AttemptFault):
     def __exit__(self, *exc_info: object) -> None:
         """Remove it, and add the seed and the faults to an error that leaves its block."""
         super().__exit__(*exc_info)
-        error = exc_info[1] if len(exc_info) > 1 else None
+        _, error, _ = exc_info
         if isinstance(error, Exception):
             head = f"{self.description}, fired {counted(self.fired, 'time')}:"
             error.add_note("\n  ".join([head, *self._happened]))
@@ -87,7 +87,6 @@ class Chaos(AttemptFault):
 
     def _make(self, event: Event, kind: Any, steps: int, text: str) -> Choice:
         self._fire()
-        self._hit.append(event._index)
         self._happened.append(f"{text} at {event._subject}")
         mark = Mark(kind, f"chaos: {text}", self.line)
         return Choice(kind, steps, mark, by_chance=True)

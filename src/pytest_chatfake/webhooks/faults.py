@@ -46,7 +46,7 @@ class Fault(Trigger):
         self._message = message
         self._status = status
         self._endpoint = endpoint
-        self._hit: list[int] = []  # the places of the events that it changed
+        self._hit: list[int] = []  # the places of events that it changed as they were emitted
         self._type = type
 
     @property
