@@ -79,6 +79,7 @@ def test_what_is_certain_happens_to_every_event(chances: Any, faults: set[str]) 
 def test_a_delay_is_of_whole_seconds_and_shorter_than_the_longest() -> None:
     with fake_with_receiver() as (fake, _):
         chaos = fake.webhooks.chaos(seed=1, delay=3)
+        assert "chaos(seed=1, delay=3)" == chaos.description
         for number in range(30):
             fake.send_text(to=f"+{number}")
         fake.clock.advance(seconds=2)
