@@ -174,9 +174,10 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
         assert_type(conversation.messages, Sequence[Message])
         chat_fake.send_text(conversation=conversation)
 
-    assert_type(chat_fake.wait_until(lambda: 1, timeout=timedelta(seconds=1)), Any)
+    assert_type(chat_fake.wait_until(lambda: 1, timeout=timedelta(seconds=1), settle=False), Any)
     chat_clock.advance(timedelta(days=1))
     chat_clock.advance(hours=1.5, microseconds=1)
+    chat_clock.sleep(0.5)
     chat_clock.advance_to_next()
     assert_type(edges("session", "drop"), list[Edge])
     edge = edges("drop")[0]
@@ -253,6 +254,7 @@ def misspellings(chat_fake: ChatFake, config: ChatFakeConfig) -> None:
 def api(chat_fake: ChatFake) -> None:
     assert_type(chat_fake.base_url, str)
     assert_type(chat_fake.api_key, str)
+    assert_type(chat_fake.headers, dict[str, str])
     assert_type(chat_fake.rotate_key(), str)
     assert_type(chat_fake.wsgi_app, WSGIApplication)
     assert_type(chat_fake.config, ChatFakeConfig)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -50,6 +51,31 @@ def test_advance_moves_by_a_length(args: Any, kwargs: Any, moved: Any) -> None:
         fake.clock.advance(*args, **kwargs)
 
         assert at(**moved) == fake.clock.now == datetime.now(UTC)
+
+
+def test_an_app_that_sleeps_with_the_clock_lets_what_is_due_happen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with frozen_fake() as fake:
+        monkeypatch.setattr(time, "sleep", fake.clock.sleep)
+        message = fake.send_text()
+        message.after(1).deliver()
+
+        time.sleep(1.5)
+
+        assert ("delivered", at(seconds=1.5)) == (message.status, fake.clock.now)
+        with pytest.raises(ValueError, match="seconds"):
+            time.sleep(-1)
+
+
+def test_an_app_that_awaits_its_sleep_can_have_the_clock_s() -> None:
+    async def main() -> None:
+        with ChatFake(mode="async") as fake:
+            before = fake.clock.now
+            await fake.clock.sleep(60)
+            assert timedelta(seconds=60) <= fake.clock.now - before
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,9 @@ def test_each_edge_stands_where_it_says(edge: Edge, play: Any) -> None:
 def test_an_edge_is_shown_by_its_name_and_equal_to_its_like() -> None:
     edge = edges("session")[0]
     assert "session-1ms-before" == str(edge)
+    assert ["<Edge drop, 1 ms before>", "<Edge drop, at>", "<Edge drop, 1 ms after>"] == [
+        *map(repr, edges("drop"))
+    ]
     assert edge == edges("session")[0]
     assert edge != edges("session")[1]
 

@@ -66,6 +66,9 @@ def test_what_is_like_no_public_name_gets_no_suggestion(fake: ChatFake, name: st
         (lambda fake: fake.send_text().deliver(device=2), "Message.deliver", "device", "devices"),
         (lambda _: ChatFakeConfig(pric="1"), "ChatFakeConfig.__init__", "pric", "price"),  # type: ignore[call-arg]
         (lambda fake: fake.send_text().read(zzz=1), "Message.read", "zzz", None),
+        (lambda fake: fake.send_text(recipient="+1"), "ChatFake.send_text", "recipient", "to"),
+        (lambda fake: fake.send_text(text="Hi"), "ChatFake.send_text", "text", "body"),
+        (lambda fake: fake.submit_text(phone="+1"), "ChatFake.submit_text", "phone", "to"),
     ],
 )
 def test_a_misspelt_argument_suggests_the_near_one_where_it_is_shown(
@@ -79,6 +82,25 @@ def test_a_misspelt_argument_suggests_the_near_one_where_it_is_shown(
 
     hint = f". Did you mean {meant!r}?" if meant else ""
     assert f"{method}() got an unexpected keyword argument {argument!r}{hint}" == str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda fake: fake.clock.now(), ". now is a property: write it without ()"),
+        (lambda fake: fake.balance(), ". balance is a property: write it without ()"),
+        (lambda fake: vars(fake)["clock"].now.replace(hour=1)(), ""),
+    ],
+)
+def test_a_property_that_is_called_is_told_to_be_one(
+    fake: ChatFake, call: Callable[[Any], object], hint: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        call(fake)
+
+    suggest(caught.value)
+
+    assert str(caught.value).endswith(f"object is not callable{hint}")
 
 
 @pytest.mark.parametrize(

@@ -305,6 +305,12 @@ def test_secrets_are_not_shown() -> None:
     assert "StandardWebhooksSigner(...)" == repr(StandardWebhooksSigner(SECRET))
 
 
+def test_a_signer_shows_how_stale_its_timestamps_are() -> None:
+    assert repr(HmacSigner("hush", offset=-600)).endswith("s={signature}', offset=-600)")
+    stale = StandardWebhooksSigner(SECRET, offset=timedelta(minutes=-10))
+    assert "StandardWebhooksSigner(..., offset=-600)" == repr(stale)
+
+
 def test_a_refusal_does_not_show_the_secret() -> None:
     with pytest.raises(ValueError, match="at index 4") as refused:
         HmacSigner("hush\ud800")

@@ -16,7 +16,7 @@ import time_machine
 import trio
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited
+from pytest_chatfake import ChatFake, ChatFakeError, ClosedError, NotAwaited, WebhookRequest
 from pytest_chatfake.fake import waits
 from pytest_chatfake.transport.client.loops import gather, new_event
 
@@ -36,9 +36,15 @@ def a_fake(mode: str, **config: Any) -> ChatFake:
     return ChatFake(mode="sync" if mode == "sync" else "async", seed="wait", **config)
 
 
-def wait(fake: ChatFake, mode: str, predicate: Callable[[], Any], timeout: float = SECONDS) -> Any:
+def wait(
+    fake: ChatFake,
+    mode: str,
+    predicate: Callable[[], Any],
+    timeout: float = SECONDS,
+    **settle: bool,
+) -> Any:
     """Wait in plain code, or in a loop of asyncio or trio."""
-    return perform(mode, lambda: fake.wait_until(predicate, timeout=timeout))
+    return perform(mode, lambda: fake.wait_until(predicate, timeout=timeout, **settle))
 
 
 @MODES
@@ -48,6 +54,27 @@ def test_it_waits_for_something_true_and_returns_it(mode: str) -> None:
     with a_fake(mode) as fake:
         assert "it" == wait(fake, mode, looks)
     assert len(seen) == looks.call_count
+
+
+@MODES
+@pytest.mark.parametrize("settle", [True, False])
+def test_a_wait_attempts_webhooks_unless_it_is_told_not_to(mode: str, settle: bool) -> None:
+    with a_fake(mode) as fake:
+        received: list[WebhookRequest] = []
+        fake.webhooks.connect(handler=received.append)
+        fake.send_endpoint("/v2/messages")
+        order = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+        app = Client(fake.wsgi_app)
+        seen: list[int] = []
+
+        def look() -> bool:
+            seen.append(len(received))
+            app.post("/v2/messages", json=order, headers=fake.headers)
+            return len(seen) == 3
+
+        wait(fake, mode, look, settle=settle)
+        assert ([0, 1, 2] if settle else [0, 0, 0]) == seen
+        wait(fake, mode, lambda: len(received) == 3)
 
 
 @MODES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
@@ -15,6 +16,12 @@ from .tracebacks import text_of
 _PACKAGE: Final = __name__.partition(".")[0]
 
 _UNEXPECTED: Final = r"(\w+)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'"
+
+#: What others call our arguments.
+_SYNONYMS: Final = {"recipient": "to", "phone": "to", "text": "body", "message": "body"}
+
+#: Properties of the fake that look like methods, by the type of what they return.
+_PROPERTIES: Final = {"datetime.datetime": "now", "Balance": "balance"}
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
@@ -47,7 +54,7 @@ def suggest(error: BaseException) -> None:
     """
     more = None
     if isinstance(error, TypeError):
-        more = _argument_hint(text_of(error))
+        more = _argument_hint(text_of(error)) or _call_hint(error)
     elif isinstance(error, AttributeError) and _is_ours(error.obj):
         public = (name for name in dir(error.obj) if not name.startswith("_"))
         near = nearest(str(error.name), public)
@@ -60,8 +67,21 @@ def suggest(error: BaseException) -> None:
 def _argument_hint(text: str) -> str | None:
     found = re.fullmatch(_UNEXPECTED, text)
     method = found and getattr(_class_named(found[1]), found[2], None)
-    near = found and method and nearest(found[3], inspect.signature(method).parameters)
+    if not (found and method):
+        return None
+    names = inspect.signature(method).parameters
+    synonym = _SYNONYMS.get(found[3])
+    near = synonym if synonym in names else nearest(found[3], names)
     return near and f". Did you mean {near!r}?"
+
+
+def _call_hint(error: TypeError) -> str | None:
+    """Say that a property of ours is no method, if the line that failed calls it."""
+    found = re.fullmatch(r"'(.+)' object is not callable", text_of(error))
+    name = found and _PROPERTIES.get(found[1])
+    lines = traceback.extract_tb(error.__traceback__)
+    called = name and lines and f".{name}()" in (lines[-1].line or "")
+    return f". {name} is a property: write it without ()" if called else None
 
 
 def _class_named(name: str) -> type | None:

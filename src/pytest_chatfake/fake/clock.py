@@ -74,6 +74,25 @@ class Clock:
         by = parse_duration(length, "advance()")
         return self._engine.move_time(partial(add, by), "advance()")
 
+    def sleep(self, seconds: float) -> PendingPlan:
+        """Move time forward, as ``time.sleep`` lets it pass.
+
+        A test patches the ``sleep`` of an app's backoff with it: ``time.sleep`` in a sync test, and
+        ``asyncio.sleep`` in an async one. What is due meanwhile happens, each at its own moment.
+
+        Args:
+            seconds: How many, at least 0.
+
+        Returns:
+            Something to ``await`` in async mode; nothing of interest in sync mode.
+
+        Raises:
+            ValueError: The number is negative or not finite.
+            ClockError: Time can't be moved.
+        """
+        by = parse_delay(seconds, "seconds")
+        return self._engine.move_time(partial(add, by), "sleep()")
+
     def move_to(self, moment: datetime | str) -> PendingPlan:
         """Move time forward to a moment.
 

@@ -54,6 +54,10 @@ class Edge:
     def __str__(self) -> str:
         return self.__name__
 
+    def __repr__(self) -> str:
+        kind, _, side = self.__name__.partition("-")
+        return f"<Edge {kind}, {side.replace('ms-', ' ms ')}>"
+
     @property
     def over(self) -> bool:
         """Whether the session is over there, or the message dropped; at the moment itself it is."""

@@ -706,7 +706,13 @@ class ChatFake:
         """Perform pending steps, run due events, attempt queued webhooks."""
         return self._engine.settle()
 
-    def wait_until(self, predicate: Callable[[], Any], *, timeout: timedelta | float = 5) -> Any:
+    def wait_until(
+        self,
+        predicate: Callable[[], Any],
+        *,
+        timeout: timedelta | float = 5,
+        settle: bool = True,
+    ) -> Any:
         """Wait until an app that works in the background has done something.
 
         Real time passes, and the fake's clock is never moved. The fake settles before each call of
@@ -717,6 +723,8 @@ class ChatFake:
                 ``LookupError`` or an ``AssertionError`` of it means not yet. It may be a coroutine
                 function.
             timeout: A ``timedelta`` or seconds of real time, also while time is frozen.
+            settle: False: nothing is attempted during the wait. So an app that sends, and commits
+                afterwards, gets its webhooks after its commit.
 
         Returns:
             The true value. In async mode, ``await`` it.
@@ -731,15 +739,18 @@ class ChatFake:
         length = parse_delay(timeout, "timeout")
         if not length:
             raise ValueError(unexpected("timeout", "a length greater than 0", timeout))
-        engine = self._engine
-        settled = engine.step("wait_until()", engine.due_runner.run_due)
+        check_bool(settle, "settle")
+        engine, settled = self._engine, None
+        if settle:
+            settled = engine.step("wait_until()", engine.due_runner.run_due)
         wait = Wait(predicate, length / SECOND)
         if engine.mode == "async":
             return PendingWait(wait, engine, settled)
         with wait:
             while not wait.look(self._portal.run):
                 wait.pause(self._portal)
-                engine.settle()
+                if settle:
+                    engine.settle()
         return wait.value
 
     def reset(self) -> PendingPlan:
@@ -763,6 +774,11 @@ class ChatFake:
     def api_key(self) -> str:
         """The account's key, for the ``X-API-Key`` header (§5)."""
         return self.api._key
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The header with the account's key, for a client's request (§5)."""
+        return {"X-API-Key": self.api_key}
 
     def rotate_key(self) -> str:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""

@@ -3,9 +3,9 @@
 Theory of operation
 -------------------
 *Looks.* A wait calls the predicate again and again, until it is true or the time is up. Each call
-is a look. Before each look it settles: events that an app has caused, over HTTP for example, are
-attempted. Between two looks no lock is held, no step is pending, and nothing is attempted: other
-threads and tasks go on calling verbs.
+is a look. Before each look it settles, unless it is told not to: events that an app has caused,
+over HTTP for example, are attempted. Between two looks no lock is held, no step is pending, and
+nothing is attempted: other threads and tasks go on calling verbs.
 
 *Real time.* The process's :class:`.Watchdog` tells when the limit is over. A pause waits for a
 lock; in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too, which
@@ -56,7 +56,7 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
 class PendingWait:
     """What :meth:`.ChatFake.wait_until` returns in async mode."""
 
-    def __init__(self, wait: Wait, engine: Engine, settled: PendingPlan) -> None:
+    def __init__(self, wait: Wait, engine: Engine, settled: PendingPlan | None) -> None:
         self._wait = wait
         self._engine = engine
         self._settled = settled
@@ -65,11 +65,13 @@ class PendingWait:
         return self._run().__await__()
 
     async def _run(self) -> Any:
-        await self._settled
+        if self._settled is not None:
+            await self._settled
         with self._wait as wait:
             while not await wait.look_async():
                 await wait.pause_async()
-                await self._engine.settle()
+                if self._settled is not None:
+                    await self._engine.settle()
         return wait.value
 
 

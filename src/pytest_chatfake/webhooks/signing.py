@@ -107,7 +107,8 @@ class HmacSigner:
             raise ValueError("offset: expected 0, because this scheme has no timestamp")
 
     def __repr__(self) -> str:
-        return f"HmacSigner(..., header={self._header!r}, format={self._written!r})"
+        shift = f", offset={self._offset}" if self._offset else ""
+        return f"HmacSigner(..., header={self._header!r}, format={self._written!r}{shift})"
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
         """Return the headers that sign ``request``."""
@@ -157,7 +158,8 @@ class StandardWebhooksSigner:
         self._offset = _offset(offset)
 
     def __repr__(self) -> str:
-        return "StandardWebhooksSigner(...)"
+        shift = f", offset={self._offset}" if self._offset else ""
+        return f"StandardWebhooksSigner(...{shift})"
 
     def __call__(self, request: WebhookRequest) -> dict[str, str]:
         """Return the three headers that sign ``request``."""
