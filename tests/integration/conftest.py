@@ -1,16 +1,22 @@
-"""What several tests of the listener's side need: an API to answer, and somebody who asks."""
+"""What several tests need: an API and who asks it, what attempts are made with, an interrupt."""
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_chatfake.transport.client.portal import Portal
+
 from .listener_support import FakeApi, RawClient, listening
+from .target_support import Interrupted, closed_at_the_end, working
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from pytest_chatfake.transport.client.targets import Target
+    from pytest_chatfake.transport.client.worker import Worker
     from pytest_chatfake.transport.server.listener import Listener
 
 
@@ -29,3 +35,37 @@ def listener(api: FakeApi) -> Iterator[Listener]:
 def client(listener: Listener) -> Iterator[RawClient]:
     with RawClient(listener) as client:
         yield client
+
+
+@pytest.fixture
+def portal() -> Iterator[Portal]:
+    with closed_at_the_end(Portal()) as opened:
+        yield opened[0]
+
+
+@pytest.fixture
+def closing() -> Iterator[Callable[[Target], Target]]:
+    """Takes a target, and closes it at the end."""
+    with closed_at_the_end() as opened:
+        yield lambda target: opened.append(target) or target
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    with working() as worker:
+        yield worker
+
+
+@pytest.fixture
+def interrupt() -> Iterator[Callable[[], object]]:
+    """Interrupt the main thread soon: call it from what is to be interrupted."""
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("needs a timer signal")
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)

@@ -133,10 +133,17 @@ def serving(script: Script, tls: ssl.SSLContext | None = None) -> Generator[RawS
         server.close()
 
 
-def keeps_alive(conversation: Conversation) -> None:
-    """Answer every request on a connection."""
-    while conversation.read():
-        conversation.send(OK)
+def keeps_answering(data: bytes) -> Script:
+    """Answer every request on a connection with these bytes."""
+
+    def script(conversation: Conversation) -> None:
+        while conversation.read():
+            conversation.send(data)
+
+    return script
+
+
+keeps_alive = keeps_answering(OK)
 
 
 def answers(data: bytes) -> Script:

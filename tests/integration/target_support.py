@@ -19,6 +19,11 @@ from ..unit.both_frameworks import in_asyncio, in_trio
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+
+class Interrupted(BaseException):
+    """Comes from outside, as Ctrl+C does."""
+
+
 EVENT = SimpleNamespace(body=b'{"id":"evt_1"}', headers={"Content-Type": "application/json"})
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
-import trio
+from anyio import to_thread
 from flask import Flask, request
 from werkzeug.serving import make_server
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.loops import running_framework
 
-from ..unit.both_frameworks import in_asyncio, in_trio
+from ..unit.both_frameworks import BOTH, hard_limit
 from .api_support import SECONDS, ask, balance, in_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__all__ = ["hard_limit"]
 
 
 @pytest.fixture
@@ -94,75 +94,68 @@ def test_a_message_is_sent_in_the_middle_of_an_attempt_and_comes_in_its_turn(
     ]
 
 
+def add_send_endpoint(fake: ChatFake, *, webhooks_first: bool) -> None:
+    @fake.route("/v2/messages", webhooks_first=webhooks_first)
+    def send(_: Any) -> dict[str, Any]:
+        return {"id": fake.send_text().id}
+
+
+def call_send_endpoint(fake: ChatFake) -> int:
+    status, _, _ = ask(fake, "POST", "/v2/messages", **{"X-API-Key": fake.api_key})
+    return status
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["webhook first", "answer first"])
 @pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
 def test_the_race_of_the_send_call(fake: ChatFake, threaded: bool, first: bool) -> None:
     """An app that answers a visitor by sending a message, and gets its webhook before, or after."""
     order: list[str] = []
     app = Flask("shop")
+    add_send_endpoint(fake, webhooks_first=first)
 
     @app.post("/hooks")
     def hook() -> str:
         order.append("webhook")
         return ""
 
-    @fake.route("/v2/messages", webhooks_first=first)
-    def send(_: Any) -> dict[str, Any]:
-        return {"id": fake.send_text().id}
-
-    def call() -> None:
-        headers = {"X-API-Key": fake.api_key}
-        requests.post(f"{fake.base_url}/v2/messages", headers=headers, timeout=SECONDS)
-        order.append("answer")
-
     with served(app, threaded=threaded) as url:
         fake.webhooks.connect(f"{url}/hooks")
-        in_time(call)
+        in_time(lambda: order.append(f"answer {call_send_endpoint(fake)}"))
         in_time(fake.settle)
 
-    assert (["webhook", "answer"] if first else ["answer", "webhook"]) == order
+    assert (["webhook", "answer 200"] if first else ["answer 200", "webhook"]) == order
 
 
+@BOTH
 def test_in_a_loop_webhooks_may_win_the_race_too(run: Any) -> None:
     """The request is answered in a thread, and the test's own loop makes the attempt meanwhile."""
     order: list[str] = []
 
-    async def scenario() -> None:
+    async def main() -> None:
         with ChatFake(mode="async", timeout=SECONDS) as fake:
 
             async def app(_: Any) -> None:
                 order.append(f"webhook in {running_framework()}")
 
             fake.webhooks.connect(handler=app)
-
-            @fake.route("/v2/messages", webhooks_first=True)
-            def send(_: Any) -> dict[str, Any]:
-                return {"id": fake.send_text().id}
-
+            add_send_endpoint(fake, webhooks_first=True)
             await fake.settle()
-            headers = {"X-API-Key": fake.api_key}
-            status, _, _ = await in_a_thread(ask, fake, "POST", "/v2/messages", **headers)
-            order.append(f"answer {status}")
+            order.append(f"answer {await to_thread.run_sync(call_send_endpoint, fake)}")
+            assert [f"webhook in {running_framework()}", "answer 200"] == order
 
-    framework = run(scenario)
-    assert [f"webhook in {framework}", "answer 200"] == order
+    run(main)
 
 
+@BOTH
 def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_stay_queued(run: Any) -> None:
     seen: list[str] = []
 
-    async def scenario() -> None:
+    async def main() -> None:
         with ChatFake(mode="async", timeout=SECONDS) as fake:
             fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
-
-            @fake.route("/v2/messages", webhooks_first=True)
-            def send(_: Any) -> dict[str, Any]:
-                return {"id": fake.send_text().id}
-
+            add_send_endpoint(fake, webhooks_first=True)
             await fake.settle()
-            headers = {"X-API-Key": fake.api_key}
-            status, _, _ = ask(fake, "POST", "/v2/messages", **headers)
-            assert 200 == status
+            assert 200 == call_send_endpoint(fake)
             assert [] == seen
             ((warning, _),) = fake._checks.warnings()
             assert "(a blocking call stopped the test's loop, so webhooks_first could" in warning
@@ -172,19 +165,4 @@ def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_stay_queued(ru
             await fake.reset()
             assert not fake._engine.blocked
 
-    run(scenario)
-
-
-async def in_a_thread(function: Any, *args: Any, **options: Any) -> Any:
-    if running_framework() == "trio":
-        return await trio.to_thread.run_sync(partial(function, *args, **options))
-    return await asyncio.to_thread(function, *args, **options)
-
-
-@pytest.fixture(params=["asyncio", "trio"])
-def run(request: pytest.FixtureRequest) -> Any:
-    def run(scenario: Any) -> str:
-        in_time(lambda: {"asyncio": in_asyncio, "trio": in_trio}[request.param](scenario) or True)
-        return request.param
-
-    return run
+    run(main)

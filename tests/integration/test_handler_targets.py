@@ -7,26 +7,13 @@ import functools
 
 import pytest
 
-from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import HandlerTarget
 
 from ..unit.both_frameworks import hard_limit
-from .target_support import EVENT, THREE, closed_at_the_end, sleep
+from .target_support import EVENT, THREE, sleep
 
 __all__ = ["hard_limit"]
-
-
-@pytest.fixture
-def closing():
-    with closed_at_the_end() as opened:
-        yield lambda target: opened.append(target) or target
-
-
-@pytest.fixture
-def portal():
-    with closed_at_the_end(Portal()) as opened:
-        yield opened[0]
 
 
 @THREE

@@ -17,6 +17,17 @@ from .raw_server import CHUNKED, LENGTH, OK, SECONDS, SOON, answer_to, dribbles,
 OKAY = Response(200, b"ok")
 BAD_CHUNKS = "the response's chunks are malformed or cut off"
 
+
+def expect_a_timeout(port, body=b"{}"):
+    started = time.monotonic()
+    answer = post_to(f"http://127.0.0.1:{port}/", body, timeout=SOON)
+    took = time.monotonic() - started
+
+    assert isinstance(answer.error, TimeoutError)
+    assert "no complete response within 0.2 s" == str(answer.error)
+    assert SOON <= took < SECONDS / 2
+
+
 # Malformed
 
 
@@ -104,7 +115,7 @@ def test_an_endless_answer_is_given_up_after_16_mib(script):
 
 def test_endless_announcements_end_with_the_timeout():
     with serving(sends_for_ever(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)) as server:
-        assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)
+        expect_a_timeout(server.port)
 
 
 @pytest.mark.parametrize("part", [b"X: 1\r\n" * 1000, b"x" * 65_536], ids=["lines", "line"])
@@ -134,24 +145,12 @@ def says_nothing(conversation):
 )
 def test_the_timeout_is_for_the_whole_answer_however_it_dribbles(script):
     with serving(script) as server:
-        started = time.monotonic()
-        answer = post_to(server.url, timeout=SOON)
-        took = time.monotonic() - started
-
-    assert isinstance(answer.error, TimeoutError)
-    assert "no complete response within 0.2 s" == str(answer.error)
-    assert SOON <= took < SECONDS / 2
+        expect_a_timeout(server.port)
 
 
 def test_a_server_that_stops_reading_does_not_hold_a_big_body_for_ever():
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        started = time.monotonic()
-        answer = post_to(f"http://127.0.0.1:{port}/", b"x" * 20_000_000, timeout=SOON)
-        took = time.monotonic() - started
-
-    assert isinstance(answer.error, TimeoutError)
-    assert SOON <= took < SECONDS / 2
+        expect_a_timeout(listener.getsockname()[1], b"x" * 20_000_000)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse instead of waiting")
@@ -163,16 +162,11 @@ def test_a_server_that_does_not_take_the_connection_does_not_hold_it_for_ever():
             waiting.append(socket.socket())
             waiting[-1].setblocking(False)
             waiting[-1].connect_ex(("127.0.0.1", port))
-        started = time.monotonic()
-        answer = post_to(f"http://127.0.0.1:{port}/", timeout=SOON)
-        took = time.monotonic() - started
+        expect_a_timeout(port)
     for sock in waiting:
         sock.close()
-
-    assert isinstance(answer.error, TimeoutError)
-    assert SOON <= took < SECONDS / 2
 
 
 def test_the_timeout_is_real_time_while_the_test_s_time_stands_still():
     with serving(says_nothing) as server, time_machine.travel(0, tick=False):
-        assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)
+        expect_a_timeout(server.port)

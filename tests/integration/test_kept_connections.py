@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import select
-import signal
 import threading
 import time
 from http.client import RemoteDisconnected
@@ -14,7 +13,8 @@ from pytest_chatfake.transport.client import http_client
 from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.transport.client.responses import Response
 
-from .raw_server import OK, SECONDS, serving
+from .raw_server import OK, SECONDS, Conversation, answers, keeps_answering, serving
+from .target_support import Interrupted
 
 OKAY = Response(200, b"ok")
 
@@ -44,49 +44,28 @@ def numbered(count):
     return [b"%d" % number for number in range(count)]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
-        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
-        b"HTTP/1.0 200 OK\r\n\r\nok",
-        b"HTTP/1.1 200 OK\r\n\r\nok",
-    ],
-)
-def test_a_server_that_says_that_it_closes_gets_a_new_connection_each_time(client_of, answer):
-    def closes(conversation):
-        conversation.read()
-        conversation.send(answer)
-
-    with serving(closes) as server:
-        client = client_of(server)
-        assert [OKAY] * 20 == [client.post(body, {}) for body in numbered(20)]
-
-        assert numbered(20) == bodies(server)
-        assert 20 == len(server.connections)
+CLOSES = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "script",
     [
-        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n",
+        answers(CLOSES),
+        answers(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+        answers(b"HTTP/1.0 200 OK\r\n\r\nok"),
+        answers(b"HTTP/1.1 200 OK\r\n\r\nok"),
+        keeps_answering(CLOSES),
+        keeps_answering(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n"),
     ],
 )
-def test_a_connection_that_is_no_more_for_requests_is_not_used_again_though_it_is_open(
-    client_of, answer
-):
-    def lingers(conversation):
-        while conversation.read():
-            conversation.send(answer)
-
-    with serving(lingers) as server:
+def test_a_connection_that_is_for_no_more_requests_is_not_used_again(client_of, script):
+    with serving(script) as server:
         client = client_of(server)
-        for body in numbered(3):
-            client.post(body, {})
+        for body in numbered(10):
+            assert None is client.post(body, {}).error
 
-        assert numbered(3) == bodies(server)
-        assert 3 == len(server.connections)
+        assert numbered(10) == bodies(server)
+        assert 10 == len(server.connections)
 
 
 @pytest.fixture
@@ -119,7 +98,8 @@ def _both_ways_to_listen(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("_both_ways_to_listen")
-def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_of):
+@pytest.mark.parametrize("end", [Conversation.close, Conversation.reset])
+def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_of, end):
     idle_over = threading.Event()
     closed = threading.Semaphore(0)
 
@@ -129,7 +109,7 @@ def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_
                 return
             conversation.send(OK)
         idle_over.wait(SECONDS)
-        conversation.close()
+        end(conversation)
         closed.release()
 
     with serving(closes_when_idle) as server:
@@ -164,27 +144,6 @@ def test_a_server_that_takes_a_request_on_a_kept_connection_and_closes_is_not_as
 
         assert OKAY == client.post(b"2", {})
         assert numbered(3) == bodies(server)
-
-
-def test_a_kept_connection_that_was_reset_while_idle_is_replaced(client_of):
-    was_reset = threading.Event()
-
-    def resets(conversation):
-        while conversation.read():
-            conversation.send(OK)
-            if len(server.posts) == 1:
-                time.sleep(0.02)
-                conversation.reset()
-                was_reset.set()
-                return
-
-    with serving(resets) as server:
-        client = client_of(server)
-        assert OKAY == client.post(b"0", {})
-        assert was_reset.wait(SECONDS)
-        assert OKAY == client.post(b"1", {})
-
-        assert numbered(2) == bodies(server)
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -234,32 +193,19 @@ def test_a_failed_attempt_leaves_nothing_that_the_next_one_could_meet(client_of)
         assert numbered(2) == bodies(server)
 
 
-class Interrupted(BaseException):
-    """Comes from outside, as Ctrl+C does."""
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer signal")
-def test_an_interrupted_attempt_leaves_no_connection(client_of):
+def test_an_interrupted_attempt_leaves_no_connection(client_of, interrupt):
     def answers_the_second(conversation):
         while post := conversation.read():
             if post.body == b"0":
-                signal.setitimer(signal.ITIMER_REAL, 0.05)
+                interrupt()
             else:
                 conversation.send(OK)
 
-    def interrupt(*_):
-        raise Interrupted
+    with serving(answers_the_second) as server:
+        client = client_of(server)
+        with pytest.raises(Interrupted):
+            client.post(b"0", {})
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with serving(answers_the_second) as server:
-            client = client_of(server)
-            with pytest.raises(Interrupted):
-                client.post(b"0", {})
-
-            assert None is kept_to(server)
-            assert OKAY == client.post(b"1", {})
-            assert numbered(2) == bodies(server)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        assert None is kept_to(server)
+        assert OKAY == client.post(b"1", {})
+        assert numbered(2) == bodies(server)

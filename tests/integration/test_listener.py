@@ -80,17 +80,6 @@ def test_a_port_that_is_taken_is_an_error_and_no_exit(listener: Listener) -> Non
     assert not second.is_running()
 
 
-def test_a_stop_waits_for_no_client(listener: Listener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "JOIN_SECONDS", SECONDS)
-    with RawClient(listener) as idle, RawClient(listener) as half:
-        idle.ask(QUERY)
-        half.send(QUERY[:10])
-        begin = time.monotonic()
-        listener.stop()
-
-        assert SECONDS / 2 > time.monotonic() - begin
-
-
 def test_a_stop_waits_for_a_handler_but_not_for_ever(
     listener: Listener,
     held: tuple[threading.Event, threading.Event],
@@ -109,17 +98,20 @@ def test_a_stop_waits_for_a_handler_but_not_for_ever(
 
 
 @pytest.mark.parametrize("half", [b"", QUERY, QUERY + QUERY[:10], QUERY[:10]])
-def test_after_a_stop_a_waiting_client_is_hung_up_on_and_never_answered(
-    listener: Listener, api: FakeApi, half: bytes
+def test_a_stop_hangs_up_on_a_waiting_client_at_once_and_never_answers_it(
+    listener: Listener, api: FakeApi, half: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "JOIN_SECONDS", SECONDS)
     with RawClient(listener) as client:
         client.send(half)
         if QUERY in half:
             client.receive()
         assert eventually(lambda: 1 == len(listener.connections))
+        begin = time.monotonic()
         listener.stop()
         queries = len(api.queries)
 
+        assert SECONDS / 2 > time.monotonic() - begin
         assert client.hung_up()
         with pytest.raises(OSError):  # refused or reset
             RawClient(listener)

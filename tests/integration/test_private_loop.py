@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import contextvars
 import gc
-import signal
 import threading
 import traceback
 import weakref
@@ -27,17 +26,11 @@ from pytest_chatfake.transport.client.loops import new_event, running_framework
 from pytest_chatfake.transport.client.portal import Portal
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
-from .target_support import closed_at_the_end
+from .target_support import Interrupted
 
 __all__ = ["hard_limit"]
 
 IN_USE = "the fake's event loop is waiting for this code to return: it can't be used now"
-
-
-@pytest.fixture
-def portal():
-    with closed_at_the_end(Portal()) as opened:
-        yield opened[0]
 
 
 @pytest.fixture
@@ -64,10 +57,6 @@ def called_from_coroutine(portal, function, run=in_asyncio):
         return portal.run(function())
 
     return run(main)
-
-
-class Interrupted(BaseException):
-    """Comes from outside, as Ctrl+C does."""
 
 
 # Which framework runs
@@ -194,21 +183,6 @@ def test_a_portal_does_not_keep_what_its_calls_returned(portal):
 
 
 # Interruptions
-
-
-@pytest.fixture
-def interrupt():
-    """Interrupt the main thread soon: call it from what is to be interrupted."""
-    if not hasattr(signal, "setitimer"):
-        pytest.skip("needs a timer signal")
-
-    def interrupt(*_):
-        raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, interrupt)
-    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.05)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("beside", [False, True])

@@ -15,28 +15,15 @@ import uvicorn
 from fastapi import BackgroundTasks, FastAPI, Request
 
 from pytest_chatfake.transport.client.asgi import AsgiTarget
-from pytest_chatfake.transport.client.portal import Portal
 from pytest_chatfake.transport.client.responses import Response
 from pytest_chatfake.transport.client.targets import UrlTarget
 from pytest_chatfake.transport.client.wsgi import WsgiTarget
 
 from ..unit.both_frameworks import SECONDS, hard_limit, in_asyncio, in_trio
 from .raw_server import keeps_alive, serving
-from .target_support import EVENT, THREE, closed_at_the_end, in_plain_code
+from .target_support import EVENT, THREE, in_plain_code
 
 __all__ = ["hard_limit"]
-
-
-@pytest.fixture
-def closing():
-    with closed_at_the_end() as opened:
-        yield lambda target: opened.append(target) or target
-
-
-@pytest.fixture
-def portal():
-    with closed_at_the_end(Portal()) as opened:
-        yield opened[0]
 
 
 # Real apps

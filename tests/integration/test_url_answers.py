@@ -185,28 +185,28 @@ def test_a_certificate_that_nobody_trusts_is_a_failed_attempt(tls):
         assert [] == server.posts
 
 
-def test_a_trusted_server_is_posted_to_over_one_kept_connection(tls, certificate, monkeypatch):
+@pytest.fixture
+def trusted(tls, certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with serving(keeps_alive, tls) as server:
+    return tls
+
+
+def test_a_trusted_server_is_posted_to_over_one_kept_connection(trusted):
+    with serving(keeps_alive, trusted) as server:
         assert Response(200, b"ok") == post_to(server.url, times=5)
 
         assert 5 == len(server.posts)
         assert 1 == len(server.connections)
 
 
-def test_a_tls_server_that_closes_in_silence_gets_each_event_once(tls, certificate, monkeypatch):
+def test_a_tls_server_that_closes_in_silence_gets_each_event_once(trusted, monkeypatch):
     monkeypatch.setattr(http_client, "WATCH_SECONDS", SECONDS)
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with serving(answers(OK), tls) as server:
+    with serving(answers(OK), trusted) as server:
         assert Response(200, b"ok") == post_to(server.url, times=5)
 
         assert 5 == len(server.posts)
 
 
-def test_a_tls_server_that_dribbles_does_not_hold_an_attempt_for_ever(
-    tls, certificate, monkeypatch
-):
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    script = dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000)
-    with serving(script, tls) as server:
+def test_a_tls_server_that_dribbles_does_not_hold_an_attempt_for_ever(trusted):
+    with serving(dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000), trusted) as server:
         assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)

@@ -14,15 +14,9 @@ import sniffio
 from pytest_chatfake.transport.client.worker import Worker
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_trio
-from .target_support import sleep, working
+from .target_support import sleep
 
 __all__ = ["hard_limit"]
-
-
-@pytest.fixture
-def worker():
-    with working() as worker:
-        yield worker
 
 
 # Calls

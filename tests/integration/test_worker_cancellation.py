@@ -30,12 +30,6 @@ def now_is_over(timeout):
     return lambda: timeout.reschedule(0)
 
 
-@pytest.fixture
-def worker():
-    with working() as worker:
-        yield worker
-
-
 def test_in_asyncio_a_cancellation_that_came_before_stops_the_call_from_beginning(worker):
     made = []
 
