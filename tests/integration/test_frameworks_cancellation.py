@@ -16,14 +16,13 @@ import trio
 from pytest_chatfake import ChatFake
 from pytest_chatfake.transport.client.loops import running_framework
 
-from ..unit.both_frameworks import BOTH
-from .frameworks_support import hard_limit  # noqa: F401 - a fixture
+from ..unit.both_frameworks import BOTH, hard_limit
 from .target_support import sleep
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-pytestmark = pytest.mark.usefixtures("hard_limit")
+__all__ = ["hard_limit"]
 
 
 class Slow:

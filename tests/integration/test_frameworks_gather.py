@@ -10,11 +10,10 @@ import trio
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition, NotAwaited
 from pytest_chatfake.transport.client.loops import running_framework
 
-from ..unit.both_frameworks import BOTH
-from .frameworks_support import hard_limit  # noqa: F401 - a fixture
+from ..unit.both_frameworks import BOTH, hard_limit
 from .target_support import sleep
 
-pytestmark = pytest.mark.usefixtures("hard_limit")
+__all__ = ["hard_limit"]
 
 
 async def side_by_side(*chains):

@@ -18,14 +18,16 @@ from starlette.applications import Starlette
 from starlette.responses import Response
 from starlette.routing import Route
 
-from .frameworks_support import hard_limit  # noqa: F401 - a fixture
+from ..unit.both_frameworks import hard_limit
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from pytest_chatfake import ChatFake
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.usefixtures("hard_limit")]
+__all__ = ["hard_limit"]
+
+pytestmark = pytest.mark.asyncio
 
 
 class Seen(list):

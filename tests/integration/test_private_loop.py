@@ -309,10 +309,8 @@ def test_closing_ends_tasks_generators_and_threads_and_closes_the_loop(beside):
     assert set(threading.enumerate()) <= before
 
 
-def test_closing_twice_is_fine_and_later_calls_are_refused(portal):
+def test_a_call_after_the_end_is_refused(portal):
     portal.close()
-    portal.close()
-
     with pytest.raises(ClosedError, match="the fake is closed"):
         portal.run(where())
 

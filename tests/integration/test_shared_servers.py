@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from types import SimpleNamespace
@@ -138,14 +139,8 @@ def test_attempts_at_one_server_at_once_do_not_share_a_connection():
 
     with serving(script) as server, targets(server.url, server.url) as both:
         answers = [both[0].attempt(request(0))]
-        threads = [
-            threading.Thread(target=lambda t=target: answers.append(t.attempt(request(1))))
-            for target in both
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(SECONDS)
+        with ThreadPoolExecutor() as pool:
+            answers += pool.map(lambda target: target.attempt(request(1)), both)
 
         assert [Response(200, b"ok")] * 3 == answers
         assert 2 == len(server.connections)
