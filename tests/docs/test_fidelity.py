@@ -77,17 +77,17 @@ def test_the_knob_of_a_row_is_there(name: str) -> None:
         for verb in (ChatFake.send_text, Message.deliver, Message.fail)
         for argument in inspect.signature(verb).parameters
     }
-    for setting in re.findall(r"`([^`]+)`", ROWS[name].setting):
-        if setting.endswith("()"):
-            assert hasattr(ChatFake, setting[:-2]) or hasattr(Webhooks, setting[:-2]), setting
-        elif setting.endswith("="):
-            assert setting[:-1] in arguments, setting
-        elif "=" in setting:
-            field, _, value = setting.partition("=")
-            other = ChatFakeConfig(**{field: ast.literal_eval(value)})
-            assert getattr(other, field) != getattr(ChatFakeConfig(), field)
+    known = {
+        "()": {*dir(ChatFake), *dir(Webhooks)},
+        "=": arguments,
+        "": {*dir(ChatFake), *fields},
+    }
+    for knob, kind, value in re.findall(r"`(\w+)(\(\)|=|)([^`]*)`", ROWS[name].setting):
+        if value:
+            other = ChatFakeConfig(**{knob: ast.literal_eval(value)})
+            assert getattr(other, knob) != getattr(ChatFakeConfig(), knob)
         else:
-            assert setting in fields or hasattr(ChatFake, setting), setting
+            assert knob in known[kind]
 
 
 def test_every_knob_of_the_configuration_that_is_assumed_has_a_row() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from inline_snapshot import snapshot
@@ -53,13 +54,12 @@ SUITE = """
 
 def run(pytester: pytest.Pytester, *options: str, body: str = SUITE) -> pytest.RunResult:
     pytester.makepyfile(test_it=body)
-    return pytester.runpytest(*OPTIONS, "--tb=short", *options)
+    return pytester.runpytest(*OPTIONS, "--tb=short", *options, no_reraise_ctrlc=True)
 
 
-def section(result: pytest.RunResult, title: str) -> list[str]:
-    lines = result.stdout.str().partition(f"= chat_fake {title} =")[2].splitlines()[1:]
-    end = next((place for place, line in enumerate(lines) if line.startswith("====")), None)
-    return [line for line in lines[:end] if line]
+def coverage(result: pytest.RunResult) -> list[str]:
+    """The lines of the section on coverage."""
+    return [line for line in result.outlines if line.startswith(("exercised ", "never: "))]
 
 
 # -- coverage --------------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ def section(result: pytest.RunResult, title: str) -> list[str]:
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
 def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: list[str]) -> None:
-    lines = section(run(pytester, "--chat-fake-coverage", *workers), "coverage")
+    lines = coverage(run(pytester, "--chat-fake-coverage", *workers))
 
     assert (
         snapshot(
@@ -107,7 +107,7 @@ def test_what_explorations_and_scripts_tried_counts(pytester: pytest.Pytester) -
     )
 
     result.assert_outcomes(passed=2)
-    never = "".join(section(result, "coverage")[1:])
+    never = "".join(coverage(result)[1:])
     tried = ("delivered to another device", "read after delivery", "failed", "duplicate")
     assert [] == [name for name in tried if f" {name}" in never]
     assert " dropped" in never
@@ -135,8 +135,7 @@ def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
         """,
     )
 
-    lines = section(result, "coverage")[1:]
-    never = {name for line in lines for name in re.split("[:,(] ?", line)}
+    never = {name for line in coverage(result)[1:] for name in re.split("[:,(] ?", line)}
     assert {"duplicate", "dropped", "failed", "rejected", "read at once"}.isdisjoint(never)
     assert "tampered" in never
 
@@ -163,16 +162,13 @@ def test_what_is_no_percentage_is_refused(pytester: pytest.Pytester, least: str)
 def test_each_item_has_a_name_of_its_own_and_is_in_the_reference(
     pytestconfig: pytest.Config,
 ) -> None:
-    groups: dict[str, list[str]] = {}
-    for item in ITEMS:
-        groups.setdefault(item.group, []).append(item.name)
     page = pytestconfig.rootpath / "docs" / "reference" / "fixtures-and-options.md"
     table = page.read_text("utf-8").partition("| Of | What is counted |\n|---|---|\n")[2]
+    rows = re.findall(r"\| (.+) \| (.+) \|\n", table.partition("\n\n")[0] + "\n")
+    items = [(item.group, item.name) for item in ITEMS]
 
-    assert len(ITEMS) == len({(item.group, item.name) for item in ITEMS})
-    assert [
-        f"| {group} | {', '.join(names)} |" for group, names in groups.items()
-    ] == table.splitlines()[: len(groups)]
+    assert len(items) == len({*items})
+    assert items == [(group, name) for group, names in rows for name in names.split(", ")]
 
 
 def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
@@ -256,42 +252,42 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
         """,
     )
 
-    assert ["exercised 50 of 50, 100 %"] == section(result, "coverage")
+    assert ["exercised 50 of 50, 100 %"] == coverage(result)
     assert 0 == result.ret
 
 
 # -- the page --------------------------------------------------------------------------------------
 
 
-class Page(HTMLParser):
-    """What a page has: its elements that are not closed, what it links to, its summaries."""
+class Elements(HTMLParser):
+    """The elements of a page that are not closed."""
 
     VOID = ("meta", "br", "link", "img", "rect", "line", "path")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, page: str) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.links: list[str] = []
-        self.summaries: list[str] = []
-        self.kinds: set[str] = set()
-        self.text = path.read_text("utf-8")
-        self.feed(self.text)
+        self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.kinds.add(tag)
-        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+    def handle_starttag(self, tag: str, attrs: object) -> None:
         if tag not in self.VOID:
             self.open.append(tag)
-        if tag == "summary":
-            self.summaries.append("")
 
     def handle_endtag(self, tag: str) -> None:
         if tag not in self.VOID:
             assert tag == self.open.pop()
 
-    def handle_data(self, data: str) -> None:
-        if "summary" in self.open:
-            self.summaries[-1] += data
+
+def page_of(pytester: pytest.Pytester) -> str:
+    return (pytester.path / "page.html").read_text("utf-8")
+
+
+def shown_tests(page: str) -> list[str]:
+    """The outcome and the name of each test."""
+    return [
+        f"{outcome} {name}"
+        for outcome, name in re.findall(r"<summary><span [^>]+>(\w+)</span> (\S+)", page)
+    ]
 
 
 def test_a_page_of_bodies_with_control_characters_has_none_itself(
@@ -310,33 +306,34 @@ def test_a_page_of_bodies_with_control_characters_has_none_itself(
             raise ValueError(body)
         """,
     )
-    page = Page(pytester.path / "page.html")
+    page = page_of(pytester)
 
-    assert [] == re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\uffff]", page.text)
-    assert r"ValueError: \x00\x1b[31m" in page.text
-    assert r"to +1\x1b\x07, sent" in page.text
+    assert [] == re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\uffff]", page)
+    assert r"ValueError: \x00\x1b[31m" in page
+    assert r"to +1\x1b\x07, sent" in page
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
 def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhere(
     pytester: pytest.Pytester, workers: list[str]
 ) -> None:
+    file = pytester.path / "out" / "page.html"
     result = run(pytester, "--chat-fake-report=out/page.html", "--chat-fake-coverage", *workers)
-    page = Page(pytester.path / "out" / "page.html")
+    page = file.read_text("utf-8")
 
-    result.stdout.fnmatch_lines([f"written to {pytester.path / 'out' / 'page.html'}"])
-    assert [] == page.open
-    assert [] == page.links
-    assert not {"script", "link", "img", "iframe"} & page.kinds
-    assert "http" not in page.text.replace("http://www.w3.org/2000/svg", "")
-    names = [" ".join(one.split()[:2]) for one in page.summaries]
-    assert ["failed test_it.py::test_money", "skipped test_it.py::test_skipped"] == names[:2]
-    assert ["passed test_it.py::test_a_drop", "passed test_it.py::test_without_a_fake"] == sorted(
-        names[2:]
-    )
-    assert 2 == page.text.count("<svg ")
-    assert "4 tests: 1 failed, 1 skipped, 2 passed." in page.text
-    assert '<th scope="row">transitions</th>' in page.text
+    result.stdout.fnmatch_lines([f"written to {file}"])
+    assert [] == Elements(page).open
+    assert [] == re.findall(r"<(?:script|link|img|iframe)|(?:src|href)=", page)
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    failed, skipped, *passed = shown_tests(page)
+    assert ["failed test_it.py::test_money", "skipped test_it.py::test_skipped"] == [
+        failed,
+        skipped,
+    ]
+    assert {"passed test_it.py::test_a_drop", "passed test_it.py::test_without_a_fake"} == {*passed}
+    assert 2 == page.count("<svg ")
+    assert "4 tests: 1 failed, 1 skipped, 2 passed." in page
+    assert '<th scope="row">transitions</th>' in page
 
 
 def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None:
@@ -350,48 +347,34 @@ def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None
     """
     run(pytester, "--chat-fake-report=page.html", body=body)
 
-    assert not {"script", "b"} & Page(pytester.path / "page.html").kinds
+    assert [] == re.findall("<script|<b>", page_of(pytester))
 
 
-def test_an_interrupted_run_has_a_page_with_what_had_arrived(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        test_it="""
+@pytest.mark.parametrize("verb", ["chat_fake.top_up(1)", "pass"])
+def test_an_interrupted_run_has_a_page_with_what_had_happened(
+    pytester: pytest.Pytester, verb: str
+) -> None:
+    result = run(
+        pytester,
+        "--chat-fake-report=page.html",
+        body=f"""
         def test_one(chat_fake):
             chat_fake.send_text()
 
         def test_two(chat_fake):
+            {verb}
             raise KeyboardInterrupt
 
         def test_three(chat_fake):
             pass
-        """
+        """,
     )
-    result = pytester.runpytest_subprocess(*OPTIONS, "--chat-fake-report=page.html", timeout=60)
+    page, has_happened = page_of(pytester), verb != "pass"
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
-    names = [" ".join(one.split()[:2]) for one in Page(pytester.path / "page.html").summaries]
-    assert ["interrupted test_it.py::test_two", "passed test_it.py::test_one"] == names
-
-
-@pytest.mark.parametrize("verb", ["chat_fake.top_up(1)", "pass"])
-def test_the_test_that_was_interrupted_is_shown_as_that_with_what_it_had_done(
-    pytester: pytest.Pytester, verb: str
-) -> None:
-    pytester.makepyfile(
-        test_it=f"""
-        def test_it(chat_fake):
-            {verb}
-            raise KeyboardInterrupt
-        """
-    )
-    options = [*OPTIONS, "-q", "--chat-fake-report=page.html"]
-    pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
-    page, has_happened = Page(pytester.path / "page.html"), verb != "pass"
-
-    assert ["interrupted test_it.py::test_it"] == [
-        " ".join(one.split()[:2]) for one in page.summaries
-    ]
-    assert has_happened == ("top_up() +1" in page.text) == ("<svg" in page.text)
+    assert ["interrupted test_it.py::test_two", "passed test_it.py::test_one"] == shown_tests(page)
+    assert has_happened == ("top_up() +1" in page)
+    assert 1 + has_happened == page.count("<svg ")
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
@@ -410,20 +393,21 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(
                     raise KeyboardInterrupt
         """
     )
-    pytester.makepyfile(
-        test_it="""
+    result = run(
+        pytester,
+        "--chat-fake-report=page.html",
+        *workers,
+        body="""
         import pytest
 
         @pytest.mark.parametrize("number", range(50))
         def test_it(chat_fake, number):
             chat_fake.send_text()
-        """
+        """,
     )
-    options = [*OPTIONS, *workers, "--chat-fake-report=page.html"]
-    result = pytester.runpytest_inprocess(*options, no_reraise_ctrlc=True)
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
-    assert 1 <= len(Page(pytester.path / "page.html").summaries) < 50
+    assert 1 <= len(shown_tests(page_of(pytester))) < 50
 
 
 def test_a_worker_gathers_and_writes_nothing(
@@ -439,29 +423,37 @@ def test_a_worker_gathers_and_writes_nothing(
     assert not wanted.page.exists()
 
 
-def test_a_page_is_written_where_the_run_began_and_its_path_is_checked(
-    pytester: pytest.Pytester,
-) -> None:
+def test_a_page_is_written_where_the_run_began(pytester: pytest.Pytester) -> None:
     body = """
     def test_it(chat_fake, monkeypatch, tmp_path):
-        import os
-        os.chdir(tmp_path)
+        monkeypatch.chdir(tmp_path)
     """
     assert 0 == run(pytester, "--chat-fake-report=page.html", body=body).ret
     assert (pytester.path / "page.html").is_file()
-    result = run(pytester, "--chat-fake-report=.", body=body)
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*--chat-fake-report takes the path of a file, not '.'"])
-    result = run(pytester, f"--chat-fake-report={'x' * 300}.html", body=body)
-    assert pytest.ExitCode.TESTS_FAILED == result.ret
-    result.stdout.fnmatch_lines(["FAIL: not written: *"])
-    result = run(pytester, "--chat-fake-report", "test_it.py", body=body)
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*the page to write, such as report.html, not 'test_it.py'"])
-    assert "import os" in (pytester.path / "test_it.py").read_text()
-    result = run(pytester, "--chat-fake-report=page.html/page.html", body=body)
-    assert pytest.ExitCode.TESTS_FAILED == result.ret
-    result.stdout.fnmatch_lines(["FAIL: not written: *"])
+
+
+@pytest.mark.parametrize(
+    ("path", "exit_code", "text"),
+    [
+        (".", pytest.ExitCode.USAGE_ERROR, "takes the path of a file, not '.'"),
+        (
+            "test_it.py",
+            pytest.ExitCode.USAGE_ERROR,
+            "the page to write, such as report.html, not 'test_it.py'",
+        ),
+        ("x" * 300 + ".html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written: "),
+        ("test_it.py/page.html", pytest.ExitCode.TESTS_FAILED, "FAIL: not written: "),
+    ],
+)
+def test_where_no_page_can_be_written_the_run_fails(
+    pytester: pytest.Pytester, path: str, exit_code: pytest.ExitCode, text: str
+) -> None:
+    body = "def test_it(): pass"
+    result = run(pytester, f"--chat-fake-report={path}", body=body)
+
+    assert exit_code == result.ret
+    assert text in result.stdout.str() + result.stderr.str()
+    assert body == (pytester.path / "test_it.py").read_text("utf-8")
 
 
 def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> None:
@@ -484,25 +476,15 @@ def test_without_an_option_nothing_is_gathered(pytester: pytest.Pytester) -> Non
 # -- pytest-html -----------------------------------------------------------------------------------
 
 
-class Rows(HTMLParser):
-    """The rows of a page of pytest-html: it keeps them as JSON in an attribute."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.rows: dict[str, list[dict[str, Any]]] = {}
-        self.feed(path.read_text("utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if blob := dict(attrs).get("data-jsonblob"):
-            self.rows = json.loads(blob)["tests"]
-
-    def pictures(self) -> list[tuple[str, str, int]]:
-        """The name and the outcome of each row, and how many pictures it has."""
-        return [
-            (row["testId"], row["result"], row["log"].count("<svg "))
-            for rows in self.rows.values()
-            for row in rows
-        ]
+def pictures(pytester: pytest.Pytester) -> list[tuple[str, str, int]]:
+    """The name and the outcome of each row of pytest-html's page, and how many pictures it has."""
+    page = (pytester.path / "report.html").read_text("utf-8")
+    (rows,) = re.findall(r'data-jsonblob="([^"]*)"', page)
+    return sorted(
+        (row["testId"], row["result"], row["log"].count("<svg "))
+        for rows_of_one_test in json.loads(html.unescape(rows))["tests"].values()
+        for row in rows_of_one_test
+    )
 
 
 def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
@@ -554,7 +536,6 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
             assert 0
         """,
     )
-    page = pytester.path / "report.html"
 
     assert 1 == result.ret
     assert [
@@ -562,7 +543,7 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
         "failed test_it.py::test_has_no_fake",
         "rerun test_it.py::test_fails_once",
         "passed test_it.py::test_passes",
-    ] == [" ".join(one.split()[:2]) for one in Page(pytester.path / "page.html").summaries]
+    ] == shown_tests(page_of(pytester))
     assert [
         ("test_it.py::test_fails", "Failed", 1),
         ("test_it.py::test_fails", "Rerun", 1),
@@ -571,7 +552,7 @@ def test_pytest_html_shows_a_picture_of_what_failed_in_the_rows_of_reruns_too(
         ("test_it.py::test_has_no_fake", "Failed", 0),
         ("test_it.py::test_has_no_fake", "Rerun", 0),
         ("test_it.py::test_passes", "Passed", 0),
-    ] == sorted(Rows(page).pictures())
+    ] == pictures(pytester)
 
 
 def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(
@@ -587,4 +568,4 @@ def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(
     assert "PICTURE" not in run(pytester, "-s").stdout.str()
     result = run(pytester, "-s", "-n1", "--html=report.html")
     assert 1 == result.stdout.str().count("PICTURE call test_it.py::test_money")
-    assert 1 == sum(count for _, _, count in Rows(pytester.path / "report.html").pictures())
+    assert 1 == sum(count for _, _, count in pictures(pytester))
