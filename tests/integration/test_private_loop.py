@@ -50,6 +50,10 @@ async def where():
     return asyncio.get_running_loop(), threading.get_ident()
 
 
+def called_here(portal, function):
+    return portal.run(function())
+
+
 def called_from_coroutine(portal, function, run=in_asyncio):
     """Call the portal in the middle of a coroutine, as sync mode in an async test does."""
 
@@ -58,6 +62,8 @@ def called_from_coroutine(portal, function, run=in_asyncio):
 
     return run(main)
 
+
+HERE_AND_BESIDE = pytest.mark.parametrize("call", [called_here, called_from_coroutine])
 
 # Which framework runs
 
@@ -106,16 +112,13 @@ def test_a_call_runs_here_in_a_copy_of_its_caller_s_context(portal):
     assert "ada" == tenant.get()
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_call_raises_what_the_coroutine_raises_with_its_traceback(portal, beside):
+@HERE_AND_BESIDE
+def test_a_call_raises_what_the_coroutine_raises_with_its_traceback(portal, call):
     async def deep_in_the_app():
         raise LookupError("no such message")
 
     with pytest.raises(LookupError) as raised:
-        if beside:
-            called_from_coroutine(portal, deep_in_the_app)
-        else:
-            portal.run(deep_in_the_app())
+        call(portal, deep_in_the_app)
     assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
 
 
@@ -185,10 +188,8 @@ def test_a_portal_does_not_keep_what_its_calls_returned(portal):
 # Interruptions
 
 
-@pytest.mark.parametrize("beside", [False, True])
-def test_an_interruption_ends_the_coroutine_and_the_loop_can_be_used_again(
-    portal, beside, interrupt
-):
+@HERE_AND_BESIDE
+def test_an_interruption_ends_the_coroutine_and_the_loop_can_be_used_again(portal, call, interrupt):
     ended = []
 
     async def hangs():
@@ -199,10 +200,7 @@ def test_an_interruption_ends_the_coroutine_and_the_loop_can_be_used_again(
             ended.append(True)
 
     with pytest.raises(Interrupted):
-        if beside:
-            called_from_coroutine(portal, hangs)
-        else:
-            portal.run(hangs())
+        call(portal, hangs)
     assert [True] == ended
     assert portal.run(where())
 

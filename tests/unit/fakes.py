@@ -100,6 +100,14 @@ def visible_state(fake: ChatFake) -> list[object]:
     ]
 
 
+@contextmanager
+def unchanged(fake: ChatFake) -> Iterator[None]:
+    """Whatever is done in the block leaves the fake as it was."""
+    before = visible_state(fake)
+    yield
+    assert before == visible_state(fake)
+
+
 FAULT_KINDS = ["duplicate", "drop", "delay", "tamper", "sign"]
 
 

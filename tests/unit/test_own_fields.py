@@ -9,7 +9,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, ChatFakeError, Message, Naming
 
-from .fakes import fake_with_receiver, frozen_fake, visible_state
+from .fakes import fake_with_receiver, frozen_fake, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,15 +94,13 @@ def test_an_error_of_the_function_leaves_everything_as_it_was(
 
     with frozen_fake(extra=extra) as fake:
         message = fake.send_text() if status != "sent" else None
-        before = visible_state(fake)
-        with pytest.raises(error, match=words):
+        with unchanged(fake), pytest.raises(error, match=words):
             if message is None:
                 fake.send_text()
             elif status == "delivered":
                 message.deliver(devices=2)
             else:
                 message.fail()
-        assert before == visible_state(fake)
 
 
 # -- addresses -------------------------------------------------------------------------------------
@@ -137,10 +135,8 @@ def test_a_field_of_the_description_is_not_replaced_and_the_error_says_what_sets
     with pytest.raises(ValueError, match=words):
         ChatFakeConfig(extra=extra, naming=naming)
     with frozen_fake(naming=naming) as fake:
-        before = visible_state(fake)
-        with pytest.raises(ValueError, match=words):
+        with unchanged(fake), pytest.raises(ValueError, match=words):
             fake.send_text(extra=extra)
-        assert before == visible_state(fake)
 
 
 # -- messages that are no text ---------------------------------------------------------------------
@@ -184,11 +180,9 @@ def test_a_bad_type_or_content_is_refused_and_sends_nothing(
     type_: Any, content: Any, error: type[Exception], words: str
 ) -> None:
     with frozen_fake(naming=Naming(to_key="who")) as fake:
-        before = visible_state(fake)
         for send in (fake.send, fake.submit):
-            with pytest.raises(error, match=words):
+            with unchanged(fake), pytest.raises(error, match=words):
                 send(type_, content)
-        assert before == visible_state(fake)
 
 
 def test_a_contents_later_change_is_not_the_messages() -> None:
@@ -205,10 +199,8 @@ def test_a_contents_later_change_is_not_the_messages() -> None:
 def test_more_fields_do_not_replace_the_content_of_another_type(verb: str) -> None:
     text = "can't give 'image' to a message of that type: it is the key of its content"
     with frozen_fake() as fake:
-        before = visible_state(fake)
-        with pytest.raises(ValueError, match=f"^extra {text}$"):
+        with unchanged(fake), pytest.raises(ValueError, match=f"^extra {text}$"):
             getattr(fake, verb)("image", {"link": "x"}, extra={"image": 1})
-        assert before == visible_state(fake)
         fake.send("video", {"link": "x"}, extra={"image": 1})
 
     with frozen_fake(extra={"image": 1}) as fake:
@@ -217,10 +209,8 @@ def test_more_fields_do_not_replace_the_content_of_another_type(verb: str) -> No
         fake.send_text()
 
     with frozen_fake(extra=lambda message, _: {"image": message.type}) as fake:
-        before = visible_state(fake)
-        with pytest.raises(ValueError, match=f"^the function of extra= {text}$"):
+        with unchanged(fake), pytest.raises(ValueError, match=f"^the function of extra= {text}$"):
             fake.send("image", {"link": "x"})
-        assert before == visible_state(fake)
         fake.send("video", {"link": "x"})
         assert ["video"] == [one["image"] for one in resources(fake)]
 

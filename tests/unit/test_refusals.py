@@ -33,7 +33,14 @@ from pytest_chatfake import (
     scripts,
 )
 
-from .fakes import FAULT_KINDS, fake_with_receiver, frozen_fake, set_up_fault, visible_state
+from .fakes import (
+    FAULT_KINDS,
+    fake_with_receiver,
+    frozen_fake,
+    set_up_fault,
+    unchanged,
+    visible_state,
+)
 
 URL = "http://127.0.0.1:9/"
 
@@ -373,15 +380,13 @@ def test_a_bad_argument_is_refused_by_its_name_and_nothing_is_changed(
     fake: ChatFake, one: Refused, value: Any, error: type[Exception]
 ) -> None:
     message = fake.send_text()
-    before = visible_state(fake)
 
-    with pytest.raises(error) as caught:
+    with unchanged(fake), pytest.raises(error) as caught:
         one.call(fake, message, value)
 
     assert error is caught.type
     assert one.name in str(caught.value)
     assert 700 > len(str(caught.value))
-    assert before == visible_state(fake)
 
 
 @pytest.mark.parametrize("one", REFUSED, ids=[f"{one.name}-{n}" for n, one in enumerate(REFUSED)])
@@ -415,14 +420,11 @@ def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(
 def test_every_kind_of_fault_refuses_a_bad_filter(
     fake: ChatFake, kind: str, options: dict[str, Any], error: type[Exception]
 ) -> None:
-    before = visible_state(fake)
-
-    with pytest.raises(error) as caught:
+    with unchanged(fake), pytest.raises(error) as caught:
         set_up_fault(fake, kind, **options)
 
     assert error is caught.type
     assert next(iter(options)) in str(caught.value)
-    assert before == visible_state(fake)
 
 
 def test_a_status_of_the_teams_own_is_taken(fake: ChatFake) -> None:
