@@ -88,6 +88,15 @@ def test_a_delay_is_of_whole_seconds_and_shorter_than_the_longest() -> None:
         assert {"delay(1)", "delay(2)"} == {text.partition(" at ")[0] for text in chaos.happened}
 
 
+def test_an_attempt_that_another_fault_has_taken_is_left_to_it() -> None:
+    with fake_with_receiver() as (fake, _):
+        fake.webhooks.refuse()
+        chaos = fake.webhooks.chaos(seed=1, refuse=1)
+        fake.send_text().deliver()
+        assert ["refuse() at delivered"] == [text.partition(" of ")[0] for text in chaos.happened]
+        fake.settle()
+
+
 def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> None:
     with fake_with_receiver() as (fake, _):
         with pytest.raises(AssertionError) as caught, fake.webhooks.chaos(seed=7, duplicate=1):

@@ -417,11 +417,14 @@ def test_a_failed_attempt_is_a_finding_if_strict_and_none_otherwise() -> None:
 
 
 def test_warnings_count_in_the_world_as_written_only() -> None:
-    def world(chat_fake: ChatFake) -> None:
-        if len(sending(chat_fake, events=1)) > 1:
+    def failing(fake: ChatFake) -> None:
+        if len(sending(fake, events=1)) > 1:
             warnings.warn("again", stacklevel=1)
+            raise LookupError
 
-    assert explore(world).complete
+    with pytest.raises(LookupError) as found:
+        explore(failing)
+    assert "As a test of its own" in "\n".join(found.value.__notes__)
 
     def warned(chat_fake: ChatFake) -> None:
         sending(chat_fake)

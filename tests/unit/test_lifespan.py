@@ -85,7 +85,7 @@ class App:
         assert {"type": "lifespan.startup"} == await receive()
         self.log.append("startup")
         scope["state"]["pool"] = "open"
-        if isinstance(self.startup, Exception):
+        if isinstance(self.startup, BaseException):
             raise self.startup
         await send(self.startup or {"type": "lifespan.startup.complete"})
         if not self.startup:
@@ -301,6 +301,18 @@ def test_a_cancellation_anywhere_leaves_nothing_behind(run, where, portal):
     run(main)
     assert [True] == ended
     assert {} == portal.app_states
+
+
+def test_in_asyncio_an_interrupt_of_the_startup_comes_out_before_the_block(portal):
+    app = App(pytest.fail.Exception("not that"))
+
+    async def main():
+        async with Lifespan(app, portal=portal):
+            app.log.append("block")
+
+    with pytest.raises(pytest.fail.Exception, match="not that"):
+        in_asyncio(main)
+    assert ["startup"] == app.log
 
 
 def test_in_asyncio_a_fixture_may_start_and_stop_it_in_different_tasks(portal):

@@ -48,9 +48,9 @@ class LoggedAttempt(NamedTuple):
     item: int
     message: int
     what: str
-    endpoint: str = ""
-    overlaps: bool = False
-    round: int = 0
+    endpoint: str
+    overlaps: bool
+    round: int
 
 
 #: The attempts of a world, in order; None: a barrier.
