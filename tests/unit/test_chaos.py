@@ -145,14 +145,10 @@ def test_a_bad_argument_is_refused_and_changes_nothing(error: Any, name: str, op
         assert before == visible_state(fake)
 
 
-def in_a_pause(fake: ChatFake) -> None:
-    with fake.webhooks.paused():
-        fake.send_text()
-
-
 def test_chaos_meets_what_is_released_from_a_pause() -> None:
     with fake_with_receiver() as (fake, receiver):
         chaos = fake.webhooks.chaos(seed=1, refuse=1)
-        in_a_pause(fake)
+        with fake.webhooks.paused():
+            fake.send_text()
         assert (1, 0) == (chaos.fired, len(receiver.requests))
         fake.settle()
