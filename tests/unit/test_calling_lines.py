@@ -38,6 +38,7 @@ def past_event() -> Event:
 #: Each lays one or more steps, all of them on its own line.
 VERBS: dict[str, Callable[[ChatFake], object]] = {
     "send_text": lambda fake: fake.send_text(),
+    "submit_text": lambda fake: (fake.send_text(), fake.submit_text()),
     "accept": lambda fake: fake.submit_text().accept(),
     "reject": lambda fake: fake.submit_text().reject(),
     "deliver": lambda fake: fake.send_text().deliver(),
