@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
+from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, ChatFakeError
 
 from .fakes import START, frozen_fake
 
@@ -116,6 +118,21 @@ def test_views_are_sequences_that_go_on_growing() -> None:
 
 
 # -- corners ---------------------------------------------------------------------------------------
+
+
+def test_a_receiver_and_a_route_can_not_close_the_fake_that_waits_for_them(play: Any) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        endpoint = fake.webhooks.connect(handler=lambda _: fake.close())
+        with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
+            await do(fake.send_text())
+        endpoint.disconnect()
+        fake.route("/close")(lambda _: fake.close())
+        assert 500 == Client(fake.wsgi_app).post("/close", headers=fake.headers).status_code
+        with pytest.raises(ChatFakeError, match=r"can't call close\(\) from a receiver"):
+            await do(fake.settle())
+        await do(fake.send_text().deliver())
+
+    play(scenario)
 
 
 def test_a_fake_that_is_closed_twice_is_closed() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming
+from pytest_chatfake.base.redaction import redacted
 
 from .fakes import frozen_fake, warnings_at_the_end
 
 KEY = "live_0123456789abcdef"
 URL = "http://127.0.0.1:1/hooks?token=hush-hush"
-SHOWN = "http://127.0.0.1:1/hooks?token=..."
+SHOWN = "http://127.0.0.1:1/hooks?..."
 
 
 def test_a_configuration_shows_the_end_of_its_key_and_no_value_of_its_url() -> None:
@@ -30,6 +31,35 @@ def test_a_configuration_shows_what_is_not_as_it_is_by_default() -> None:
 def test_a_bad_key_is_not_cited_whole() -> None:
     with pytest.raises(ValueError, match=r"without spaces, got '\.\.\.cdef'$"):
         ChatFakeConfig(api_key="live 0123456789abcdef")
+
+
+def test_a_key_that_is_no_text_is_not_cited_at_all() -> None:
+    with pytest.raises(TypeError, match=r"api_key: expected a str, got bytes$"):
+        ChatFakeConfig(api_key=KEY.encode())  # type: ignore[arg-type] # as a user may write it
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http:ada:hush@h/", "http:...@h/"),
+        ("http://ada:hush@h:1/p", "http://...@h:1/p"),
+        ("http://h/p?a=x;hush", "http://h/p?..."),
+        ("http://h/p;token=hush", "http://h/p;..."),
+        ("http://h/p#hush", "http://h/p#..."),
+        ("amqp://ada:hush@h/p", "amqp://...@h/p"),
+        ("at http://h/p; then", "at http://h/p; then"),
+    ],
+)
+def test_of_a_url_a_text_shows_no_more_than_host_and_path(url: str, shown: str) -> None:
+    assert shown == redacted(url)
+
+
+def test_a_short_key_is_no_reason_to_hide_letters_of_words() -> None:
+    with frozen_fake(api_key="e") as fake:
+        fake.webhooks.connect(handler=lambda _: (500, "the shed"))
+        message = fake.send_text()
+        assert "sent m1 -> <lambda>(): 500 the shed" == fake.timeline[-1].text
+        assert "sent" == message.status
 
 
 def test_two_fakes_with_one_key_are_refused_without_the_key() -> None:
@@ -57,7 +87,7 @@ def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url() -> None:
             fake.send_text()
         texts = [repr(endpoint), str(fake.timeline), str(caught.value.__notes__)]
 
-    assert [] == [text for text in texts if "hush" in text or "/hooks?token=...&page" not in text]
+    assert [] == [text for text in texts if "hush" in text or "/hooks?..." not in text]
     assert "hush-hush" in endpoint.name
 
 

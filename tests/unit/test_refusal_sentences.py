@@ -136,7 +136,7 @@ def test_an_argument_is_cited_short_and_without_what_a_url_has_in_secret() -> No
     assert "<Silent without a repr>" == cited(Silent())
     assert "<int without a repr>" == cited(10**5_000)
     url = "https://ada:hush@example.com/hook?token=hush"
-    assert "'https://...@example.com/hook?token=...'" == cited(url)
+    assert "'https://...@example.com/hook?...'" == cited(url)
 
 
 @pytest.mark.parametrize(

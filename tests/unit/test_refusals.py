@@ -109,6 +109,7 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
             "extra": ((["a"],), ()),
         },
     ),
+    (lambda f, m: f.find_message, {"to": ((1.5,), ("",)), "body": ((1.5, b"x"), ())}),
     (lambda f, m: f.submit_text, {"body": ((1,), ()), "price": (AMOUNT, OUT_OF_AMOUNTS)}),
     (lambda f, m: f.submit_text().reject, {"code": ((1,), ("999", ""))}),
     (

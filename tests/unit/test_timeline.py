@@ -413,7 +413,7 @@ def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_sta
 
         for secret in (key, "top-secret", "hush-hush-hush", "bob", "=pw", "=b"):
             assert secret not in text
-        for shown in ("...cdef", "...hush", "postgres://...@db/x?password=...", "/hook?token=..."):
+        for shown in ("...cdef", "...hush", "postgres://...@db/x?...", "/hook?..."):
             assert shown in text
         first, second = fake.webhooks.attempts
         assert "http://127.0.0.1:1/hook?token=top-secret&x=1" == first.endpoint.name

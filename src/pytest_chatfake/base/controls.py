@@ -1,7 +1,7 @@
 """Control characters and code points that are no characters, written out as escapes.
 
-A body, an address or a path may contain them. A terminal would obey them, and they are not valid in
-HTML or XML.
+A body, an address or a path may contain them. A terminal would obey them: marks of direction change
+the order of what is shown. And most are not valid in HTML or XML.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import html
 import re
 
-#: All but the tab and the newline; lone surrogates; and the noncharacters of Unicode.
+#: All but the tab and the newline; marks of direction; lone surrogates; and the noncharacters of
+#: Unicode.
 _UNPRINTABLE = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+    "\ud800-\udfff\ufdd0-\ufdef"
     + "".join(
         f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000)
     )

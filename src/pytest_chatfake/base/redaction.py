@@ -1,4 +1,4 @@
-"""Redaction of texts: keys except their last four characters, and the secrets of URLs."""
+"""Redaction of texts: keys except their last four characters, and what URLs may have in secret."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterable
 
 #: Parts of the names of headers whose values are secret.
 _HIDDEN_HEADERS = "authorization|cookie|key|secret|token|signature"
-_URL = r"\b([a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?#\"'<>]*)(\?[^\s#\"'<>]*)?"
-_VALUE = "=[^&;]*"
+_URL = (
+    r"\b(https?:/{0,2}|[a-z][a-z0-9+.-]*://)([^\s/?#\"'<>]*@)?([^\s?;#\"'<>]*)([?;#][^\s\"'<>]+)?"
+)
+
+#: A shorter key is found in ordinary words, where it is no key.
+_SHORTEST_SECRET = 8
 
 
 def tail(key: str | None) -> str:
@@ -24,23 +28,22 @@ def is_secret_header(name: str) -> bool:
 
 
 def redacted(text: str, secrets: Iterable[str] = ()) -> str:
-    """Return a text without secrets: the given ones, and userinfo and query values of URLs."""
+    """Return a text without secrets: the given ones, and all of URLs but their host and path."""
     for secret in secrets:
-        if secret:
+        if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, tail(secret))
-    return re.sub(_URL, _hidden, text, flags=re.IGNORECASE) if "://" in text else text
+    return re.sub(_URL, _hidden, text, flags=re.IGNORECASE)
 
 
 def redacted_place(place: str) -> str:
-    """Return a URL, or an app's name and path, without what its query carries in secret."""
-    head, mark, query = redacted(place).partition("?")
-    return head + mark + _without_values(query)
+    """Return a URL, or an app's name and path, without what may be secret in it."""
+    return re.sub("[?;#].+", _mark, redacted(place))
 
 
 def _hidden(match: re.Match[str]) -> str:
-    scheme, userinfo, place, query = match.groups()
-    return f"{scheme}{'...@' if userinfo else ''}{place}{_without_values(query)}"
+    scheme, userinfo, place, rest = match.groups()
+    return f"{scheme}{'...@' if userinfo else ''}{place}{f'{rest[0]}...' if rest else ''}"
 
 
-def _without_values(query: str | None) -> str:
-    return re.sub(_VALUE, "=...", query) if query else ""
+def _mark(match: re.Match[str]) -> str:
+    return f"{match[0][0]}..."

@@ -216,8 +216,10 @@ def _seconds(timeout: timedelta | float | None) -> float:
 
 
 def _check_api_key(value: object, what: str) -> None:
+    if not isinstance(value, str):  # it is not cited: it may be the key
+        raise TypeError(f"{what}: expected a str, got {type(value).__name__}")
     if not re.fullmatch(r"[!-~]+", check_str(value, what)):
-        raise ValueError(unexpected(what, "printable ASCII without spaces", tail(str(value))))
+        raise ValueError(unexpected(what, "printable ASCII without spaces", tail(value)))
 
 
 def _check_currency(value: object, what: str) -> None:

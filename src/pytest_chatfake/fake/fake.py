@@ -414,6 +414,8 @@ class ChatFake:
             "to": None if to is None else address_of(to, engine),
             "body": body,
         }
+        if not (body is None or isinstance(body, str)):
+            raise TypeError(unexpected("body", "a str", body))
         wanted = {name: value for name, value in given.items() if value is not None} | fields
         found: list[tuple[Message, dict[str, object]]] = []
         for state in engine.account.messages:
@@ -913,7 +915,10 @@ class ChatFake:
             NotAwaited: Async mode: steps were never awaited.
             UndeliveredWebhooks: ``strict`` is set, and there is something to warn about.
             Exception: The error of a route that was not yet re-raised.
+            ChatFakeError: A receiver or a route calls it, which the fake waits for.
         """
+        if self._engine.is_inside():
+            raise ChatFakeError("can't call close() from a receiver or a route: it waits for these")
         try:
             if not self._engine.closed:
                 self._checks.run()

@@ -151,7 +151,7 @@ class _Incoming(io.RawIOBase):
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """Be the part of a socket that ``HTTPResponse`` asks for."""
-        return io.BufferedReader(self)
+        return _Lines(self)
 
     def readable(self) -> bool:
         return True
@@ -170,8 +170,23 @@ class _Incoming(io.RawIOBase):
         return len(taken)
 
 
+class _Lines(io.BufferedReader):
+    """A reader that knows its last line."""
+
+    last: bytes = b""
+
+    def readline(self, size: int | None = -1) -> bytes:
+        self.last = super().readline(size)
+        return self.last
+
+
 class _HttpResponse(HTTPResponse):
-    """A response as ``http.client`` reads it, with sentences for what is wrong with it."""
+    """A response as ``http.client`` reads it, with sentences for what is wrong with it.
+
+    ``http.client`` takes what ``int()`` takes: signs and underscores, too.
+    """
+
+    fp: _Lines
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -180,11 +195,18 @@ class _HttpResponse(HTTPResponse):
             except RemoteDisconnected:
                 raise
             except BadStatusLine as error:
-                start = str(error).strip() or str(error)
-                raise HTTPException(f"no HTTP response: it began with {start[:80]!r}") from error
+                raise _not_http(str(error)) from error
+            if not re.match(rb"\S+\s+[0-9]{3}(\s|$)", self.fp.last):
+                raise _not_http(self.fp.last.decode("latin-1"))
             if line[1] not in INTERIM:
                 return line
             parse_headers(self.fp)  # ``http.client`` itself skips 100 only
+
+    def _read_next_chunk_size(self) -> int:
+        size: int = cast("Any", super())._read_next_chunk_size()
+        if not re.match(rb"\s*[0-9A-Fa-f]+\s*(;|$)", self.fp.last):
+            raise ValueError("chunk size")  # as for any other that is malformed
+        return size
 
     def begin(self) -> None:
         try:
@@ -211,3 +233,7 @@ class _HttpResponse(HTTPResponse):
                 f"the response is cut off: {size} of {whole} bytes of its body came"
             )
         return start
+
+
+def _not_http(line: str) -> HTTPException:
+    return HTTPException(f"no HTTP response: it began with {(line.strip() or line)[:80]!r}")
