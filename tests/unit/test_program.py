@@ -98,6 +98,24 @@ def test_a_deviation_is_a_sentence_with_its_file_and_its_line_or_number(
     ] == out(capsys)
 
 
+def test_a_terminal_obeys_no_name_of_a_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent = json.loads(bodies()[0])
+    odd = json.dumps({**sent, "\x1b[2J": 1, "\u202e": 2})
+    lone = json.dumps({**sent, "\ud800": 1})
+    lines = written(tmp_path / "a.jsonl", f"{odd}\n{lone}")
+
+    lone_surrogate = "expected a text without half of a letter (a lone surrogate)"
+    assert 1 == main(["validate", lines])
+    assert [
+        f"{lines}:1: `\\x1b[2J`: not in the description",
+        f"{lines}:1: `\\u202e`: not in the description",
+        f"{lines}:2: the event: {lone_surrogate}, got '\\ud800'",
+        "2 events, 3 deviations",
+    ] == out(capsys)
+
+
 def test_the_names_of_the_team_and_its_fields_are_options(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

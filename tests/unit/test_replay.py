@@ -310,6 +310,24 @@ def test_an_event_without_a_type_is_refused(path: Path) -> None:
         fake.webhooks.replay(path)
 
 
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (event(2, "9950-01-01T00:00:00.000Z"), "the calendar ends"),
+        ('{"id": "evt_2", "type": "chat.\\ud800"}', ":2: type: expected text that UTF-8"),
+        ('{"id": "\\ud800", "type": "chat.x"}', ":2: id: expected text that UTF-8"),
+    ],
+)
+def test_of_a_file_that_is_refused_nothing_is_attempted(
+    path: Path, second: str, words: str
+) -> None:
+    written(path, event(1), second)
+    with fake_with_receiver() as (fake, receiver):
+        with pytest.raises(ValueError, match=words):
+            fake.webhooks.replay(path)
+        assert () == receiver.events
+
+
 def test_a_file_that_is_not_there_and_a_closed_fake_are_refused(path: Path) -> None:
     with frozen_fake() as fake:
         with pytest.raises(FileNotFoundError):

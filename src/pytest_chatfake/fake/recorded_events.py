@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, cast
 
-from ..base.arguments import unexpected
+from ..base.arguments import unexpected, utf8
+from ..domain.instants import stamp
+from ..engine.due_runner import LAST
 from ..webhooks.events import OtherEvent
 from ..wire.naming import Naming
 from ..wire.recordings import read_recording
@@ -38,6 +40,8 @@ def recorded_events(
             raise ValueError(f"{entry.where}: {problem}")
         id_ = entry.json.get("id")
         given = id_ if isinstance(id_, str) and id_ else None
+        for name, text in (("type", kind), ("id", given or "")):
+            utf8(text, f"{entry.where}: {name}")
         subject = _status_and_message(entry.json, naming)
         events.append((OtherEvent(kind, given, "", "", entry.body, *subject), entry.at))
     return events
@@ -52,3 +56,13 @@ def _status_and_message(event: Mapping[str, Any], naming: Naming) -> tuple[str, 
     if not isinstance(status, str):
         return "", ""
     return status, id_ if isinstance(id_, str) else ""
+
+
+def check_span(events: list[tuple[OtherEvent, int | None]], now: int) -> None:
+    """Refuse events whose recorded times would move the clock past the end of the calendar."""
+    moments = [at for _, at in events if at is not None]
+    if moments and now + max(moments) - moments[0] > LAST:
+        raise ValueError(
+            f"timing: the recording would go past {stamp(LAST)}, where the calendar ends. Use "
+            f"timing='at once'."
+        )

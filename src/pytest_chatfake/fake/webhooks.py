@@ -467,18 +467,22 @@ class Webhooks:
             Something to ``await`` in async mode.
 
         Raises:
-            ValueError: ``timing`` is unknown, or an entry is not JSON, or no event: the text names
-                the file and the line, and nothing was attempted.
+            ValueError: ``timing`` is unknown, or would move time past the calendar's end; or an
+                entry is not JSON, or no event, and the text names the file and the line. Nothing
+                was attempted.
             OSError: The file can't be read.
         """
         check_choice(timing, "timing", ("recorded", "at once"))
         engine = self._engine
         engine.refuse_closed()
-        from .recorded_events import check_path, recorded_events
+        from .recorded_events import check_path, check_span, recorded_events
 
         check_path(path)
+        events = recorded_events(path, self._config.naming)
+        if timing == "recorded":
+            check_span(events, engine.time.read())
         latest: int | None = None
-        for event, at in recorded_events(path, self._config.naming):
+        for event, at in events:
             if at is not None and timing == "recorded":
                 if latest is not None and at > latest:
                     engine.move_time(partial(add, at - latest), "replay()")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..base.arguments import cited
+from ..base.controls import one_line
 from ..base.views import counted
 from ..domain.messages import STATUSES
 from .models import Event, event_model
@@ -127,7 +128,7 @@ def _sentence(path: Path, error: ErrorDetails) -> str:
             expected = _EXPECTED.get(type_, error["msg"]).format(**context)
             problem = f"expected {expected}, got {got}"
     where = f"`{'.'.join(map(str, path))}`" if path else "the event"
-    return f"{where}: {problem}"
+    return one_line(f"{where}: {problem}")
 
 
 def _shown(value: object) -> str:
