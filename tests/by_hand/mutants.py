@@ -248,8 +248,9 @@ def _changes(node: ast.AST) -> list:  # type: ignore[type-arg]
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return [put("value", node.value + 1)]
     if isinstance(node, ast.Return) and node.value is not None:
-        none = isinstance(node.value, ast.Constant) and node.value.value is None
-        return [] if none else [put("value", ast.Constant(None))]
+        # Who is given None for False sees no difference; True is tried where the constant stands.
+        known = node.value.value if isinstance(node.value, ast.Constant) else ...
+        return [] if known is None or known is False else [put("value", ast.Constant(None))]
     if isinstance(node, ast.If):
         return [put("test", ast.Constant(value)) for value in (True, False)]
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

@@ -228,6 +228,17 @@ def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.Monk
     assert "after 50 unplanned events: each one seems to schedule the next" in str(caught.value)
 
 
+def test_only_unplanned_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due_runner, "_MAX_DUE", 1)
+    with frozen_fake(retry_after=[1, 1]) as fake:
+        fake.webhooks.connect(handler=lambda _: 500)
+        message = fake.send_text()  # plans its drop and the first retry, which plans the second
+
+        fake.clock.advance(days=31)
+
+        assert message.dropped
+
+
 def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year() -> None:
     longest = timedelta(days=36_000)
     with ChatFake(conversation_length=longest, drop_after=longest) as fake:
