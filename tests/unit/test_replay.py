@@ -304,8 +304,9 @@ def test_nothing_is_attempted_of_a_file_with_a_broken_line(path: Path) -> None:
         assert () == receiver.events
 
 
-def test_an_event_without_a_type_is_refused(path: Path) -> None:
-    written(path, event(1), '{"id": "evt_2"}')
+@pytest.mark.parametrize("untyped", ['{"id": "evt_2"}', '{"type": ""}', '{"type": 5}'])
+def test_an_event_without_a_type_is_refused(path: Path, untyped: str) -> None:
+    written(path, event(1), untyped)
     with frozen_fake() as fake, pytest.raises(ValueError, match=":2: no type, so no endpoint"):
         fake.webhooks.replay(path)
 

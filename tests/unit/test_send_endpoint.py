@@ -96,6 +96,7 @@ def test_the_sender_of_the_call_is_the_events_where_the_naming_has_a_key(
     with frozen_fake(naming=Naming(from_key=from_key)) as fake:
         fake.send_endpoint()
         assert sender == post(fake, ORDER | {"from": "+999"}).json().get("from")
+        assert "sent" == post(fake, ORDER).json()["status"]
 
 
 def test_of_two_on_one_path_the_last_answers() -> None:
