@@ -23,6 +23,7 @@ from pytest_chatfake import (
     NotAwaited,
     NotRepeatable,
     UndeliveredWebhooks,
+    WebhookRequest,
     WebhookWarning,
     explore,
 )
@@ -80,7 +81,8 @@ def explored(events: int, **options: Any) -> tuple[list[tuple[int, ...]], Explor
 
 
 @pytest.mark.parametrize(
-    ("events", "depth"), [(1, 2), (2, 0), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 2), (5, 1)]
+    ("events", "depth"),
+    [(1, 2), (2, 0), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 2), (4, 3), (5, 1)],
 )
 @pytest.mark.parametrize(
     "deviations", [("duplicate", "reorder"), ("duplicate", "reorder", "lose_response", "refuse")]
@@ -391,6 +393,21 @@ def test_a_finding_has_its_sentences_its_hint_and_the_lines_of_its_faults() -> N
     two = "chat_explore: fails in this world:\n  `sent` m1 was attempted twice\n  `delivered`"
     listed = ["webhooks.duplicate(after=0, start=1)", "webhooks.refuse(start=2)"]
     assert two in notes(counting(2), only=listed)
+
+
+def test_a_finding_blames_no_missing_settle_if_the_app_has_raised() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        def app(request: WebhookRequest) -> None:
+            got.append(request.id)
+            if got.count(request.id) > 1:
+                raise KeyError(request.id)
+
+        got: list[str] = []
+        chat_fake.webhooks.connect(handler=app, raise_exceptions=False)
+        chat_fake.send_text()
+        assert all(attempt.ok for attempt in chat_fake.webhooks.attempts)
+
+    assert "Hint" not in notes(world)
 
 
 def wsgi_app(got: list[object], *, again: str = "204 No Content") -> Any:

@@ -132,9 +132,12 @@ _DISTANCES: Final[Mapping[str, Callable[[int, int], range]]] = {
 
 
 def possible_deviations(
-    log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation]
+    log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation], beyond: int = 0
 ) -> Iterator[tuple[int, Deviation]]:
-    """Give the deviations that a world has room for, with their distances, the shortest first."""
+    """Give the deviations that a world has room for, with their distances, the shortest first.
+
+    Those that go ``beyond`` its room will have it when so many more deviations are added.
+    """
     attempts = log.attempts
     mine = {one.start for one in taken if one.is_of_an_attempt}
     places: dict[int, int] = {}
@@ -147,7 +150,10 @@ def possible_deviations(
         is_attempt = attempts[place] is not None
         after[place] = after[place + 1] + is_attempt
         near[place] = near[place + 1] + 1 if is_attempt else 0
-    room = {number: (after[at] - 1, near[at] - 1) for number, at in sorted(places.items())}
+    room = {
+        number: (after[at] - 1 + beyond, near[at] - 1 + beyond)
+        for number, at in sorted(places.items())
+    }
     alone = {one.number for one in attempts if one is not None and not one.overlaps}
     raced = {one.start for one in taken if one.kind == "webhooks_first"}
     for distance in range(max((most for most, _ in room.values()), default=0) + 1):
@@ -237,7 +243,7 @@ class Search:
         self._kinds = kinds
         self._depth = depth
         self._limit = limit
-        self._seen: set[Key] = set()
+        self._seen: dict[Key, WorldLog] = {}
         self._base: Attempts | None = None
         self._log: WorldLog | None = None
         self._rest: Iterator[tuple[Deviation, ...]] = iter(())
@@ -260,7 +266,7 @@ class Search:
         parents = [written]
         for level in range(1, self._depth + 1):
             grown: list[_Parent] = []
-            self._rest = self._grow(parents)
+            self._rest = self._grow(parents, grown, self._depth - level if level > 1 else 0)
             for deviations in self._rest:
                 if self.worlds >= self._limit:
                     self._rest = chain([deviations], self._rest)
@@ -277,13 +283,12 @@ class Search:
     def add(self, log: WorldLog) -> None:
         """Take the log of a world that was run, which may be equal to one before."""
         if log.key not in self._seen:
-            self._seen.add(log.key)
-            self._log = log
+            self._seen[log.key] = self._log = log
             self.worlds += 1
 
     def lower_bound(self) -> int:
         """Return how many worlds there are at least, if the search was cut."""
-        known = set(self._seen)
+        known: set[object] = {*self._seen}
         for deviations in self._rest:
             known.add(self._predicted_key(deviations) or deviations)
             if len(known) - len(self._seen) >= _COUNTED:
@@ -295,11 +300,17 @@ class Search:
             return None
         return predicted_key(self._base, deviations)
 
-    def _grow(self, parents: Sequence[_Parent]) -> Iterator[tuple[Deviation, ...]]:
-        """Give the worlds that have one deviation more, in the order in which they are tried."""
+    def _grow(
+        self, parents: Sequence[_Parent], grown: list[_Parent], beyond: int
+    ) -> Iterator[tuple[Deviation, ...]]:
+        """Give the worlds that have one deviation more, in the order in which they are tried.
+
+        One that is equal to an earlier world is not run, and added to ``grown`` with that one's
+        log: other attempts of it are free to deviate.
+        """
         found: set[frozenset[Deviation]] = set()
         streams = (
-            self._children(parent, is_spread=spread)
+            self._children(parent, beyond, is_spread=spread)
             for parent in parents
             for spread in (False, True)
         )
@@ -309,15 +320,18 @@ class Search:
             if alike in found or not (self.races or all(d.is_of_an_attempt for d in deviations)):
                 continue
             found.add(alike)
-            if self._predicted_key(deviations) not in self._seen:
+            equal = self._seen.get(self._predicted_key(deviations) or ())
+            if equal is None:
                 yield deviations
+            else:
+                grown.append(_Parent(deviations, equal))
 
-    def _children(self, parent: _Parent, *, is_spread: bool) -> Iterator[_Candidate]:
+    def _children(self, parent: _Parent, beyond: int, *, is_spread: bool) -> Iterator[_Candidate]:
         """Give those that grow from one world, sorted, so that all can be merged."""
         taken, log = parent
         messages = {one.number: one.message for one in log.attempts if one is not None}
         mine = {messages.get(one.start) for one in taken if one.is_of_an_attempt}
-        for distance, new in possible_deviations(log, self._kinds, taken):
+        for distance, new in possible_deviations(log, self._kinds, taken, beyond):
             same = not taken or (new.is_of_an_attempt and mine == {messages.get(new.start)})
             if same != is_spread:
                 deviations = (*taken, new)

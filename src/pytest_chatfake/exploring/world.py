@@ -197,9 +197,10 @@ class World:
 
     @property
     def failed_before_barrier(self) -> bool:
-        """Whether a body's own check failed before it had come to a barrier."""
-        own = all(one.error is not self.error for one in self.fake._engine.outbox.attempts)
-        return own and not self.body_ended and not self._ordering.settled
+        """Whether a body's own check failed before a barrier, and no app had raised an error."""
+        attempts = self.fake._engine.outbox.attempts
+        raised = any(one.error and not effect_of(one.fault).fails for one in attempts)
+        return not (raised or self.body_ended or self._ordering.settled)
 
     @property
     def has_threads(self) -> bool:
