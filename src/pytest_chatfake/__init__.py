@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from .fake.timeline import Timeline as Timeline
     from .fake.timeline import TimelineEntry as TimelineEntry
     from .fake.webhooks import Webhooks as Webhooks
-    from .http_api.account import ApiFault as ApiFault
     from .http_api.account import ApiRequest as ApiRequest
+    from .http_api.faults import ApiFault as ApiFault
     from .people.autopilot import Autopilot as Autopilot
     from .webhooks.attempts import Attempt as Attempt
     from .webhooks.chaos import Chaos as Chaos
@@ -66,7 +66,7 @@ else:
     _HOMES = {
         **_WITH_HYPOTHESIS,
         "AgendaEntry": "fake.agenda",
-        "ApiFault": "http_api.account",
+        "ApiFault": "http_api.faults",
         "ApiRequest": "http_api.account",
         "Attempt": "webhooks.attempts",
         "Autopilot": "people.autopilot",

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 
 from werkzeug import Request, Response
 
-from pytest_chatfake.transport.server.listener import Listener
+from pytest_chatfake.transport.server.listener import ByHandler, Listener
 from pytest_chatfake.transport.server.replies import Reply, error_reply
 
 SECONDS = 60.0
@@ -32,24 +32,23 @@ class FakeApi:
         self.answers: dict[str, Answer] = {}
         self.queries: list[str | None] = []
         self.dispatched: list[Request] = []
-        self.statuses: list[tuple[str, int]] = []
+        self.statuses: list[tuple[str, int | None]] = []
 
     def balance(self, key: str | None, /) -> Reply:
         self.queries.append(key)
         return self.reply
 
-    def dispatch(self, request: Request, /) -> Response | Reply | None:
+    def answer(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
         self.dispatched.append(request)
         if request.path == "/v2/balance":
             return self.balance(request.headers.get("X-API-Key"))
         answer = self.answers.get(request.path)
+        if answer is None:
+            return by_handler(request) or error_reply(404, "NOT_FOUND", request.path)
         return answer(request) if callable(answer) and not isinstance(answer, Response) else answer
 
-    def answered(self, request: Request, status: int, /) -> None:
+    def answered(self, request: Request, status: int | None, /) -> None:
         self.statuses.append((request.path, status))
-
-    def not_found(self, request: Request, /) -> Reply:
-        return error_reply(404, "NOT_FOUND", request.path)
 
 
 class Received(NamedTuple):

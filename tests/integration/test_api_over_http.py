@@ -48,9 +48,53 @@ def test_a_truncated_answer_is_an_incomplete_read(fake: ChatFake) -> None:
     assert "190.07658" == balance(fake)
 
 
-@pytest.mark.parametrize("path", ["//v2/balance", "/v2//balance", "/v2/balance/", "/V2/balance"])
-def test_a_path_that_is_nearly_right_is_wrong(fake: ChatFake, path: str) -> None:
+@pytest.mark.parametrize("path", ["/v2/messages", "/own"])
+def test_a_response_is_lost_after_the_request_was_carried_out(fake: ChatFake, path: str) -> None:
+    fake.send_endpoint()
+    fake.http.expect_request("/own").respond_with_json({})
+    fault = fake.api.lose_response(path=path)
+    payload = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
+    with requests.Session() as session:
+        session.headers["X-API-Key"] = fake.api_key
+        assert session.get(f"{fake.base_url}/v2/balance", timeout=SECONDS).ok
+        with pytest.raises(requests.exceptions.ConnectionError, match="without response"):
+            session.post(f"{fake.base_url}{path}", json=payload, timeout=SECONDS)
+        assert session.get(f"{fake.base_url}/v2/balance", timeout=SECONDS).ok
+
+    assert [200, None, 200] == [one.status for one in fake.api.requests]
+    assert (1, path == "/v2/messages") == (fault.fired, len(fake.messages) == 1)
+
+
+def test_a_response_of_a_route_is_late_in_real_time(fake: ChatFake) -> None:
+    fake.send_endpoint()
+    fake.api.delay(1, path="/v2/messages")
+    payload = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
+    with pytest.raises(requests.exceptions.ReadTimeout):
+        requests.post(
+            f"{fake.base_url}/v2/messages",
+            json=payload,
+            headers={"X-API-Key": fake.api_key},
+            timeout=0.1,
+        )
+
+    assert 1 == len(fake.messages)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "//v2/balance"),
+        ("GET", "/v2//balance"),
+        ("GET", "/v2/balance/"),
+        ("GET", "/V2/balance"),
+        ("POST", "//v2/messages"),
+        ("GET", "//v2/messages"),
+        ("POST", "/v2//messages"),
+    ],
+)
+def test_a_path_that_is_nearly_right_is_wrong(fake: ChatFake, method: str, path: str) -> None:
+    fake.send_endpoint()
     with closing(HTTPConnection(fake.http.host, fake.http.port, timeout=SECONDS)) as connection:
-        connection.request("GET", path, headers={"X-API-Key": fake.api_key})
+        connection.request(method, path, headers={"X-API-Key": fake.api_key})
 
         assert 404 == connection.getresponse().status

@@ -457,7 +457,7 @@ def test_an_api_that_raises_is_a_500_and_the_error_comes_back(
         raise ZeroDivisionError("in the API")
 
     monkeypatch.setattr(api, "balance", broken)
-    monkeypatch.setattr(api, "dispatch", broken)
+    monkeypatch.setattr(api, "answer", broken)
     error = json.loads(client.ask(ask).body)["error"]
 
     assert (500, "INTERNAL_SERVER_ERROR") == (error["status"], error["code"])

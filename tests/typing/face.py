@@ -268,6 +268,8 @@ def api(chat_fake: ChatFake) -> None:
     def show(request: Request, id: str) -> Response:
         return Response(id)
 
+    chat_fake.route("/nothing")(lambda _: None)
+    chat_fake.route("/bytes")(lambda _: (b"{}", 201))
     # A decorated function stays what it was.
     assert_type(send(Request({})), tuple[dict[str, Any], int])
     assert_type(show(Request({}), id="id"), Response)
@@ -279,6 +281,7 @@ def api(chat_fake: ChatFake) -> None:
         chat_fake.api.disconnect(start=2),
         chat_fake.api.truncate(3),
         chat_fake.api.rate_limit(30),
+        chat_fake.api.lose_response(path="/v2/messages/<id>", method="POST", times=2, start=2),
         chat_fake.api.webhooks_first(start=2),
     ):
         assert_type(fault, ApiFault)

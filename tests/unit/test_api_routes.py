@@ -72,7 +72,41 @@ def test_a_route_can_be_another_method_of_the_balance_path(call_api: CallApi) ->
         assert {"GET", "HEAD", "POST"} == set(call_api(fake, "PUT").headers["allow"].split(", "))
 
 
-@pytest.mark.parametrize("result", [None, "text", ({}, "200"), ({}, True), ([], 200), [1], 200])
+@pytest.mark.parametrize(
+    ("result", "status", "body"),
+    [
+        (None, 204, b""),
+        ((None, 202), 202, b""),
+        (b'{"a":0.10}', 200, b'{"a":0.10}'),
+        ((b"{", 599), 599, b"{"),
+        (b"", 200, b""),
+    ],
+)
+def test_a_route_may_return_nothing_or_exact_bytes(
+    call_api: CallApi, result: Any, status: int, body: bytes
+) -> None:
+    with frozen_fake() as fake:
+        fake.route("/x")(lambda _: result)
+        answer = call_api(fake, "POST", "/x")
+
+        assert (status, body) == (answer.status, answer.body)
+        assert "application/json" == answer.headers["content-type"]
+
+
+@pytest.mark.parametrize("status", [199, 600, 99, -1, 10**9])
+@pytest.mark.parametrize("response", [lambda status: ({}, status), lambda s: Response(status=s)])
+def test_a_status_that_is_none_is_a_500_and_an_error_in_the_test(
+    call_api: CallApi, status: int, response: Any
+) -> None:
+    with frozen_fake() as fake:
+        fake.route("/x")(lambda _: response(status))
+
+        assert 500 == call_api(fake, "POST", "/x").status
+        with pytest.raises(ValueError, match=f"route /x: expected a status .* got {status}"):
+            fake.settle()
+
+
+@pytest.mark.parametrize("result", ["text", ({}, "200"), ({}, True), ([], 200), [1], 200])
 def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
     call_api: CallApi, result: Any
 ) -> None:
@@ -82,8 +116,21 @@ def test_a_route_that_returns_nonsense_is_a_500_and_an_error_in_the_test(
         answer = call_api(fake, "GET", "/x")
 
         assert (500, "INTERNAL_SERVER_ERROR") == (answer.status, answer.json()["error"]["code"])
-        with pytest.raises(TypeError, match="route /x: expected a werkzeug Response"):
+        with pytest.raises(TypeError, match="route /x: expected a Response"):
             fake.settle()
+
+
+def test_two_slashes_are_not_one(call_api: CallApi) -> None:
+    with frozen_fake() as fake:
+        fake.route("/v2/messages")(lambda _: {})
+        base = "http://test/"  # or werkzeug's client takes the first part for a host
+
+        for method, path in (
+            ("POST", "/v2/messages"),
+            ("PUT", "/v2/messages"),
+            ("GET", "/v2/balance"),
+        ):
+            assert 404 == call_api(fake, method, base + path).status
 
 
 def test_a_route_may_abort_with_a_status(call_api: CallApi) -> None:

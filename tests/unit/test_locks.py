@@ -229,13 +229,13 @@ def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
     fake: ChatFake, locked: bool, meeting: Meeting
 ) -> None:
     fault = fake.api.fail(times=None)
-    damage = fault._damage
+    is_due = fault._is_due
 
     def standing(*arguments: Any) -> Any:
         meeting.stand()
-        return damage(*arguments)
+        return is_due(*arguments)
 
-    fault._damage = standing
+    fault._is_due = standing  # type: ignore[method-assign]
     assert [503, 503] == meeting.hold(*[partial(ask_balance, fake)] * 2)
     assert expected(locked) == meeting.outcome
 

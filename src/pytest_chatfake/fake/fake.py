@@ -818,8 +818,8 @@ class ChatFake:
 
         The service's description has no send endpoint, yet every client calls one: write it here.
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
-        ``Response``, a dict, or a dict and a status. Of two routes that match a request, the last
-        one responds.
+        ``Response``, a dict, exact bytes, or None (204); or one of the last three and a status. Of
+        two routes that match a request, the last one responds.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
@@ -864,8 +864,7 @@ class ChatFake:
                 ignored.
             parse: Takes werkzeug's ``Request`` and returns the arguments of :meth:`send`, instead.
                 Its ``ValueError`` becomes a 400.
-            reply: Takes the message and returns the response, instead: a dict, or a dict and a
-                status.
+            reply: Takes the message and returns the response, instead: what a route may return.
             webhooks_first: Whether the events are attempted before the response leaves.
 
         Raises:

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, cast
 from werkzeug import Request
 
 from ..base.arguments import check_list, check_names, check_plain, check_str, cited, unexpected
+from ..http_api.routes import Result
 from ..transport.server.replies import error_body
 from ..wire.exact_json import encode
 from ..wire.naming import Naming, check_fields, check_type
@@ -18,10 +19,8 @@ from .messages import Message
 #: Takes the request, returns the arguments of ``send()``.
 Parse: TypeAlias = Callable[[Request], Mapping[str, Any]]
 
-Response: TypeAlias = "dict[str, Any] | tuple[dict[str, Any], int]"
-
-#: Takes the message that was sent.
-Reply: TypeAlias = Callable[[Message], Response]
+#: Takes the message that was sent, returns the response.
+Reply: TypeAlias = Callable[[Message], Result]
 
 _ARGUMENTS: Final = ("type", "content", "to", "conversation", "origin_type", "price", "extra")
 
@@ -48,7 +47,7 @@ class SendEndpoint:
             if self._echo:
                 raise TypeError("give echo=, or a parse= that returns extra=, not both")
 
-    def respond(self, request: Request, **_: object) -> Response:
+    def respond(self, request: Request, **_: object) -> Result:
         """Send the message of a request, and return the response."""
         try:
             if self._parse is None:

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from decimal import Decimal
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from werkzeug.exceptions import HTTPException
 
 from ..base.arguments import check_bytes, check_int, check_str, cited
-from ..base.calling_line import Line, calling_line
+from ..base.calling_line import calling_line
 from ..base.marks import Mark
 from ..base.notes import API_FAULT, REQUEST
 from ..base.redaction import tail
-from ..base.triggers import Trigger, Triggers
+from ..base.triggers import Triggers
 from ..base.views import counted
 from ..domain.instants import SECOND, instant, parse_duration
-from ..transport.server.replies import Reply, error_reply, server_error
+from ..transport.server.replies import Reply, error_reply, plain, server_error
 from ..wire.bodies import balance_body
+from .faults import NO_REPLY, TAKES_EFFECT, ApiFault, ApiFaultKind, Damage, Matching, damaged, named
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
     from werkzeug import Request, Response
 
+    from ..transport.server.listener import ByHandler
+
 #: The longest real wait that a declared delay may ask for, in seconds.
 _MAX_DELAY = 60
 
-ApiFaultKind: TypeAlias = Literal[
-    "fail", "delay", "disconnect", "truncate", "rate_limit", "webhooks_first"
-]
+#: How many characters are shown of a method, which a client may choose freely.
+_MAX_SHOWN = 20
 
-#: Takes the healthy reply and the present in nanoseconds; returns what is sent instead, or None
-#: if the fault is over.
-Damage: TypeAlias = "Callable[[Reply, int], Reply | None]"
+_NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
+_NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
+
+#: Where a request's environment keeps its :class:`Call`, while it is answered.
+CALL: Final = "pytest_chatfake.call"
 
 
 class ApiRequest(NamedTuple):
@@ -69,32 +73,24 @@ class ApiRequest(NamedTuple):
         if self.key and not self.accepted:
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
-        unknown = self.accepted and self.status == 404
+        unknown = self.accepted and self.status == 404 and not self.marks
         hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
-        return f"{self.method} {self.path} with {key}: {status}{hint}"
+        method = self.method[:_MAX_SHOWN]
+        return f"{method} {self.path} with {key}: {status}{hint}"
 
 
-class ApiFault(Trigger):
-    """A fault of balance queries, as ``chat_fake.api.fail()`` returns it."""
+class Call(NamedTuple):
+    """A request with an account's key that is being answered, and is no balance query.
 
-    def __init__(
-        self,
-        kind: ApiFaultKind,
-        argument: str,
-        damage: Damage,
-        times: int | None,
-        start: int,
-        line: Line,
-    ) -> None:
-        super().__init__(times, start, line)
-        self._kind = kind
-        self._argument = argument
-        self._damage = damage
+    Attributes:
+        account: Whose key it has.
+        asked: Its record, as long as there is no response.
+        faults: Those that fire for it.
+    """
 
-    @property
-    def description(self) -> str:
-        """What it is, as a test would write it."""
-        return f"api.{self._kind}({self._argument})"
+    account: AccountApi
+    asked: ApiRequest
+    faults: list[ApiFault]
 
 
 class Responses(Protocol):
@@ -145,9 +141,13 @@ class Port(Protocol):
 class AccountApi:
     """``fake.api``: the requests to the HTTP API, and its faults.
 
-    The faults, :meth:`fail` to :meth:`rate_limit`, concern balance queries with the fake's key:
-    from the ``start``-th on (1 is the next), ``times`` times (None: until the fault is removed).
-    Of several active ones, the first that responds wins, and delays add up. Each raises
+    The faults, :meth:`fail` to :meth:`rate_limit`, concern every request with the fake's key: the
+    balance query, the send call, your own routes, handlers of ``chat_fake.http``, paths that do not
+    exist. ``path`` (an exact path, or a rule of a route such as ``/v2/messages/<id>``) and
+    ``method`` limit them to some. Each counts the requests that match in the order of arrival, and
+    fires from the ``start``-th on (1 is the next), ``times`` times (None: until it is removed).
+    Of several that are due, the first that responds wins, and the delays before it add up. If a
+    route raises, its error is the response, and the fault has not fired. Each fault raises
     ``ValueError`` for an argument that is out of range. The service's description has one error,
     401 (§7.1): all of them are assumed.
     """
@@ -193,24 +193,25 @@ class AccountApi:
         self._keys.append(key)
         self._tail = tail(key)
 
-    def _record(self, method: str, path: str, key: str | None, status: int) -> None:
-        """Record a request that was not a balance query with the right key."""
-        shown, accepted = tail(key), key == self._key
+    def _record(self, method: str, path: str, key: str | None, status: int | None) -> None:
+        """Record a request that came without the right key."""
         self._note(REQUEST)
-        self._log.append(ApiRequest(method, path, shown, accepted, status, self._now()))
+        self._log.append(ApiRequest(method, path, tail(key), False, status, self._now()))
 
     def _arrived(self, method: str, path: str) -> ApiRequest:
-        """Record a request that a route of the user's is about to respond to."""
+        """Record a request with the right key that is about to be answered."""
         asked = ApiRequest(method, path, self._tail, True, None, self._now())
         self._note(REQUEST)
         self._log.append(asked)
         return asked
 
-    def _answered(self, asked: ApiRequest, status: int) -> None:
+    def _answered(self, call: Call, status: int | None) -> None:
         """Complete its record, unless a reset has removed it."""
-        place = self._place_of(asked)
+        place = self._place_of(call.asked)
         if place is not None:
-            self._log[place] = asked._replace(status=status, moment=self._now())
+            marks = tuple(one._mark for one in call.faults)
+            self._arrivals[place] = call.asked.moment
+            self._log[place] = call.asked._replace(status=status, moment=self._now(), marks=marks)
 
     def _place_of(self, asked: ApiRequest) -> int | None:
         """Return the place of a record; it is among the last ones, if it is there."""
@@ -223,41 +224,50 @@ class AccountApi:
         """Answer a balance query that came with the right key (§4.1)."""
         value, now = self._port.reported_balance()
         reply = Reply(200, balance_body(value, self._currency))
-        marks: list[Mark] = []
+        marks: tuple[Mark, ...] = ()
         if self._faults.active:
-            with self._port.lock:
-                reply = self._damaged(reply, now, marks)
+            faults = self._due(method, BALANCE_PATH, now)
+            reply = damaged(reply, faults, now)
+            marks = tuple(one._mark for one in faults)
         status = None if reply.disconnect else reply.status
-        asked = ApiRequest(method, BALANCE_PATH, self._tail, True, status, now, tuple(marks))
+        asked = ApiRequest(method, BALANCE_PATH, self._tail, True, status, now, marks)
         self._note(REQUEST)
         self._log.append(asked)
         return reply
 
-    def _damaged(self, reply: Reply, now: int, marks: list[Mark]) -> Reply:
-        delay = 0.0
-        # Each counts every query, also one that another fault answers.
-        asked = [one for one in self._faults.active if one._kind != "webhooks_first"]
-        for fault in [one for one in asked if one._should_fire()]:
-            damaged = fault._damage(reply, now)
-            if damaged is None:
-                fault.remove()
-                continue
-            fault._fire()
-            marks.append(Mark(f"api.{fault._kind}", fault.description, fault.line))
-            if damaged.delay:
-                delay += damaged.delay
-            else:
-                return damaged._replace(delay=delay)
-        return reply._replace(delay=delay)
+    def _answer(self, request: Request, path: str, by_handler: ByHandler) -> Response | Reply:
+        """Answer any other request with the right key.
 
-    def _answer_route(
+        What a route raises is a 500, and comes back in the test.
+        """
+        asked = self._arrived(request.method, path)
+        faults = self._due(request.method, path, asked.moment)
+        request.environ[CALL] = Call(self, asked, faults)
+        if faults and faults[-1]._kind not in TAKES_EFFECT:
+            return damaged(NO_REPLY, faults, asked.moment)
+        found = self._routes.find(path, request.method)
+        try:
+            response = (
+                by_handler(request) or self._not_found(path)
+                if found is None
+                else self._call(asked, request, *found)
+            )
+            if faults:
+                return damaged(plain(response, request.environ), faults, asked.moment)
+        except BaseException as error:  # pytest.fail() is no Exception
+            self._take_back(faults)
+            if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            self._port.errors.append(error)
+            return server_error(error)
+        return response
+
+    def _call(
         self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
-    ) -> Response | Reply:
-        """Answer with a route of the user's; its error is a 500, and comes back in the test."""
+    ) -> Response:
+        """Call a route of the user's, and attempt its webhooks if they come first."""
         place, last = self._place_of(asked), route.webhooks_first
         self._calls.append((place, last))
-        if place is not None:
-            self._arrivals[place] = asked.moment
         if self._faults.active:
             last = self._answers_last() or last
         try:
@@ -265,17 +275,46 @@ class AccountApi:
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # pytest.fail() is no Exception
-            self._port.errors.append(error)
-            return server_error(error)
         if last:
             try:
                 self._port.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
                 self._port.errors.append(error)
         return response
+
+    def _not_found(self, path: str) -> Reply:
+        """Answer a request to which nothing fits: 405 or 404 (assumed)."""
+        methods = self._routes.methods(path)
+        if not methods:
+            return _NOT_FOUND
+        return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
+
+    # The faults of a request
+
+    def _due(self, method: str, path: str, now: int) -> list[ApiFault]:
+        """Count a request, and return the faults that fire for it.
+
+        Each counts all that match, also those that another fault answers.
+        """
+        fired: list[ApiFault] = []
+        with self._port.lock:
+            active = [one for one in self._faults.active if one._kind != "webhooks_first"]
+            for fault in [one for one in active if one._is_due(method, path)]:
+                if fault._is_over(now):
+                    fault.remove()
+                    continue
+                fault._fire()
+                fired.append(fault)
+                if fault._kind != "delay":  # it decides the response
+                    break
+        return fired
+
+    def _take_back(self, faults: list[ApiFault]) -> None:
+        """Let faults not have fired, as there was no response to damage."""
+        with self._port.lock:
+            for fault in faults:
+                fault._take_back()
+            faults.clear()
 
     def _answers_last(self) -> bool:
         """Count a call of a route; return whether its webhooks come before its response."""
@@ -295,90 +334,141 @@ class AccountApi:
         code: str | None = None,
         message: str | None = None,
         body: str | bytes | None = None,
+        path: str | None = None,
+        method: str | None = None,
         times: int | None = 1,
         start: int = 1,
     ) -> ApiFault:
-        """Respond with an error.
+        """Respond with an error; nothing of your own is called.
 
         Args:
             status: The status of the response.
             code: ``error.code``; by default the status's name, as ``SERVICE_UNAVAILABLE``.
             message: ``error.message``; by default the same.
             body: The exact body, in place of the error body of §7.1.
-            times: How many queries; see :class:`AccountApi`.
+            path: Which requests; see :class:`AccountApi`.
+            method: Of which method.
+            times: How many of them.
             start: The first of them.
         """
         check_int(status, "status", 200, 599)
+        shown = [str(status), *named(code=code, message=message)]
         if body is not None:
             if code is not None or message is not None:
                 raise ValueError("body: expected either body= or code= and message=, got both")
-            reply = Reply(status, check_bytes(body, "body"))
+            error = Reply(status, check_bytes(body, "body"))
+            shown.append("body=...")
         else:
             code = _code_of(status) if code is None else check_str(code, "code")
             message = code if message is None else check_str(message, "message")
-            reply = error_reply(status, code, message)
-        return self._add("fail", str(status), lambda _, __: reply, times, start)
+            error = error_reply(status, code, message)
+
+        def failed(reply: Reply, _: int) -> Reply:
+            return error._replace(delay=reply.delay)
+
+        return self._add("fail", shown, failed, Matching(times, start, path, method))
 
     def delay(
-        self, duration: timedelta | float, *, times: int | None = 1, start: int = 1
+        self,
+        duration: timedelta | float,
+        *,
+        path: str | None = None,
+        method: str | None = None,
+        times: int | None = 1,
+        start: int = 1,
     ) -> ApiFault:
         """Respond late by ``duration``, a ``timedelta`` or seconds, a minute at most.
 
-        Over a socket this is real time; in process nothing waits.
+        The request takes effect first. Over a socket this is real time; in process nothing waits.
         """
         seconds = parse_duration(duration, "duration") / SECOND
         if not 0 < seconds <= _MAX_DELAY:
             raise ValueError(
                 f"duration: expected more than 0 and at most {_MAX_DELAY} s, got {seconds:g} s"
             )
-        return self._add(
-            "delay", f"{seconds:g}", lambda reply, _: reply._replace(delay=seconds), times, start
-        )
 
-    def disconnect(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
-        """Close the connection without a response. In process: ``ConnectionResetError``."""
-        return self._add(
-            "disconnect", "", lambda reply, _: reply._replace(disconnect=True), times, start
-        )
+        def late(reply: Reply, _: int) -> Reply:
+            return reply._replace(delay=reply.delay + seconds)
+
+        return self._add("delay", [f"{seconds:g}"], late, Matching(times, start, path, method))
+
+    def disconnect(
+        self,
+        *,
+        path: str | None = None,
+        method: str | None = None,
+        times: int | None = 1,
+        start: int = 1,
+    ) -> ApiFault:
+        """Close the connection without a response; nothing of your own is called.
+
+        In process the client gets a ``ConnectionResetError``.
+        """
+        return self._add("disconnect", (), _cut_off, Matching(times, start, path, method))
+
+    def lose_response(
+        self,
+        *,
+        path: str | None = None,
+        method: str | None = None,
+        times: int | None = 1,
+        start: int = 1,
+    ) -> ApiFault:
+        """Carry out the request, and close the connection without a response.
+
+        So a message is sent, money is held, events are queued, and the client can't know. In
+        process it gets a ``ConnectionResetError``.
+        """
+        return self._add("lose_response", (), _cut_off, Matching(times, start, path, method))
 
     def truncate(
-        self, length: int | None = None, *, times: int | None = 1, start: int = 1
+        self,
+        length: int | None = None,
+        *,
+        path: str | None = None,
+        method: str | None = None,
+        times: int | None = 1,
+        start: int = 1,
     ) -> ApiFault:
         """Cut the body off after ``length`` bytes (None: half of them).
 
-        The headers promise all of it.
+        The headers promise all of it. The request takes effect first.
         """
         if length is not None:
             check_int(length, "length", 0)
 
-        def damage(reply: Reply, _: int) -> Reply:
+        def cut(reply: Reply, _: int) -> Reply:
             kept = len(reply.body) // 2 if length is None else length
             return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
 
-        return self._add("truncate", "" if length is None else cited(length), damage, times, start)
+        shown = [] if length is None else [cited(length)]
+        return self._add("truncate", shown, cut, Matching(times, start, path, method))
 
     def rate_limit(
-        self, retry_after: timedelta | float, *, times: int | None = None, start: int = 1
+        self,
+        retry_after: timedelta | float,
+        *,
+        path: str | None = None,
+        method: str | None = None,
+        times: int | None = None,
+        start: int = 1,
     ) -> ApiFault:
         """Respond with 429 and ``Retry-After`` until that time has passed on the fake's clock.
 
-        It is a ``timedelta`` or seconds, and runs from the first query that gets it.
+        It is a ``timedelta`` or seconds, and runs from the first request that gets it. Nothing of
+        your own is called.
         """
         length = parse_duration(retry_after, "retry_after")
         if not length:
             raise ValueError("retry_after: expected more than 0 seconds, got 0")
-        end: int | None = None
 
-        def damage(_: Reply, now: int) -> Reply | None:
-            nonlocal end
-            end = now + length if end is None else end
-            if now >= end:
-                return None
-            seconds = -((now - end) // SECOND)
-            reply = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
-            return reply._replace(headers=(("Retry-After", str(seconds)),))
+        def limited(reply: Reply, left: int) -> Reply:
+            error = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
+            seconds = str(-(-left // SECOND))
+            return error._replace(headers=(("Retry-After", seconds),), delay=reply.delay)
 
-        return self._add("rate_limit", f"{length / SECOND:g}", damage, times, start)
+        matching = Matching(times, start, path, method)
+        return self._add("rate_limit", [f"{length / SECOND:g}"], limited, matching, length)
 
     def webhooks_first(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
         """Respond to a call of your own endpoint after the webhooks that it causes.
@@ -390,15 +480,24 @@ class AccountApi:
             start: The first of them; 1 is the next.
         """
         self._port.retry_at_barriers()
-        return self._add("webhooks_first", "", lambda reply, _: reply, times, start)
+        return self._add("webhooks_first", (), lambda reply, _: reply, Matching(times, start))
 
     def _add(
-        self, kind: ApiFaultKind, argument: str, damage: Damage, times: int | None, start: int
+        self,
+        kind: ApiFaultKind,
+        arguments: Iterable[str],
+        damage: Damage,
+        matching: Matching,
+        lasts: int = 0,
     ) -> ApiFault:
         self._port.refuse_closed()
-        fault = ApiFault(kind, argument, damage, times, start, calling_line(3))
+        fault = ApiFault(kind, arguments, damage, matching, lasts, calling_line(3))
         self._note(API_FAULT)
         return self._faults.add(fault)
+
+
+def _cut_off(reply: Reply, _: int) -> Reply:
+    return reply._replace(disconnect=True)
 
 
 def _code_of(status: int) -> str:

@@ -7,13 +7,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
-from werkzeug.routing import Map, RequestRedirect, Rule
+from werkzeug.routing import Map, MapAdapter, RequestRedirect, Rule
 
-from ..base.arguments import check_list, cited
+from ..base.arguments import check_list, cited, unexpected
 from ..wire.exact_json import encode
 
+_Body: TypeAlias = dict[str, Any] | bytes | None
+
+#: What a route may return: None is a 204, bytes are sent as they are.
+Result: TypeAlias = Response | _Body | tuple[_Body, int]
+
 #: Takes werkzeug's request (and the variables of the path), returns the response.
-View: TypeAlias = "Callable[..., Response | dict[str, Any] | tuple[dict[str, Any], int]]"
+View: TypeAlias = Callable[..., Result]
 
 BALANCE_PATH = "/v2/balance"
 
@@ -36,20 +41,28 @@ class Route(NamedTuple):
         result: object = self.view(request, **variables)
         match result:
             case Response():
-                return result
-            case dict():
-                return _json(result, 200)
-            case (dict() as body, int() as status) if not isinstance(status, bool):
-                return _json(body, status)
+                response = result
+            case (body, int() as status) if not isinstance(status, bool):
+                response = self._response(body, status)
             case _:
-                raise TypeError(
-                    f"route {self.path}: expected a werkzeug Response, a dict, or a dict and a "
-                    f"status, got {cited(result)}"
-                )
+                response = self._response(result, 204 if result is None else 200)
+        if not 200 <= response.status_code <= 599:
+            raise ValueError(
+                f"route {self.path}: expected a status from 200 to 599, got {response.status_code}"
+            )
+        return response
 
-
-def _json(body: object, status: int) -> Response:
-    return Response(encode(body), status, content_type="application/json")
+    def _response(self, body: object, status: int) -> Response:
+        content: str | bytes | None
+        match body:
+            case dict():
+                content = encode(body)
+            case bytes() | None:
+                content = body
+            case _:
+                expected = "a Response, a dict, bytes or None, or one of these and a status"
+                raise TypeError(unexpected(f"route {self.path}", expected, body))
+        return Response(content, status, content_type="application/json")
 
 
 #: What most accounts have: a map costs more than all else of an account's API.
@@ -66,24 +79,20 @@ class Routes:
     def add(self, path: str, methods: Iterable[str], route: Route) -> None:
         """Add a route; of two that match a request, the last one responds."""
         names = _methods(methods)
-        if not isinstance(path, str):
-            raise TypeError(f"path: expected a str, got {cited(path)}")
-        if not path.startswith("/") or "?" in path:
-            raise ValueError(f"path: expected a slash first and no query string, got {cited(path)}")
-        if path == BALANCE_PATH and names & {"GET", "HEAD"}:
+        if check_path(path) == BALANCE_PATH and names & {"GET", "HEAD"}:
             raise ValueError(
                 f"path: GET {BALANCE_PATH} is the service's own. To change its response, use "
                 f"chat_fake.api."
             )
         # A rule belongs to one map for good, and the first that matches responds.
         rules = [Rule(path, methods=names, endpoint=route), *(one.empty() for one in self._rules)]
-        self._map = Map(rules, strict_slashes=False, merge_slashes=False)
+        self._map = map_of(rules)
         self._rules = rules
 
     def find(self, path: str, method: str) -> tuple[Route, dict[str, Any]] | None:
         """Return the route of a request and the variables of its path, if there is one."""
         try:
-            route, variables = self._map.bind("").match(path, method)
+            route, variables = bound(self._map, path).match(path, method)
         except (NotFound, MethodNotAllowed, RequestRedirect):
             return None
         assert isinstance(route, Route)
@@ -91,10 +100,34 @@ class Routes:
 
     def methods(self, path: str) -> list[str]:
         """Return the methods that a path takes; none if there is no such path."""
-        methods = set(self._map.bind("").allowed_methods(path))
+        methods = set(bound(self._map, path).allowed_methods(path))
         if path == BALANCE_PATH:
             methods |= {"GET", "HEAD"}
         return sorted(methods)
+
+
+def check_path(path: object) -> str:
+    """Return a path that requests can have; raise a TypeError or ValueError for anything else."""
+    if not isinstance(path, str):
+        raise TypeError(unexpected("path", "a str", path))
+    if not path.startswith("/") or "?" in path:
+        raise ValueError(unexpected("path", "a slash first and no query string", path))
+    return path
+
+
+def map_of(rules: list[Rule]) -> Map:
+    """Return a map of rules, the first of which is new; raise a ValueError if it is malformed."""
+    try:
+        return Map(rules, strict_slashes=False, merge_slashes=False)
+    except (LookupError, SyntaxError, ValueError):
+        pass
+    expected = "a path, or a rule such as /v2/messages/<id>"
+    raise ValueError(unexpected("path", expected, rules[0].rule))
+
+
+def bound(rules: Map, path: str) -> MapAdapter:
+    """Return what looks a path up: werkzeug takes several slashes at its beginning for one."""
+    return (_NO_RULES if path.startswith("//") else rules).bind("")
 
 
 def _methods(methods: Iterable[Any]) -> set[str]:

@@ -13,22 +13,16 @@ from typing import TYPE_CHECKING
 from werkzeug import Request, Response
 
 from ..base.redaction import tail
-from ..transport.server.replies import Reply, error_reply, is_bodiless, status_line
-from .account import AccountApi
+from ..transport.server.replies import Reply, error_reply, status_line
+from .account import CALL, AccountApi, Call
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
-    from ..transport.server.listener import Listener
+    from ..transport.server.listener import ByHandler, Listener
 
 _INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
-_NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
-_NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
-
-
-#: Where a request's environment keeps its account and its record, while a route answers it.
-_ASKED = "pytest_chatfake.asked"
 
 
 class Service:
@@ -126,39 +120,30 @@ class Service:
         self._record(method, BALANCE_PATH, key, 401)
         return _INVALID_KEY
 
-    def dispatch(self, request: Request) -> Response | Reply | None:
-        """Answer a request, or leave it to the handlers of pytest-httpserver."""
+    def answer(self, request: Request, by_handler: ByHandler) -> Response | Reply:
+        """Answer any request; of those without an account's key, only handlers see more than 401.
+
+        So a handler of pytest-httpserver checks the key itself, if it is to.
+        """
         key = request.headers.get("X-API-Key")
         if _asks_for_the_balance(request):
             return self.balance(key, method=request.method)
         account = self._accounts.get(key or "")
-        found = account._routes.find(_path(request), request.method) if account else None
-        if account is None or found is None:
-            return None
-        asked = account._arrived(request.method, _path(request))
-        request.environ[_ASKED] = account, asked
-        return account._answer_route(asked, request, *found)
+        if account is not None:
+            return account._answer(request, _path(request), by_handler)
+        response = by_handler(request)
+        return _INVALID_KEY if response is None else response
 
-    def not_found(self, request: Request) -> Reply:
-        """Respond to all other requests: 401 for an unknown key, else 405 or 404 (assumed)."""
-        account = self._accounts.get(request.headers.get("X-API-Key") or "")
-        if account is None:
-            return _INVALID_KEY
-        methods = account._routes.methods(_path(request))
-        if not methods:
-            return _NOT_FOUND
-        return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
-
-    def answered(self, request: Request, status: int) -> None:
+    def answered(self, request: Request, status: int | None) -> None:
         """Record the response to a request that was not a balance query."""
-        if (arrival := request.environ.get(_ASKED)) is not None:
-            account, asked = arrival
-            account._answered(asked, status)
+        call: Call | None = request.environ.get(CALL)
+        if call is not None:
+            call.account._answered(call, status)
         elif not _asks_for_the_balance(request):
             key = request.headers.get("X-API-Key")
             self._record(request.method, _path(request), key, status)
 
-    def _record(self, method: str, path: str, key: str | None, status: int) -> None:
+    def _record(self, method: str, path: str, key: str | None, status: int | None) -> None:
         """Record with the key's account; a request with nobody's key with all of them."""
         own = self._accounts.get(key or "")
         for account in [own] if own else list(self._accounts.values()):
@@ -174,13 +159,9 @@ class Service:
             return response(environ, start_response)
         if response.disconnect:
             raise ConnectionResetError("a fault closed the connection without a response")
-        headers = list(response.headers)
-        bodiless = is_bodiless(response.status)
-        if not bodiless:
-            length = response.declared_length or len(response.body)
-            headers += [("Content-Type", response.content_type), ("Content-Length", str(length))]
+        headers, body = response.content(environ["REQUEST_METHOD"])
         start_response(status_line(response.status), headers)
-        return [b"" if bodiless or environ["REQUEST_METHOD"] == "HEAD" else response.body]
+        return [body]
 
 
 def _asks_for_the_balance(request: Request) -> bool:

@@ -125,6 +125,7 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("the API goes wrong", "disconnect", _mark("api.disconnect")),
     Item("the API goes wrong", "truncate", _mark("api.truncate")),
     Item("the API goes wrong", "rate_limit", _mark("api.rate_limit")),
+    Item("the API goes wrong", "lose_response", _mark("api.lose_response")),
     Item("the API goes wrong", "key rotated", _verb("rotate_key()")),
     Item("time", "moved", _kind("clock")),
 )

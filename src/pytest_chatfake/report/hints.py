@@ -8,11 +8,16 @@ from typing import Final
 from ..base.misspelt import nearest
 from ..base.tracebacks import text_of
 from ..base.triggers import Trigger
+from ..base.views import counted
 from ..domain.messages import STATUSES
+from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
 
 #: How many characters are shown of the response to a failed attempt, or of an error.
 _MOST: Final = 200
+
+#: Of how many paths it is said that they got requests, where a fault waited for another one.
+_MOST_PATHS: Final = 3
 
 #: What asyncio says of something that belongs to another loop.
 _OTHER_LOOP: Final = ("is bound to a different event loop", "attached to a different loop")
@@ -78,13 +83,31 @@ def why_queued(blocked: bool) -> str:
 
 
 def why_unused(fault: Trigger) -> str:
-    """Say why a fault can't fire, if that is known."""
+    """Say why a fault did not fire, if that is known."""
+    if isinstance(fault, ApiFault):
+        return f" ({_requests_instead(fault)})"
     status = getattr(fault, "_status", None)
     if status is None or status in STATUSES:
         return ""
     near = nearest(status, STATUSES)
     hint = f"; did you mean {near!r}?" if near else ""
     return f" ({status!r} is no status of the service: {', '.join(STATUSES)}{hint})"
+
+
+def _requests_instead(fault: ApiFault) -> str:
+    """Say which requests there were while a fault was set up."""
+    if fault._kind == "webhooks_first" and not fault._chances:
+        return "no endpoint of your own was called"
+    if fault._chances:
+        early = fault._chances < fault._start
+        why = f"and it begins with number {fault._start:,}" if early else "and got another response"
+        return f"{counted(fault._chances, 'request')} matched, {why}"
+    if not fault._target:
+        return "there was no request with the fake's key"
+    seen = [f"{count:,} {target}" for target, count in fault._others.most_common(_MOST_PATHS)]
+    was = "was" if fault._others.total() < 2 else "were"
+    instead = ", ".join(seen) or "none with the fake's key"
+    return f"no request {fault._target}; there {was} {instead}"
 
 
 def beginning_of_body(attempt: Attempt) -> str:

@@ -168,18 +168,10 @@ class Connection(WSGIRequestHandler):
         if (reply.delay and self._closed.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
             return
-        body, length = reply.body, reply.declared_length
-        if length is None:
-            length = len(body)
-        else:
+        if reply.declared_length is not None:
             self.close_connection = True
-        content = [("Content-Type", reply.content_type), ("Content-Length", str(length))]
-        if is_bodiless(reply.status):
-            body, content = b"", []
-        elif self.command == "HEAD":
-            body = b""
-        headers = [*content, *reply.headers, *self._persistence()]
-        self._send(head(status_line(reply.status), headers) + body)
+        headers, body = reply.content(self.command)
+        self._send(head(status_line(reply.status), [*headers, *self._persistence()]) + body)
 
     def _send_response(self, response: Response, environ: dict[str, Any]) -> None:
         begun = False

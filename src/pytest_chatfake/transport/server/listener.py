@@ -8,11 +8,12 @@ after every response, keeps every request of the session, and takes half a secon
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from selectors import EVENT_READ, BaseSelector, DefaultSelector
 from socket import create_server, socketpair
 from time import monotonic
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
 from werkzeug import Request, Response
@@ -28,6 +29,10 @@ JOIN_SECONDS = 2.0
 IDLE_THREADS = 2
 
 
+#: Answers a request by a handler of pytest-httpserver; returns None if none matches.
+ByHandler: TypeAlias = "Callable[[Request], Response | None]"
+
+
 class Api(Protocol):
     """The API without a socket. Called from many threads."""
 
@@ -35,16 +40,12 @@ class Api(Protocol):
         """Answer ``GET /v2/balance`` (§4.1), by the key as it was sent."""
         ...
 
-    def dispatch(self, request: Request, /) -> Response | Reply | None:
-        """Answer any request; None leaves it to the handlers of pytest-httpserver."""
+    def answer(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
+        """Answer any request, with a handler of pytest-httpserver where nothing of its own fits."""
         ...
 
-    def not_found(self, request: Request, /) -> Response | Reply:
-        """Answer a request that no handler matched either."""
-        ...
-
-    def answered(self, request: Request, status: int, /) -> None:
-        """Take note of the status that a request is about to be answered with."""
+    def answered(self, request: Request, status: int | None, /) -> None:
+        """Take note of the status that a request is about to be answered with, if with any."""
         ...
 
 
@@ -193,15 +194,17 @@ class Listener(HTTPServer):
         pytest-httpserver keeps it: ``check()`` raises it.
         """
         response = self._answer(request)
-        status = response.status if isinstance(response, Reply) else response.status_code
+        if isinstance(response, Reply):
+            status = None if response.disconnect else response.status
+        else:
+            status = response.status_code
         self.api.answered(request, status)
         return response
 
     def _answer(self, request: Request) -> Response | Reply:
         try:
             request.get_data()  # cached, so that matchers, handlers and the log all see it
-            response = self.api.dispatch(request)
-            return self._answer_by_handler(request) if response is None else response
+            return self.api.answer(request, self._answer_by_handler)
         except HTTPException as error:
             return error.get_response(request.environ)
         except (KeyboardInterrupt, SystemExit):
@@ -210,11 +213,11 @@ class Listener(HTTPServer):
             self.record_error(error)
             return server_error(error)
 
-    def _answer_by_handler(self, request: Request) -> Response | Reply:
+    def _answer_by_handler(self, request: Request) -> Response | None:
         try:
             response = self.dispatch(request)
         except Unmatched:
-            return self.api.not_found(request)
+            return None
         self.log.append((request, response))
         return response
 

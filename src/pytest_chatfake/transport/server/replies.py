@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from wsgiref.types import WSGIEnvironment
+
+    from werkzeug import Response
 
 
 class Reply(NamedTuple):
@@ -31,6 +34,29 @@ class Reply(NamedTuple):
     disconnect: bool = False
     declared_length: int | None = None
     content_type: str = "application/json"
+
+    def content(self, method: str) -> tuple[list[tuple[str, str]], bytes]:
+        """Return the headers and the body with which a request of that method is answered."""
+        if is_bodiless(self.status):
+            return [*self.headers], b""
+        length = len(self.body) if self.declared_length is None else self.declared_length
+        fields = [("Content-Type", self.content_type), ("Content-Length", str(length))]
+        return [*fields, *self.headers], b"" if method == "HEAD" else self.body
+
+
+def plain(response: Response | Reply, environ: WSGIEnvironment) -> Reply:
+    """Return a response as a plain value; its body is read to the end."""
+    if isinstance(response, Reply):
+        return response
+    response.make_sequence()
+    headers = response.get_wsgi_headers(environ)
+    content_type = headers.get("Content-Type", "")
+    for name in ("Content-Type", "Content-Length", "Connection"):
+        headers.remove(name)
+    fields = tuple(headers.to_wsgi_list())
+    body = b"".join(response.iter_encoded())
+    response.close()
+    return Reply(response.status_code, body, fields, content_type=content_type)
 
 
 def error_body(status: int, code: str, message: str) -> dict[str, Any]:

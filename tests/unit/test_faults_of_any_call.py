@@ -1,0 +1,431 @@
+"""Every call to the API can go wrong: which requests a fault concerns, and what becomes of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import pytest
+from werkzeug import Response
+from werkzeug.exceptions import abort
+
+from pytest_chatfake import ApiFault, ChatFake
+from pytest_chatfake.report.hints import why_unused
+
+from .api_clients import Answer, call_with_werkzeug
+from .fakes import fake_with_receiver, frozen_fake, received_statuses, warnings_at_the_end
+
+ORDER = json.dumps({"to": "+4915", "type": "text", "text": {"body": "Sale"}}).encode()
+
+SetUp: TypeAlias = Callable[..., ApiFault]
+
+#: The faults for which a request is not carried out, with the status that the client gets.
+INSTEAD: dict[str, tuple[SetUp, Any]] = {
+    "fail": (lambda fake, **more: fake.api.fail(503, **more), 503),
+    "disconnect": (lambda fake, **more: fake.api.disconnect(**more), None),
+    "rate_limit": (lambda fake, **more: fake.api.rate_limit(60, times=1, **more), 429),
+}
+#: Those for which it is.
+AFTERWARDS: dict[str, tuple[SetUp, Any]] = {
+    "delay": (lambda fake, **more: fake.api.delay(60, **more), 200),
+    "truncate": (lambda fake, **more: fake.api.truncate(**more), 200),
+    "lose_response": (lambda fake, **more: fake.api.lose_response(**more), None),
+}
+EVERY = {**INSTEAD, **AFTERWARDS}
+
+
+def post(fake: ChatFake, path: str = "/v2/messages", method: str = "POST", **more: Any) -> Any:
+    """Call, and return the response; None if the connection was closed."""
+    try:
+        return call_with_werkzeug(fake, method, path, body=ORDER, **more)
+    except ConnectionResetError:
+        return None
+
+
+def status(fake: ChatFake, *arguments: Any, **more: Any) -> int | None:
+    answer: Answer | None = post(fake, *arguments, **more)
+    return answer and answer.status
+
+
+@pytest.fixture
+def fake() -> Iterator[ChatFake]:
+    """A fake with a send endpoint, a route with a variable, and a handler."""
+    with frozen_fake() as fake:
+        fake.send_endpoint()
+        fake.route("/v2/messages/<id>", ["GET"])(lambda _, id: {"id": id})
+        fake.http.expect_request("/own").respond_with_json({"own": True})
+        yield fake
+        fake.http.clear()
+        fake.reset()  # no word about faults that were not to fire
+
+
+# What becomes of a call
+
+
+@pytest.mark.parametrize("kind", INSTEAD)
+def test_a_call_that_fails_has_no_effect(fake: ChatFake, kind: str) -> None:
+    set_up, expected = INSTEAD[kind]
+    fault = set_up(fake)
+
+    assert expected == status(fake)
+    assert (0, 1) == (len(fake.messages), fault.fired)
+    assert 200 == status(fake)
+    assert 1 == len(fake.messages)
+
+
+@pytest.mark.parametrize("kind", AFTERWARDS)
+def test_a_call_whose_response_suffers_takes_effect(fake: ChatFake, kind: str) -> None:
+    set_up, expected = AFTERWARDS[kind]
+    fault = set_up(fake)
+
+    assert expected == status(fake)
+    assert (1, 1) == (len(fake.messages), fault.fired)
+    fake.assert_held("0.05")
+
+
+def test_a_lost_response_leaves_a_message_and_its_webhook() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint()
+        fake.api.lose_response(path="/v2/messages")
+        with pytest.raises(ConnectionResetError, match="a fault closed the connection"):
+            call_with_werkzeug(fake, "POST", "/v2/messages", body=ORDER)
+
+        assert [] == received_statuses(receiver)
+        fake.settle()
+        assert ["sent"] == received_statuses(receiver)
+
+
+def test_a_webhook_may_come_before_a_response_that_is_lost() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint(webhooks_first=True)
+        fake.api.lose_response()
+
+        assert status(fake) is None
+        assert ["sent"] == received_statuses(receiver)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize(
+    ("path", "method", "usual"),
+    [
+        ("/v2/balance", "GET", 200),
+        ("/v2/messages/7", "GET", 200),
+        ("/own", "POST", 200),
+        ("/nowhere", "POST", 404),
+        ("/v2/balance", "PUT", 405),
+        ("//v2/messages", "POST", 404),
+    ],
+)
+def test_every_request_with_the_key_is_concerned(
+    fake: ChatFake, kind: str, path: str, method: str, usual: int
+) -> None:
+    set_up, expected = EVERY[kind]
+    place = f"http://test{path}"  # or werkzeug's client takes the first of two slashes for a host's
+    fault = set_up(fake)
+
+    assert {200: usual}.get(expected, expected) == status(fake, place, method)
+    assert [fault.description] == [one.text for one in fake.api.requests[-1].marks]
+    assert usual == status(fake, place, method)
+    assert 1 == fault.fired
+
+
+@pytest.mark.parametrize("key", ["wrong", None])
+def test_a_401_is_no_request_of_this_fake(fake: ChatFake, key: Any) -> None:
+    fault = fake.api.fail(path="/v2/messages")
+
+    assert 401 == status(fake, key=key)
+    assert (0, 503) == (fault.fired, status(fake))
+
+
+def test_what_an_endpoint_returns_is_cut_off_whatever_it_is(fake: ChatFake) -> None:
+    def parts(_: Any) -> Response:
+        return Response(
+            iter(["whole ", "body"]), 299, {"X-Own": "é", "Connection": "close"}, content_type="a/b"
+        )
+
+    fake.route("/parts")(parts)
+    fake.api.truncate(7)
+    answer = post(fake, "/parts")
+
+    assert (299, b"whole b") == (answer.status, answer.body)
+    assert {"x-own": "é", "content-type": "a/b", "content-length": "10"} == answer.headers
+
+
+def test_delays_add_up_and_the_first_other_fault_decides(fake: ChatFake) -> None:
+    faults = [
+        fake.api.delay(1, times=None),
+        fake.api.lose_response(),
+        fake.api.fail(500),
+        fake.api.delay(2),
+    ]
+
+    assert [None, 500, 200] == [status(fake) for _ in range(3)]
+    assert [3, 1, 1, 1] == [one.fired for one in faults]
+    assert ["api.delay(1, times=None)", "api.lose_response()"] == [
+        one.text for one in fake.api.requests[0].marks
+    ]
+
+
+# Which calls
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"path": "/v2/messages"}, [200, 503, 200, 200]),
+        ({"path": "/v2/messages/<id>"}, [200, 200, 503, 200]),
+        ({"path": "/v2/<path:rest>"}, [503, 503, 503, 200]),
+        ({"path": "/v2/messages/<int:id>"}, [200, 200, 503, 200]),
+        ({"path": "/v2/messages/<any(a, b):id>"}, [200, 200, 200, 200]),
+        ({"method": "get"}, [503, 200, 503, 200]),
+        ({"method": "POST"}, [200, 503, 200, 503]),
+        ({"path": "/v2/messages", "method": "GET"}, [200, 200, 200, 200]),
+        ({"path": "/v2/balance"}, [503, 200, 200, 200]),
+        ({"path": "/v2/Balance"}, [200, 200, 200, 200]),
+        ({}, [503, 503, 503, 503]),
+    ],
+)
+def test_a_path_or_a_rule_and_a_method_limit_a_fault(
+    fake: ChatFake, where: Any, expected: list[int]
+) -> None:
+    fault = fake.api.fail(**where, times=None)
+
+    assert expected == [
+        status(fake, "/v2/balance", "GET"),
+        status(fake),
+        status(fake, "/v2/messages/7", "GET"),
+        status(fake, "/own"),
+    ]
+    assert expected.count(503) == fault.fired
+
+
+def test_each_fault_counts_the_calls_that_match_it(fake: ChatFake) -> None:
+    fake.api.fail(500, path="/v2/messages", start=2)
+    fake.api.fail(501, start=4)
+    asked = [("/v2/balance", "GET"), *[("/v2/messages", "POST")] * 2, ("/own", "GET")]
+
+    assert [200, 200, 500, 501] == [status(fake, *one) for one in asked]
+
+
+def test_a_fault_that_is_removed_counts_no_more(fake: ChatFake) -> None:
+    with fake.api.lose_response(times=None):
+        assert status(fake) is None
+    assert 200 == status(fake)
+
+
+@pytest.mark.parametrize("verb", ["fail", "delay", "disconnect", "truncate", "rate_limit"])
+@pytest.mark.parametrize(
+    ("argument", "value", "error"),
+    [
+        ("path", 7, TypeError),
+        ("path", b"/x", TypeError),
+        ("path", "", ValueError),
+        ("path", "v2/messages", ValueError),
+        ("path", "http://localhost/v2/messages", ValueError),
+        ("path", "/v2/messages?a=1", ValueError),
+        ("path", "/v2/messages/<", ValueError),
+        ("path", "/v2/messages/<no:id>", ValueError),
+        ("path", "/v2/<id>/<id>", ValueError),
+        ("method", ["POST"], TypeError),
+        ("method", "", ValueError),
+        ("method", "POST /x", ValueError),
+    ],
+)
+def test_what_is_no_path_or_no_method_is_refused(
+    fake: ChatFake, verb: str, argument: str, value: Any, error: Any
+) -> None:
+    required = {"delay": (1,), "rate_limit": (1,)}.get(verb, ())
+    with pytest.raises(error, match=f"^{argument}: expected .*, got ") as refused:
+        getattr(fake.api, verb)(*required, **{argument: value})
+
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+    assert 200 == status(fake)
+
+
+@pytest.mark.parametrize("path", ["/v2/messages/<", "/v2/<no:id>", "/<id>/<id>"])
+def test_a_route_refuses_the_same_and_is_not_added(fake: ChatFake, path: str) -> None:
+    with pytest.raises(ValueError, match=r"^path: expected a path, or a rule such as .*, got '/"):
+        fake.route(path)(lambda _: {})
+
+    assert 200 == status(fake)
+
+
+# A call that raises
+
+
+@pytest.mark.parametrize("kind", AFTERWARDS)
+def test_a_fault_of_a_route_that_raises_has_not_fired(fake: ChatFake, kind: str) -> None:
+    set_up, expected = AFTERWARDS[kind]
+
+    @fake.route("/v2/messages")
+    def send(_: Any) -> dict[str, Any]:
+        raise LookupError("no such campaign")
+
+    fault = set_up(fake)
+    assert (500, 0) == (status(fake), fault.fired)
+    with pytest.raises(LookupError, match="no such campaign"):
+        fake.settle()
+    assert (500, ()) == (fake.api.requests[0].status, fake.api.requests[0].marks)
+
+    fake.send_endpoint()
+    assert expected == status(fake)
+    assert 1 == fault.fired
+
+
+def test_a_body_that_raises_while_it_is_read_is_a_route_that_raises(fake: ChatFake) -> None:
+    def parts() -> Iterator[str]:
+        yield "whole"
+        raise LookupError("no more")
+
+    fake.route("/parts")(lambda _: Response(parts()))
+    fault = fake.api.truncate()
+
+    assert (500, 0) == (status(fake, "/parts"), fault.fired)
+    with pytest.raises(LookupError, match="no more"):
+        fake.settle()
+
+
+def test_a_fault_of_a_handler_that_raises_has_not_fired(fake: ChatFake) -> None:
+    def broken(_: Any) -> Response:
+        raise LookupError("no such page")
+
+    fake.http.expect_request("/broken").respond_with_handler(broken)
+    fault = fake.api.lose_response()
+
+    assert (500, 0) == (status(fake, "/broken"), fault.fired)
+    assert () == fake.api.requests[0].marks
+    with pytest.raises(LookupError, match="no such page"):
+        fake.http.check()
+    assert status(fake) is None
+
+
+def test_a_route_that_aborts_has_responded(fake: ChatFake) -> None:
+    fake.route("/v2/messages")(lambda _: abort(422))
+    fault = fake.api.lose_response()
+
+    assert (None, 422, 1) == (status(fake), status(fake), fault.fired)
+
+
+# What is told
+
+
+def test_requests_and_the_timeline_show_what_went_wrong(fake: ChatFake) -> None:
+    lost = fake.api.lose_response(path="/v2/messages", method="POST")
+    status(fake)
+    fake.api.fail(404, code="GONE", start=2)
+    status(fake, "/own")
+    fake.api.fail(418, body="teapot", times=None)
+    status(fake, "/own")
+    status(fake, "/own")
+
+    key = f"with the key ...{fake.api_key[-4:]}"
+    assert [
+        f"POST /v2/messages {key}: no response",
+        f"POST /own {key}: 200",
+        f"POST /own {key}: 404",
+        f"POST /own {key}: 418",
+    ] == [str(one) for one in fake.api.requests]
+    assert [
+        "api.lose_response(path='/v2/messages', method='POST')",
+        "api.fail(404, code='GONE', start=2)",
+        "api.fail(418, body=..., times=None)",
+    ] == [mark.text for one in fake.api.requests for mark in one.marks]
+    assert lost.line == fake.api.requests[0].marks[0].line
+    assert [
+        ("fault", None),
+        ("request", None),
+        ("verb", 2),
+        ("hold", 3),
+        ("event", 3),
+    ] == [(one.kind, one.cause) for one in fake.timeline][:5]
+
+
+def test_a_request_is_shown_where_it_arrived(fake: ChatFake) -> None:
+    def slow(_: Any) -> Response:
+        fake.clock.advance(5)
+        return Response("")
+
+    fake.http.expect_request("/slow").respond_with_handler(slow)
+    begin = fake.clock.now
+    status(fake, "/slow")
+
+    assert (5, 200) == ((fake.api.requests[0].at - begin).seconds, fake.api.requests[0].status)
+    assert [("request", 0), ("clock", 0)] == [
+        (one.kind, (one.at - begin).seconds) for one in fake.timeline
+    ]
+
+
+def test_a_long_method_is_cut(fake: ChatFake) -> None:
+    status(fake, "/own", "M" * 1_000)
+
+    assert str(fake.api.requests[0]).startswith("M" * 20 + " /own with")
+    assert "M" * 1_000 == fake.api.requests[0].method
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        (
+            {"path": "/v2/messages"},
+            "no request to /v2/messages; there were 2 to /v2/balance, 1 to /own",
+        ),
+        (
+            {"path": "/own", "method": "GET"},
+            "no request to /own by GET; there were 2 to /v2/balance by GET, 1 to /own by POST",
+        ),
+        (
+            {"method": "PUT"},
+            "no request by PUT; there were 2 to /v2/balance by GET, 1 to /own by POST",
+        ),
+        ({"path": "/v2/balance", "start": 3}, "2 requests matched, and it begins with number 3"),
+        ({"path": "/own", "start": 2}, "1 request matched, and it begins with number 2"),
+        ({"start": 1_000}, "3 requests matched, and it begins with number 1,000"),
+    ],
+)
+def test_a_fault_that_never_fired_says_what_there_was_instead(
+    fake: ChatFake, where: Any, why: str
+) -> None:
+    fault = fake.api.fail(**where)
+    for request in (("/v2/balance", "GET"), ("/own",), ("/v2/balance", "GET")):
+        status(fake, *request)
+    fault.remove()
+    status(fake)
+
+    assert f" ({why})" == why_unused(fault)
+
+
+@pytest.mark.parametrize(
+    ("set_up", "why"),
+    [
+        (lambda api: api.fail(), "there was no request with the fake's key"),
+        (
+            lambda api: api.delay(1, path="/v2/messages"),
+            "no request to /v2/messages; there was none with the fake's key",
+        ),
+        (lambda api: api.webhooks_first(), "no endpoint of your own was called"),
+    ],
+)
+def test_without_a_request_it_says_that(fake: ChatFake, set_up: Any, why: str) -> None:
+    fault = set_up(fake.api)
+    status(fake, key="wrong")
+
+    assert f" ({why})" == why_unused(fault)
+
+
+def test_a_fault_whose_calls_another_one_took_says_that(fake: ChatFake) -> None:
+    fake.api.fail()
+    second = fake.api.fail()
+    status(fake)
+
+    assert " (1 request matched, and got another response)" == why_unused(second)
+
+
+def test_the_report_of_what_is_unused_has_the_request_that_there_was() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.api.lose_response(path="/v2/messages")
+        status(fake, "/v2/balance", "GET")
+
+    (text,) = warnings_at_the_end(scenario)
+
+    assert text.endswith("(no request to /v2/messages; there was 1 to /v2/balance)")
