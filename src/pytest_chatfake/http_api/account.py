@@ -50,7 +50,7 @@ class ApiRequest(NamedTuple):
         path: The path, without the query string.
         key: The key it came with, by its last four characters; empty without one.
         accepted: Whether it was this fake's key.
-        status: The status of the response; None if there was none, or not yet.
+        status: The status of the response; None if there was none, or it was lost, or not yet.
         moment: When it was responded to, in nanoseconds since the epoch.
         marks: What faults did to the response, and the lines that set them up.
     """
