@@ -268,8 +268,13 @@ def api(chat_fake: ChatFake) -> None:
     def show(request: Request, id: str) -> Response:
         return Response(id)
 
-    chat_fake.route("/nothing")(lambda _: None)
-    chat_fake.route("/bytes")(lambda _: (b"{}", 201))
+    @chat_fake.route("/v2/messages/<id>", ["DELETE"])
+    def delete(request: Request, id: str) -> None: ...
+
+    @chat_fake.route("/v2/bytes")
+    def exact(request: Request) -> tuple[bytes, int]:
+        return b"{}", 201
+
     # A decorated function stays what it was.
     assert_type(send(Request({})), tuple[dict[str, Any], int])
     assert_type(show(Request({}), id="id"), Response)
