@@ -49,9 +49,9 @@ def declare(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "chat_fake_strict",
-        "whether a test fails where it would be given a WebhookWarning (default: false)",
+        "whether a test fails where it would be given a WebhookWarning (default: true)",
         type="bool",
-        default=False,
+        default=True,
     )
     parser.addini(
         "chat_fake_seed",

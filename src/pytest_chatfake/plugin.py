@@ -31,7 +31,6 @@ _stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
 _listens_key = pytest.StashKey[bool]()
-_passed_key = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -290,8 +289,6 @@ def pytest_runtest_makereport(
         suggest(call.excinfo.value)
         advise(call.excinfo.value)
     report = yield
-    if report.when != "teardown":
-        item.stash[_passed_key] = report.passed
     explorer = item.stash.get(_explorer_key, None)
     if explorer is not None and explorer.explorations and report.when == "call":
         text = "\n".join(map(str, explorer.explorations))
@@ -326,50 +323,46 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
             end()
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
+@pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Let lines be the test function's own: its fixtures are done."""
-    if _is_loaded():
-        from .suite.reports import called
+    """Let lines be the test function's own, and check the fake when it has passed.
 
-        called(item)
+    The check is part of the call, so it fails the test, xfail holds, and output is captured. All
+    fixtures are there: time is still frozen, and the user's servers still run.
+    """
+    if not _is_loaded():
+        yield
+        return
+    from .suite.reports import called, is_lost
+
+    called(item)
     yield
+    if not is_lost():
+        _check(item)
+
+
+def _check(item: pytest.Item) -> None:
+    from .fake.fake import service
+
+    fake, explorer = item.stash.get(_fake_key, None), item.stash.get(_explorer_key, None)
+    if fake is not None:
+        fake._checks.run()
+        service.check()
+    if explorer is not None:
+        explorer._check()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
-    """Check the fake at the end of a test, before any fixture is finalised.
+    """Close the fake's connections to the user's servers: some wait for that to shut down."""
+    fake = item.stash.get(_fake_key, None)
+    if fake is not None:
+        from .fake.fake import service
 
-    Time is still frozen, and the user's servers still run; our connections to them are closed here,
-    because some servers wait for that when they shut down.
-    """
-    fake, explorer = item.stash.get(_fake_key, None), item.stash.get(_explorer_key, None)
-    if fake is None and explorer is None:
-        yield
-        return
-    passed = item.stash.get(_passed_key, False)
-    try:
-        if fake is not None:
-            del item.stash[_fake_key]
-            _finish(fake, passed=passed)
-        if explorer is not None and passed:
-            explorer._check()
-    except BaseException as error:
-        yield
-        raise error  # noqa: TRY201 - another one may have been handled since
-    yield
-
-
-def _finish(fake: ChatFake, *, passed: bool) -> None:
-    from .fake.fake import service
-
-    try:
-        if passed:
-            fake._checks.run()
-            service.check()
-    finally:
+        del item.stash[_fake_key]
         service.clear()
         fake._engine.outbox.endpoints.close()
+    yield
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""The page on trouble has every exception, warning and section, in the words that are printed."""
+"""The page on trouble has every exception, finding and section, in the words that are printed."""
 
 # Asserts read `expected == actual`.
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PAGE = (DOCS / "reference" / "troubleshooting.md").read_text("utf-8")
 
-#: What a warning's text is given to.
-WARNING = "_listed"
+#: What the text about something overlooked is given to.
+FINDING = "_listed"
 
 
 def first_cells(heading: str) -> list[str]:
@@ -51,7 +51,7 @@ TEXTS = {text for tree in trees() for node in ast.walk(tree) if (text := text_of
 #: The rows that show a text behind a class's name.
 SHOWN = [
     row
-    for heading in ("Exceptions", "Warnings at the end of a test")
+    for heading in ("Exceptions", "What a test overlooked")
     for row in first_cells(heading)
     if ": " in row
 ]
@@ -68,17 +68,18 @@ def test_every_exception_has_a_row() -> None:
     assert {n for n, v in vars(errors).items() if isinstance(v, type)} - {"WebhookWarning"} == rows
 
 
-def test_every_warning_has_a_row() -> None:
+def test_everything_that_a_test_may_overlook_has_a_row() -> None:
     heads = {
         text_of(node.args[0])
         for tree in trees()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id == WARNING
+        and node.func.id == FINDING
     }
-    rows = [row.removeprefix("WebhookWarning: … ") for row in SHOWN if row.startswith("Webhook")]
-    assert heads, f"no text is given to {WARNING}()"
+    found = first_cells("What a test overlooked")
+    rows = [row.removeprefix("UndeliveredWebhooks: … ") for row in found]
+    assert heads, f"no text is given to {FINDING}()"
     assert {head for head in heads if head} == {
         head for head in heads if head and any(row in head for row in rows)
     }

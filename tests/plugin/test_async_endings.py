@@ -38,7 +38,7 @@ def test_a_chain_that_was_never_awaited_fails_the_test_with_its_count_and_line(p
             await chat_fake.send_text()
         """,
     )
-    result.assert_outcomes(passed=2, errors=1)
+    result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         ["*NotAwaited: missing await at test_it.py:6: 3 steps were never performed"]
     )
@@ -76,7 +76,7 @@ def test_whatever_performs_steps_can_be_forgotten(pytester):
             pass
         """,
     )
-    result.assert_outcomes(passed=5, errors=5)
+    result.assert_outcomes(failed=5)
     result.stdout.fnmatch_lines(
         [
             f"*NotAwaited: missing await at test_it.py:{n}: 1 step was never performed"

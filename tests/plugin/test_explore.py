@@ -92,7 +92,7 @@ def test_marker_and_configuration_are_those_of_every_world(pytester: pytest.Pyte
 def test_a_fixture_that_is_never_used_fails_the_test(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_forgotten(chat_explore): pass")
     result = pytester.runpytest()
-    result.assert_outcomes(passed=1, errors=1)
+    result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*chat_explore was never used: write `@chat_explore` above*"])
 
 

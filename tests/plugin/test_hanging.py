@@ -35,17 +35,19 @@ TESTS = """
     def test_fixture(chat_fake):
         chat_fake.webhooks.connect(wsgi=slow_app, path="/hooks/chat")
         chat_fake.send_text()
+        assert chat_fake.webhooks.attempts[0].late == 204
 
     def test_own_fake():
         with ChatFake(timeout=0.01) as fake:
             fake.webhooks.connect(handler=lambda request: said.wait(30) and None)
             fake.send_text()
+            assert fake.webhooks.attempts[0].late == 200
 """
 
 STILL = "chat fake: webhook handler still running after 0.01 s"
 LINES = [
     f"{STILL}: slow_app /hooks/chat, sent of message * (from test_it.py:23)",
-    f"{STILL}: <lambda>(), sent of message * (from test_it.py:28)",
+    f"{STILL}: <lambda>(), sent of message * (from test_it.py:29)",
 ]
 
 

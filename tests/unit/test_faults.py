@@ -283,7 +283,8 @@ def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> Non
     lines = [own_lines(f"  {fault.description}, set up at {fault.line}") for fault in faults]
     lines[0] += " ('played' is no status of the service: sent, delivered, read, failed)"
     lines[2] += " (there was no request with the fake's key)"
-    assert ["3 unused faults, because nothing matched:", *lines] == text.splitlines()
+    head = "3 unused faults: set a fault up before the verb, or remove it:"
+    assert [head, *lines] == text.splitlines()
 
 
 def test_a_fault_that_fired_is_no_news_and_neither_is_its_failed_attempt() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeConfig, Naming
+from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, UndeliveredWebhooks
 from pytest_chatfake.base.redaction import redacted
 
-from .fakes import frozen_fake, warnings_at_the_end
+from .fakes import frozen_fake
 
 KEY = "live_0123456789abcdef"
 URL = "http://127.0.0.1:1/hooks?token=hush-hush"
@@ -70,11 +70,12 @@ def test_two_fakes_with_one_key_are_refused_without_the_key() -> None:
         ChatFake(api_key=KEY)
 
 
-def test_a_warning_about_a_failed_attempt_hides_the_token() -> None:
-    (text,) = warnings_at_the_end(lambda fake: fake.send_text(), webhook_url=URL)
+def test_an_error_about_a_failed_attempt_hides_the_token() -> None:
+    with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake(webhook_url=URL) as fake:
+        fake.send_text()
 
-    assert SHOWN in text
-    assert "hush" not in text
+    assert SHOWN in str(refused.value)
+    assert "hush" not in str(refused.value)
 
 
 def test_the_query_of_an_apps_path_is_hidden_as_that_of_a_url() -> None:

@@ -42,14 +42,21 @@ def test_an_endpoint_gets_the_types_that_it_listens_for(events: Any, got: list[s
         assert ["chat.message.updated", TYPE] == types(everything)
 
 
-def test_an_event_that_nobody_listens_for_is_warned_about() -> None:
+def test_an_event_that_no_connected_endpoint_listens_for_is_named() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.receiver()
+        fake.webhooks.receiver(events="*").endpoint.disconnect()
         fake.webhooks.emit_event(TYPE)
+        fake.webhooks.emit(fake.send_text(), "sent", changes={"event.type": "edited"})
 
-    (warning,) = warnings_at_the_end(scenario)
-    assert warning.startswith("1 event that no endpoint listens for: connect one with events=[...]")
-    assert f"{TYPE}, caused at test_other_events.py:" in warning
+    (text,) = warnings_at_the_end(scenario)
+    head, *lines = text.splitlines()
+    assert '2 events that no endpoint listens for: connect the app with events="*":' == head
+    line = scenario.__code__.co_firstlineno + 3
+    assert [
+        f"  {TYPE}, caused at test_other_events.py:{line}",
+        f"  edited, caused at test_other_events.py:{line + 1}",
+    ] == lines
 
 
 def test_it_costs_nothing_and_belongs_to_no_message() -> None:

@@ -1,4 +1,4 @@
-"""What a test may have overlooked: failed attempts, queued events; and what needs no warning."""
+"""What a test may have overlooked: failed attempts, queued events; and what is no news."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines(
     line = f"test_overlooked.py:{scenario.__code__.co_firstlineno + 2}"
     app = "failing_app (WSGI) /hooks: status 500 (did it raise? its log has the error)"
     assert [
-        "2 attempts failed, and the test did not look at fake.webhooks.attempts:",
+        "2 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:",
         f"  sent of message ... at {app}; caused at {line}",
         f"  delivered of message ... at {app}; caused at {line}",
     ] == without_ids(text)
@@ -55,21 +55,26 @@ def test_a_warning_shows_the_beginning_of_the_answers_body_on_one_line() -> None
 # -- strict ----------------------------------------------------------------------------------------
 
 
-def test_a_strict_fake_raises_at_the_end_of_its_block_what_it_would_have_warned_about() -> None:
+@pytest.mark.parametrize("strict", [None, True])
+def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_warned_about(
+    strict: bool | None,
+) -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.connect(wsgi=failing_app)
+        fake.webhooks.emit_event("account.updated")
         fake.webhooks.drop(status="read")
-        fake.send_text()
+        fake.send_text().after(60)
 
-    expected = "\n".join(warnings_at_the_end(scenario))
-    with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake(strict=True) as fake:
+    expected = [*warnings_at_the_end(scenario), "With strict=False this is a warning."]
+    with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake(strict=strict) as fake:
         scenario(fake)
-    assert expected == own_lines(str(refused.value))
+    assert 5 == len(expected)
+    assert "\n".join(expected) == own_lines(str(refused.value))
     assert fake._engine.closed
 
 
-def test_a_strict_fake_that_is_closed_by_hand_raises_there_and_only_once() -> None:
-    fake = ChatFake(strict=True)
+def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once() -> None:
+    fake = ChatFake()
     fake.webhooks.drop()
     with pytest.raises(UndeliveredWebhooks, match="1 unused fault"):
         fake.close()
@@ -130,24 +135,117 @@ def test_a_long_list_of_failures_is_cut() -> None:
     assert 12 == len(text.splitlines())
 
 
-def test_events_that_are_still_queued_are_warned_about_with_their_line() -> None:
+# -- the queue -------------------------------------------------------------------------------------
+
+
+def send_over_http(fake: ChatFake) -> None:
+    """Let the fake's own route send a message: its event is queued then."""
+
+    @fake.route("/send")
+    def send(_: Any) -> dict[str, str]:
+        return {"id": fake.send_text().id}
+
+    Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+
+
+def test_what_is_queued_at_the_end_is_attempted_then_and_judged_like_the_rest() -> None:
+    seen: list[str] = []
+
     def scenario(fake: ChatFake) -> None:
-        fake.webhooks.receiver()
-
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, str]:
-            return {"id": fake.send_text().id}
-
-        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        fake.webhooks.connect(wsgi=failing_app)
+        send_over_http(fake)
+        assert [] == seen
 
     (text,) = warnings_at_the_end(scenario)
+    assert ["sent"] == seen
+    assert text.startswith("1 attempt failed")
+
+
+def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error() -> None:
+    def app(_: Any, __: Any) -> list[bytes]:
+        raise LookupError("at the end")
+
+    with pytest.raises(LookupError, match="at the end"), frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=app)
+        send_over_http(fake)
+    assert fake._engine.closed
+
+
+def test_in_async_mode_the_error_about_the_queue_names_the_await() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        send_over_http(fake)
+
+    (text,) = warnings_at_the_end(scenario, mode="async")
     head, line = without_ids(text)
-    assert head.startswith("1 event still queued: end the test with a verb, ")
-    number = scenario.__code__.co_firstlineno + 5
+    assert "1 event still queued: end the test with `await chat_fake.settle()`:" == head
+    number = send_over_http.__code__.co_firstlineno + 5
     assert f"  sent of message ..., caused at test_overlooked.py:{number}" == line
 
 
-@pytest.mark.parametrize("config", [{}, {"strict": True}, {"mode": "async"}])
+# -- what the test caused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "caused",
+    [
+        lambda webhooks: webhooks.drop(),
+        lambda webhooks: webhooks.tamper(),
+        lambda webhooks: webhooks.sign(lambda _: {"X-Signature": "wrong"}),
+    ],
+)
+def test_a_failure_that_a_fault_caused_is_no_news(caused: Any) -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        caused(fake.webhooks)
+        fake.send_text()
+
+    assert [] == warnings_at_the_end(scenario)
+
+
+@pytest.mark.parametrize("verb", ["refuse", "lose_response"])
+def test_what_was_refused_or_lost_comes_again_at_the_end(verb: str) -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        getattr(fake.webhooks, verb)()
+        fake.send_text()
+        assert not fake.webhooks.attempts[0].ok
+
+    (text,) = warnings_at_the_end(scenario)
+    assert text.startswith("1 attempt failed")
+    assert ": status 500" in text
+
+
+@pytest.mark.parametrize(
+    "not_caused",
+    [
+        lambda webhooks: webhooks.delay(60),
+        lambda webhooks: webhooks.duplicate(),
+        lambda webhooks: webhooks.reorder(),
+    ],
+)
+def test_a_fault_that_only_moves_an_attempt_is_no_reason_to_fail(not_caused: Any) -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=failing_app)
+        not_caused(fake.webhooks)
+        fake.send_text()
+        fake.clock.advance(60)
+
+    (text,) = warnings_at_the_end(scenario)
+    assert text.startswith("1 attempt failed")
+
+
+def test_chaos_may_well_not_happen() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        fake.webhooks.chaos(seed=1, refuse=0.001)
+        fake.send_text()
+
+    assert [] == warnings_at_the_end(scenario)
+
+
+@pytest.mark.parametrize("config", [{}, {"strict": False}, {"mode": "async"}])
 def test_an_error_of_the_block_is_not_covered_by_warnings_or_by_our_own_errors(
     config: dict[str, Any],
 ) -> None:

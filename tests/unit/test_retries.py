@@ -157,13 +157,35 @@ def test_a_retry_that_made_it_good_needs_no_warning() -> None:
     assert [] == warnings_at_the_end(scenario, retry_after=[1])
 
 
-def test_a_failure_whose_retry_is_still_to_come_is_warned_about() -> None:
+def test_a_failure_is_no_news_while_its_retry_is_due() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.connect(wsgi=app_that_answers(500))
         fake.send_text()
 
+    assert [] == warnings_at_the_end(scenario, retry_after=[1])
+
+
+def test_a_failure_whose_retry_will_never_be_made_is_news() -> None:
+    def scenario(fake: ChatFake) -> None:
+        endpoint = fake.webhooks.connect(wsgi=app_that_answers(500))
+        fake.send_text()
+        endpoint.disconnect()
+
     (text,) = warnings_at_the_end(scenario, retry_after=[1])
-    assert "1 attempt failed" in text
+    assert text.startswith("1 attempt failed")
+
+
+def test_a_late_repeat_of_the_same_event_is_no_retry_of_its_failure() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app_that_answers(500, 500))
+        fake.webhooks.connect(handler=lambda _: 500, retry_after=[1])
+        fake.webhooks.duplicate()
+        fake.webhooks.delay(60, start=2)
+        fake.send_text().deliver()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert text.startswith("1 attempt failed")
+    assert "sent of message" in text
 
 
 def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
@@ -174,7 +196,7 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
 
     (text,) = warnings_at_the_end(scenario, retry_after=[1, 1])
     head, line = text.splitlines()
-    assert "1 attempt failed, and the test did not look at fake.webhooks.attempts:" == head
+    assert "1 attempt failed: repair the app, or assert on chat_fake.webhooks.attempts:" == head
     assert line.startswith("  sent of message ")
     assert " at app_that_answers.<locals>.app (WSGI) /hooks: status 500 (did it raise?" in line
     assert line.endswith(f"; caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}")

@@ -67,6 +67,11 @@ def watch(code: CodeType | None, *, called: bool = False) -> None:
     _known.clear()
 
 
+def is_in_fixture() -> bool:
+    """Return whether pytest runs the fixtures of a test, and not yet its function."""
+    return _test is not None and not _called
+
+
 @contextmanager
 def watching(code: CodeType | None) -> Generator[None]:
     """Let lines be those of a function in a block, if they are a test function's now."""

@@ -9,9 +9,9 @@ everywhere in Python. What remains are states, and they form this tree::
     ├── ClockError             time can't be moved as asked
     ├── ClosedError            the fake is used after its test
     ├── NotRepeatable          a body that is explored does not do the same twice
-    └── UndeliveredWebhooks    an endless loop of attempts; with strict, instead of a warning
+    └── UndeliveredWebhooks    at the end of a test: what it overlooked; or an endless loop
 
-    WebhookWarning             at the end of a test: attempts that failed, or were never made
+    WebhookWarning             what a test overlooked, with strict=False
 """
 
 from __future__ import annotations
@@ -42,11 +42,18 @@ class NotRepeatable(ChatFakeError):  # noqa: N818 - reads as the fact it states
 
 
 class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of the public face
-    """An endless loop of attempts: each one caused another event.
+    """At the end of a test: attempts that failed, or were never made, or arranged for nothing.
 
-    With ``strict=True`` it is also raised instead of each :class:`WebhookWarning`.
+    It names what the test overlooked, with the lines: a failed attempt that it neither caused nor
+    looked at, an event that is queued or that no endpoint listens for, an unused fault, an
+    ``after()`` without a verb. With ``strict=False`` each is a :class:`WebhookWarning` instead.
+
+    In the middle of a test it is an endless loop of attempts: each one caused another event.
     """
 
 
 class WebhookWarning(UserWarning):
-    """Something that a test may have overlooked, above all webhooks, with the lines it is about."""
+    """What a test overlooked, with the lines it is about, where ``strict=False``.
+
+    An unused fault that a fixture set up is one in any case: it may be for other tests.
+    """

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import sys
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from .calling_line import Line
 
 if TYPE_CHECKING:
     import pytest
@@ -46,6 +50,17 @@ def from_outside(error: BaseException) -> BaseException:
     while traceback is not None and _top(traceback.tb_frame.f_globals) == _PACKAGE:
         traceback = traceback.tb_next
     return error if traceback is None else error.with_traceback(traceback)
+
+
+def raised_at(error: Exception, line: Line) -> Exception:
+    """Return an error as a line of the test would have raised it; its frame is gone by now."""
+    at = {"lineno": 1, "end_lineno": 1, "col_offset": -1, "end_col_offset": -1}  # no column
+    raising = ast.Raise(ast.Name("error", ast.Load(), **at), None, **at)
+    code = compile(ast.Module([raising], []), line.file, "exec")
+    code = code.replace(co_firstlineno=line.number)
+    with suppress(Exception):
+        exec(code, {"error": error})  # noqa: S102 - nothing but that
+    return error
 
 
 def _top(module: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Generic, Self, TypeVar
 
 from .arguments import check_int
-from .calling_line import Line
+from .calling_line import Line, is_in_fixture
 from .views import counted
 
 
@@ -25,6 +25,7 @@ class Trigger(ABC):
     def __init__(self, times: int | None, start: int, line: Line) -> None:
         self.fired = 0
         self.line = line
+        self._is_shared = is_in_fixture()  # which may set it up for other tests
         self._chances = 0
         self._times = None if times is None else check_int(times, "times", 1)
         self._start = check_int(start, "start", 1)

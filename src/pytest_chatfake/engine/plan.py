@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..base.calling_line import Line
 from ..base.errors import NotAwaited
+from ..base.tracebacks import raised_at
 
 
 class Step(NamedTuple):
@@ -93,9 +94,13 @@ class Plan:
                 f"result to read"
             )
 
-    def complaint(self) -> str:
-        """Return the text about steps that were never performed, with the missing ``await``."""
-        return f"missing await at {self._steps[0].line}: {self._steps_were()} never performed"
+    def end(self) -> None:
+        """Refuse steps that were never performed, and drop them."""
+        if self._steps:
+            line = self._steps[0].line
+            text = f"missing await at {line}: {self._steps_were()} never performed"
+            self.drop()
+            raise raised_at(NotAwaited(text), line)
 
     def remainder(self) -> str:
         """Return the text about the steps of a failed test that were not performed."""

@@ -10,15 +10,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import cited
-from ..base.errors import ChatFakeError, NotAwaited, UndeliveredWebhooks
+from ..base.errors import ChatFakeError, UndeliveredWebhooks
 from ..base.notes import REQUEST
 from ..engine.process_time import Travel
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline
 from ..report import active_stories
+from ..report.final_checks import overlooked
 from ..webhooks.attempt_faults import AttemptFault
-from ..webhooks.attempts import Attempt
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
@@ -154,11 +154,7 @@ class World:
             await result
         else:
             _require_no_coroutine(result)
-        plan = fake._engine.plan
-        if plan:
-            text = plan.complaint()
-            plan.drop()
-            raise NotAwaited(text)
+        fake._engine.plan.end()
         self.body_ended = True
         self._ordering.finish()  # no repeat waits for attempts that will not be made
         settled = fake.settle()
@@ -172,22 +168,8 @@ class World:
             self.fake._checks.run()
             return
         engine.raise_errors()
-        if self._environment.config.strict:
-            self._require_success()
-
-    def _require_success(self) -> None:
-        """Raise for attempts that failed at the app, and not because of a deviation."""
-        attempts = self.fake._engine.outbox.attempts
-        last: dict[tuple[Event, Endpoint], Attempt] = {}
-        for place, one in enumerate(attempts):
-            is_news = place >= attempts.seen and place not in attempts.surfaced
-            if is_news and not effect_of(one.fault).fails:
-                last[one.event, one.endpoint] = one
-        # A handler's response is the test's own.
-        failed = [
-            one for one in last.values() if not one.ok and (one.error or not one.endpoint._scripted)
-        ]
-        if failed:
+        failed = list(overlooked(engine))
+        if failed and self._environment.config.strict is not False:
             lines = [
                 f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}" for one in failed
             ]

@@ -81,9 +81,10 @@ class ChatFakeConfig:
             status. A call's own ``extra=`` takes precedence.
         sender: The address that messages come from, if ``naming`` has a ``from_key`` for it
             (assumed).
-        strict: Whether a test fails where a :class:`~pytest_chatfake.WebhookWarning` would be
-            given; outside pytest, ``UndeliveredWebhooks`` is raised at the end of the block.
-            None: no. Under pytest: the ini option ``chat_fake_strict``.
+        strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` at the end of
+            its function, or of a fake's block. False: it is a
+            :class:`~pytest_chatfake.WebhookWarning`. None: it fails. Under pytest: the ini option
+            ``chat_fake_strict``.
 
     Raises:
         ValueError: A value is out of range; the error lists the valid ones.

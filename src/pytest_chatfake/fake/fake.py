@@ -38,8 +38,8 @@ from ..http_api.service import Service
 from ..people.autopilot import Autopilot, Autopilots, Span
 from ..people.scripts import Scripts
 from ..report import active_stories
+from ..report.final_checks import FinalChecks
 from ..report.story import Story
-from ..report.teardown import TeardownChecks
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.events import Event
@@ -128,8 +128,8 @@ class ChatFake:
         self._baseline: Baseline | None = None  # of an exploration
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
-        strict = bool(config.strict)
-        self._checks = TeardownChecks(engine, self.api, self._scripts.idle, strict=strict)
+        strict = config.strict is not False
+        self._checks = FinalChecks(engine, self.api, self._scripts.idle, strict=strict)
         opened[self] = None
         try:
             service.open(self.api)
@@ -912,14 +912,14 @@ class ChatFake:
 
         Raises:
             NotAwaited: Async mode: steps were never awaited.
-            UndeliveredWebhooks: ``strict`` is set, and there is something to warn about.
-            Exception: The error of a route that was not yet re-raised.
+            UndeliveredWebhooks: Something was overlooked, and ``strict`` is not False.
+            Exception: The error of a route or of an app that was not yet re-raised.
             ChatFakeError: A receiver or a route calls it, which the fake waits for.
         """
         if self._engine.is_inside():
             raise ChatFakeError("can't call close() from a receiver or a route: it waits for these")
         try:
-            if not self._engine.closed:
+            if not active_stories.is_lost():
                 self._checks.run()
         finally:
             self._shut()

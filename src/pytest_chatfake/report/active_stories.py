@@ -20,6 +20,9 @@ _watched: deque[Story] | None = None
 #: Looks at a story before it is lost.
 leaving: Callable[[Story], None] | None = None
 
+#: Tells whether the running test has failed already, or was skipped; None: no test is running.
+_is_lost: Callable[[], bool] | None = None
+
 #: What Hypothesis ran when a story that is watched was born, by the story's place.
 _examples: dict[int, Any] = {}
 
@@ -27,9 +30,10 @@ _examples: dict[int, Any] = {}
 _MOST = 10
 
 
-def begin() -> None:
+def begin(is_lost: Callable[[], bool]) -> None:
     """Begin a test: what happened before in fakes that live on belongs to others."""
-    global _watched  # noqa: PLW0603 - there is one test at a time in a process
+    global _is_lost, _watched  # noqa: PLW0603 - there is one test at a time in a process
+    _is_lost = is_lost
     living = sorted((one for one in _living if not one.engine.closed), key=lambda one: one.born)
     _watched = deque(living, _MOST)
     _examples.clear()
@@ -39,8 +43,8 @@ def begin() -> None:
 
 def end() -> None:
     """End a test."""
-    global _watched  # noqa: PLW0603 - as above
-    _watched = None
+    global _is_lost, _watched  # noqa: PLW0603 - as above
+    _is_lost = _watched = None
     _examples.clear()
 
 
@@ -91,6 +95,11 @@ def dismiss(story: Story) -> None:
 def is_in_a_test() -> bool:
     """Return whether pytest runs a test, which shows the stories itself if it fails."""
     return _watched is not None or "PYTEST_CURRENT_TEST" in os.environ
+
+
+def is_lost() -> bool:
+    """Return whether the test has failed already, or was skipped: nothing is added to that."""
+    return _is_lost is not None and _is_lost()
 
 
 def stories() -> list[Story]:

@@ -21,26 +21,34 @@ from ..report.story import TITLE, Story
 PICTURES: Final = "chat_fake_pictures"
 
 _begun: pytest.Item | None = None
+_lost = False
 
 
 def begin(item: pytest.Item) -> None:
     """Begin a test, unless it has begun: lines are its own from now on, and so are fakes."""
-    global _begun  # noqa: PLW0603 - there is one test at a time in a process
+    global _begun, _lost
     if _begun is not item:
-        _begun = item
-        active_stories.begin()
+        _begun, _lost = item, False
+        active_stories.begin(is_lost)
         watch(_code_of(item))
 
 
 def called(item: pytest.Item) -> None:
-    """Note that the test function itself is called now."""
+    """Note that the test function itself is called now; after a failure it may be called again."""
+    global _lost  # noqa: PLW0603 - as above
+    _lost = False
     watch(_code_of(item), called=True)
+
+
+def is_lost() -> bool:
+    """Return whether the test has failed already, or was skipped: nothing is added to that."""
+    return _lost or bool(getattr(_begun, "_excinfo", None))  # where unittest's errors wait
 
 
 def end() -> None:
     """End the test."""
-    global _begun  # noqa: PLW0603 - as above
-    _begun = None
+    global _begun, _lost
+    _begun, _lost = None, False
     active_stories.end()
     watch(None)
 
@@ -52,6 +60,8 @@ def tell(report: pytest.TestReport, config: pytest.Config) -> None:
         report: The report of a phase of the test.
         config: Says which reports are told, and whether pytest-html shows a picture.
     """
+    global _lost  # noqa: PLW0603 - as above
+    _lost = _lost or not report.passed
     when = config.getini("chat_fake_timeline")
     if when == "never" or not (report.failed or (when == "always" and report.when != "setup")):
         return

@@ -25,11 +25,13 @@ class Effect(NamedTuple):
         mark: What its mark says, in a word or two.
         reaches_app: Whether the app gets the event.
         fails: Whether the attempt counts as failed, because the test said so.
+        is_wrong: Whether the app has reason to refuse the event.
     """
 
     mark: str
     reaches_app: bool = True
     fails: bool = False
+    is_wrong: bool = False
 
 
 #: By the kind of a fault, which is the verb that sets it up. Chaos marks attempts with these kinds.
@@ -41,8 +43,8 @@ EFFECTS: Final[dict[str, Effect]] = {
     "lose_response": Effect("response lost", fails=True),
     "refuse": Effect("refused", reaches_app=False, fails=True),
     "concurrently": Effect("at the same time"),
-    "tamper": Effect("tampered"),
-    "sign": Effect("wrong signature"),
+    "tamper": Effect("tampered", is_wrong=True),
+    "sign": Effect("wrong signature", is_wrong=True),
 }
 
 _NONE: Final = Effect("")

@@ -139,8 +139,6 @@ class Outbox:
         event, body = written
         self.events.add_other(draft, body, line, now)
         self._note(EVENT)
-        if not self.endpoints.listening(draft.type):
-            self.unheard.append(event)
         self._enqueue(event, draft.type)
 
     def redeliver(self, event: Event, line: Line) -> None:
@@ -151,6 +149,8 @@ class Outbox:
         """Send an event on its way, past the faults that concern it."""
         endpoints = self.endpoints.listening(type_)
         if not endpoints:
+            if type_ != self._writer.event_type:
+                self.unheard.append(event)
             return
         dispatch = Dispatch(event, endpoints, self.depth)
         if mark is not None:

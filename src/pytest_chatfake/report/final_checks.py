@@ -1,0 +1,180 @@
+"""What a test leaves behind: checked at the end of its function, or of a fake's block."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from ..base.calling_line import Line
+from ..base.errors import UndeliveredWebhooks, WebhookWarning
+from ..base.tracebacks import raised_at
+from ..base.views import counted
+from ..engine.engine import Engine
+from ..http_api.account import AccountApi
+from ..webhooks.attempts import Attempt
+from ..webhooks.chaos import Chaos
+from ..webhooks.fault_kinds import effect_of
+from .hints import beginning_of_body, hint, why_queued, why_unused
+from .labels import Labels
+
+#: How many things one text lists.
+_MAX_LINES: Final = 10
+
+_WAY_OUT: Final = "With strict=False this is a warning."
+
+
+class Finding(NamedTuple):
+    """What a test has left behind.
+
+    Attributes:
+        text: What it is and what to do, with a line for each.
+        line: The first line of the test that it is about.
+        fails: Whether it fails a strict test.
+    """
+
+    text: str
+    line: Line
+    fails: bool = True
+
+
+class FinalChecks:
+    """What a fake's test left behind: told as an error, or as warnings.
+
+    Args:
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
+        idle: Gives the lines of each ``after()`` with nothing behind it.
+        strict: Whether to raise what would be warned about.
+    """
+
+    def __init__(
+        self, engine: Engine, api: AccountApi, idle: Callable[[], Iterable[Line]], *, strict: bool
+    ) -> None:
+        self._engine = engine
+        self._api = api
+        self._idle = idle
+        self._strict = strict
+
+    def run(self) -> None:
+        """Raise or warn about what the test left behind; a closed fake was checked before.
+
+        In sync mode, what is queued is attempted first.
+
+        Raises:
+            NotAwaited: Steps were never awaited.
+            UndeliveredWebhooks: Strict: there is something to warn about.
+            Exception: What a user route or an app raised and was not yet re-raised.
+        """
+        engine = self._engine
+        if engine.closed:
+            return
+        engine.plan.end()
+        if engine.mode == "sync":
+            engine.settle_before_read()
+        engine.raise_errors()
+        clean = Labels(engine, self._api).clean
+        found = [one._replace(text=clean(one.text)) for one in self._findings()]
+        errors = [one for one in found if self._strict and one.fails]
+        if errors:
+            text = "\n".join([*(one.text for one in errors), _WAY_OUT])
+            raise raised_at(UndeliveredWebhooks(text), errors[0].line)
+        for text, line, _ in found:
+            warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
+
+    def _findings(self) -> Iterator[Finding]:
+        """Find what was overlooked, the nearest to the app first."""
+        engine, outbox = self._engine, self._engine.outbox
+        if failed := list(overlooked(engine)):
+            yield _listed(
+                f"{counted(len(failed), 'attempt')} failed: repair the app, or assert on "
+                f"chat_fake.webhooks.attempts",
+                [(_story(one), one.event.line) for one in failed],
+            )
+        queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        if engine.drain.ordering is not None:
+            queued += engine.drain.ordering.held
+        if queued:
+            awaited = "await " if engine.mode == "async" else ""
+            yield _listed(
+                f"{counted(len(queued), 'event')} still queued: end the test with "
+                f"`{awaited}chat_fake.settle()`{why_queued(engine.blocked)}",
+                [(f"{event._subject}, caused at {event.line}", event.line) for event in queued],
+            )
+        if outbox.unheard:
+            yield _listed(
+                f"{counted(len(outbox.unheard), 'event')} that no endpoint listens for: "
+                f'connect the app with events="*"',
+                [(f"{one.type}, caused at {one.line}", one.line) for one in outbox.unheard],
+            )
+        faults = (*outbox.faults.ever, *self._api._faults.ever)
+        unused = [one for one in faults if not (one.fired or isinstance(one, Chaos))]
+        for is_shared in (False, True):
+            if some := [one for one in unused if one._is_shared == is_shared]:
+                yield _listed(
+                    f"{counted(len(some), 'unused fault')}: set a fault up before the "
+                    f"verb, or remove it",
+                    [
+                        (
+                            f"{one.description}, set up at {one.line}{why_unused(one)}",
+                            one.line,
+                        )
+                        for one in some
+                    ],
+                )._replace(fails=not is_shared)
+        if idle := list(self._idle()):
+            yield _listed(
+                f"{len(idle)} after() without a verb: write after(60).deliver()",
+                [(f"written at {line}", line) for line in idle],
+            )
+
+
+def overlooked(engine: Engine) -> Iterator[Attempt]:
+    """Give the failed attempts that are news: not caused by the test, and not made good.
+
+    Those that the test has seen, as an exception or in ``attempts``, are no news either, nor are
+    those that are retried later.
+    """
+    attempts = engine.outbox.attempts
+    failed = [place for place in attempts.failed(attempts.seen) if place not in attempts.surfaced]
+    if not failed:
+        return
+    # Of an event that is tried again, the last attempt tells how it ended.
+    last = {(one.event, one.endpoint): one for one in attempts if one.ok or not _is_caused(one)}
+    with engine.lock:
+        retried = {
+            (dispatch.event, endpoint)
+            for _, kind, dispatch in engine.schedule.pending()
+            if kind == "attempt" and dispatch.number > 1
+            for endpoint in dispatch.endpoints
+            if endpoint.connected
+        }
+    for one in (attempts[place] for place in failed):
+        key = one.event, one.endpoint
+        if last.get(key) == one and key not in retried:
+            yield one
+
+
+def _is_caused(attempt: Attempt) -> bool:
+    """Whether the test wanted an attempt to fail, or the app had reason to refuse it."""
+    effects = [effect_of(mark.kind) for mark in attempt.marks]
+    # A handler's response is the test's own; what it raises may be a mistake in it.
+    answered = attempt.endpoint._scripted and attempt.error is None
+    return answered or attempt.event.synthetic or any(one.fails or one.is_wrong for one in effects)
+
+
+def _story(attempt: Attempt) -> str:
+    """Tell of a failed attempt, with the beginning of the response's body below it."""
+    body = beginning_of_body(attempt)
+    return (
+        f"{attempt.event._subject} at {attempt.endpoint._shown}: {attempt.outcome}"
+        f"{hint(attempt)}; caused at {attempt.event.line}" + (f"\n    {body}" if body else "")
+    )
+
+
+def _listed(head: str, lines: list[tuple[str, Line]]) -> Finding:
+    """Return a finding with its first lines."""
+    shown = [text for text, _ in lines[:_MAX_LINES]]
+    if len(lines) > len(shown):
+        shown.append(f"... and {len(lines) - len(shown)} more")
+    return Finding("\n".join([f"{head}:", *(f"  {text}" for text in shown)]), lines[0][1])
