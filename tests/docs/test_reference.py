@@ -90,7 +90,7 @@ def test_fixtures_and_options_are_described() -> None:
     described = set(re.findall(r"^\| `(chat_\w+)` \|", text, re.MULTILINE))
     assert {name for name in vars(plugin) if name.startswith("chat_")} == described - {*options}
     for name, default in options.items():
-        written = "false" if default is False else default
+        written = "true" if default is True else default
         assert f"| `{name}` | `{written}` |" in text
     assert arguments == re.findall(r"^\| `(--[\w-]+)[=`]", text, re.MULTILINE)
 
