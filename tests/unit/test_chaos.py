@@ -54,6 +54,16 @@ def test_nothing_is_lost_for_good() -> None:
     assert {"duplicate", "lose_response", "reorder", "refuse", "delay"} == kinds
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_repeat_that_happened_comes_at_the_next_barrier(seed: int) -> None:
+    with fake_with_receiver() as (fake, receiver):
+        chaos = fake.webhooks.chaos(seed=seed, duplicate=1)
+        message = fake.send_text()
+        fake.settle()
+        assert ["sent", "sent"] == receiver.statuses(message)
+        assert 1 == len(chaos.happened)
+
+
 def test_one_likelihood_does_not_change_the_luck_of_another() -> None:
     alone = campaign(4, duplicate=0.3)[1]
     beside = campaign(4, duplicate=0.3, reorder=0.3)[1]
@@ -101,6 +111,7 @@ def test_an_error_that_leaves_the_block_names_the_seed_and_what_went_wrong() -> 
     with fake_with_receiver() as (fake, _):
         with pytest.raises(AssertionError) as caught, fake.webhooks.chaos(seed=7, duplicate=1):
             fake.send_text()
+            fake.settle()
             raise AssertionError("the books differ")
         (note,) = caught.value.__notes__
         assert note.startswith("chaos(seed=7, duplicate=1), fired 1 time:\n  duplicate(after=")

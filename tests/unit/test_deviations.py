@@ -34,6 +34,7 @@ ORDERS: list[tuple[str, Any, str]] = [
     ("again at once", lambda w: w.duplicate(after=0), "sent sent delivered read"),
     ("again after 1", lambda w: w.duplicate(after=1), "sent delivered sent read"),
     ("again after 2", lambda w: w.duplicate(after=2), "sent delivered read sent"),
+    ("again after more than there are", lambda w: w.duplicate(after=9), "sent delivered read sent"),
     ("again, the last", lambda w: w.duplicate(after=0, start=3), "sent delivered read read"),
     ("response lost", lambda w: w.lose_response(), "sent delivered read sent"),
     ("refused", lambda w: w.refuse(), "delivered read sent"),
@@ -83,10 +84,10 @@ BARRIERS: dict[str, Callable[[ChatFake], object]] = {
 
 @pytest.mark.parametrize("barrier", BARRIERS)
 @pytest.mark.parametrize("kind", ["reorder", "lose_response", "refuse"])
-def test_nothing_waits_past_a_barrier_but_a_duplicate(barrier: str, kind: str) -> None:
+def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(barrier: str, kind: str) -> None:
     with fake_with_receiver() as (fake, receiver):
         getattr(fake.webhooks, kind)()
-        fake.webhooks.duplicate(after=2, start=2)
+        fake.webhooks.duplicate(after=2, past_barriers=True, start=2)
         fake.send_text("+1", to="+1")
         fake.send_text("+2", to="+2")
         before = len(receiver.requests)
@@ -96,6 +97,17 @@ def test_nothing_waits_past_a_barrier_but_a_duplicate(barrier: str, kind: str) -
         assert {"reorder": 2, "lose_response": 3, "refuse": 2}[kind] == len(receiver.requests)
         fake.send_text(to="+3")  # the second one that the duplicate waits for
         assert "+2" == receiver.requests[-1].json()["chatMessage"]["text"]["body"]
+
+
+@pytest.mark.parametrize("barrier", BARRIERS)
+def test_a_repeat_comes_at_a_barrier_if_too_few_attempts_came_before(barrier: str) -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fault = fake.webhooks.duplicate(after=2)
+        message = fake.send_text()
+        BARRIERS[barrier](fake)
+
+        assert ["sent", "sent"] == receiver.statuses(message)
+        assert 1 == fault.fired
 
 
 def test_a_read_of_results_is_no_barrier() -> None:
@@ -147,7 +159,7 @@ def test_each_endpoint_has_a_choice_of_its_own() -> None:
         fake.webhooks.connect(handler=lambda request: got.append(f"a {request.event.status}"))
         fake.webhooks.connect(handler=lambda request: got.append(f"b {request.event.status}"))
         fake.webhooks.reorder(start=1)
-        fake.webhooks.duplicate(after=1, start=4)
+        fake.webhooks.duplicate(after=1, past_barriers=True, start=4)
         fake.send_text().deliver()
         fake.settle()
         fake.send_text()
@@ -213,6 +225,14 @@ def test_what_waits_for_other_attempts_is_attempted_at_the_end(set_up: Any) -> N
     assert ["sent"] == received_statuses(receiver)
 
 
+def test_a_repeat_that_still_waits_at_the_end_comes_there() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.webhooks.duplicate(after=1)
+        fake.send_text()
+
+    assert ["sent", "sent"] == received_statuses(receiver)
+
+
 def test_what_waits_for_the_clock_at_the_end_is_told_of() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.receiver()
@@ -234,6 +254,9 @@ def test_what_waits_for_the_clock_at_the_end_is_told_of() -> None:
         ("duplicate", ValueError, {"pause": 0}),
         ("duplicate", TypeError, {"pause": "1 h"}),
         ("duplicate", ValueError, {"pause": 1, "after": 1}),
+        ("duplicate", ValueError, {"past_barriers": True}),
+        ("duplicate", ValueError, {"past_barriers": True, "pause": 1}),
+        ("duplicate", TypeError, {"past_barriers": 1, "after": 1}),
         ("lose_response", ValueError, {"start": 0}),
         ("refuse", ValueError, {"times": 0}),
         ("concurrently", ValueError, {"by": -1}),

@@ -526,7 +526,10 @@ def test_a_body_that_resets_its_fake_at_the_end_has_sent_something() -> None:
         ("webhooks.reorder(by=1, start=9)", "attempt 9, and there were 2"),
         ("api.webhooks_first(start=3)", "call 3, and there was none"),
         ("webhooks.reorder(by=2, start=1)", "a barrier came before so many attempts"),
-        ("webhooks.duplicate(after=3, start=1)", "a barrier came before so many attempts"),
+        (
+            "webhooks.duplicate(after=3, past_barriers=True)",
+            "a barrier came before so many attempts",
+        ),
     ],
 )
 def test_a_listed_deviation_that_comes_to_nothing_is_refused(only: str, words: str) -> None:
@@ -534,9 +537,9 @@ def test_a_listed_deviation_that_comes_to_nothing_is_refused(only: str, words: s
         explore(sending, only=[only])
 
 
-@pytest.mark.parametrize("only", ["webhooks.duplicate(after=1)", "webhooks.duplicate(pause=2)"])
-def test_a_listed_world_is_run_alone(only: str) -> None:
-    exploration = explore(sending, only=[f"{only[:-1]}, start=1)"])
+@pytest.mark.parametrize("given", ["after=0", "after=1, past_barriers=True", "pause=2"])
+def test_a_listed_world_is_run_alone(given: str) -> None:
+    exploration = explore(sending, only=[f"webhooks.duplicate({given}, start=1)"])
     assert (1, False) == (exploration.worlds, exploration.complete)
 
 
@@ -693,6 +696,20 @@ def test_what_the_exploration_found(chat_fake, chat_clock):
     chat_fake.send_text("Hello").deliver()
     chat_fake.settle()
     assert expected == len(got)""" == printed(notes(counting(2)))
+
+
+def test_a_repeat_that_came_after_a_barrier_comes_there_in_the_printed_test() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        receiver = chat_fake.webhooks.receiver()
+        message = chat_fake.send_text()
+        chat_fake.settle()
+        message.deliver()
+        chat_fake.settle()
+        assert "delivered" == receiver.statuses(message)[-1]
+
+    found = notes(world)
+    assert "webhooks.duplicate(after=1, past_barriers=True, start=1)" in printed(found)
+    assert found.endswith("only=['webhooks.duplicate(after=1, past_barriers=True, start=1)'])")
 
 
 def test_a_text_over_several_lines_stays_as_it_is() -> None:
@@ -867,6 +884,9 @@ def test_outside_an_exploration_there_is_nothing_to_compare() -> None:
         "webhooks.reorder(3)",
         "webhooks.reorder(after=3)",
         "webhooks.duplicate(after=True)",
+        "webhooks.duplicate(after=1)",
+        "webhooks.duplicate(past_barriers=True)",
+        "webhooks.reorder(by=1, past_barriers=True)",
         "webhooks.duplicate(after=1, pause=1)",
         "webhooks.duplicate(pause=0)",
         "webhooks.duplicate(pause='day')",

@@ -71,7 +71,10 @@ class Deviation(NamedTuple):
         if name == "pause":
             whole, rest = divmod(extent, SECOND)
             return {"pause": extent / SECOND if rest else whole, "start": self.start}
-        return {**({name: extent} if name else {}), "start": self.start}
+        own: dict[str, Any] = {name: extent} if name else {}
+        if self.kind == "duplicate" and extent:  # after=0 leaves no room for a barrier
+            own["past_barriers"] = True
+        return {**own, "start": self.start}
 
     @property
     def is_of_an_attempt(self) -> bool:
@@ -101,6 +104,7 @@ def _parse(text: object) -> Deviation:
         assert not call.args
         given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
         start, verb = given.pop("start", 1), ast.unparse(call.func)
+        crosses = given.pop("past_barriers", False)
         name, kind = next(
             (name, kind)
             for name, kind in KINDS.items()
@@ -112,6 +116,7 @@ def _parse(text: object) -> Deviation:
         assert type(start) is type(extent) is int
         assert start >= 1
         assert extent >= kind.least
+        assert crosses is (name == "duplicate" and extent > 0)
     except (AssertionError, StopIteration, SyntaxError, TypeError, ValueError):
         verbs = ", ".join(f"{verb}(...)" for verb in dict.fromkeys(k.verb for k in KINDS.values()))
         raise ValueError(

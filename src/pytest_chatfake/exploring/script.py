@@ -133,9 +133,6 @@ async def _play(chat_fake: ChatFake, script: Script) -> None:
                 faults.append(result)
             elif is_async and isinstance(result, Awaitable):
                 await result
-        ordering = engine.drain.ordering
-        if ordering is not None:
-            ordering.finish()  # no repeat waits for attempts that will not be made
         settled = chat_fake.settle()
         if is_async:
             await settled

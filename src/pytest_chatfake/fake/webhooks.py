@@ -225,25 +225,33 @@ class Webhooks:
         *,
         after: int | None = None,
         pause: timedelta | float | None = None,
+        past_barriers: bool = False,
         **where: Unpack[EventFilter],
     ) -> Fault:
         """Attempt an event twice: same id, same bytes.
 
         Args:
-            after: How many other attempts come in between, of any event; 0: none. Matching events
-                are then counted at their attempts, for each endpoint alone. None: the second
-                attempt follows when the first was made at all endpoints.
+            after: How many other attempts come in between, of any event, or fewer if the next
+                ``settle()``, assertion or move of time comes first; 0: none. Matching events are
+                then counted at their attempts, for each endpoint alone. None: the second attempt
+                follows when the first was made at all endpoints.
             pause: Or how much time passes in between, a ``timedelta`` or seconds; the next
                 ``settle()`` moves the clock, unless the test does. Events are counted as for
                 ``after``.
+            past_barriers: Whether ``after`` is waited for however often the test looks; as an
+                exploration does.
             **where: Which events; see :class:`Webhooks`.
         """
+        check_bool(past_barriers, "past_barriers")
+        if past_barriers and after is None:
+            raise ValueError("duplicate() takes past_barriers= only with after=")
         if after is None and pause is None:
             return self._fault("duplicate", where)
         if after is not None and pause is not None:
             raise ValueError("duplicate() takes after= or pause=, not both")
         if after is not None:
-            return self._deviate("duplicate", where, check_int(after, "after", 0))
+            steps = check_int(after, "after", 0)
+            return self._deviate("duplicate", where, steps, past_barriers=past_barriers)
         length = parse_delay(pause, "pause")
         if not length:
             raise ValueError(
@@ -427,17 +435,10 @@ class Webhooks:
         self._engine.journal.note(WEBHOOK_FAULT)
         return self._outbox.faults.add(fault)
 
-    def _deviate(
-        self,
-        kind: FaultKind,
-        where: EventFilter,
-        steps: int = 0,
-        *,
-        pause: int = 0,
-    ) -> Fault:
+    def _deviate(self, kind: FaultKind, where: EventFilter, steps: int = 0, **more: Any) -> Fault:
         engine = self._engine
         concerned = checked(where, f"{kind}()", engine)
-        fault = AttemptFault(kind, steps, pause=pause, line=calling_line(3), **concerned)
+        fault = AttemptFault(kind, steps, line=calling_line(3), **more, **concerned)
         engine.journal.note(WEBHOOK_FAULT)
         engine.drain.enable_ordering(retries_at_barriers=kind != "drop")
         return engine.outbox.faults.add(fault)

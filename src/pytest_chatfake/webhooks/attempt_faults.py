@@ -19,17 +19,17 @@ class Choice(NamedTuple):
         kind: The kind of the fault.
         steps: After how many other attempts it is made, or repeated; of a delay: nanoseconds.
         mark: The mark of the attempt.
-        by_chance: Whether it is no mistake of the test if the repeat never comes.
         pause: How much time passes before the repeat, in nanoseconds.
-        fault: The fault.
+        fault: The fault; None: one by chance.
+        past_barriers: Whether a repeat waits for so many others, barriers or not.
     """
 
     kind: FaultKind
     steps: int
     mark: Mark
-    by_chance: bool = False
     pause: int = 0
     fault: AttemptFault | None = None
+    past_barriers: bool = False
 
 
 class AttemptFault(Fault):
@@ -41,11 +41,13 @@ class AttemptFault(Fault):
         steps: int = 0,
         *,
         pause: int = 0,
+        past_barriers: bool = False,
         **where: object,
     ) -> None:
         super().__init__(kind, **where)  # type: ignore[arg-type]
         self._steps = steps
         self._pause = pause
+        self._past_barriers = past_barriers
         self._is_short = False  # a barrier came before so many others
 
     @property
@@ -53,6 +55,8 @@ class AttemptFault(Fault):
         """What it is, as a test would write it."""
         by = f"by={self._steps}"
         after = f"pause={seconds(self._pause)}" if self._pause else f"after={self._steps}"
+        if self._past_barriers:
+            after += ", past_barriers=True"
         own = {"reorder": by, "concurrently": by, "duplicate": after}.get(self.kind)
         kind, _, rest = super().description.partition("(")
         return f"{kind}({', '.join(filter(None, [own, rest.removesuffix(')')]))})"
@@ -67,4 +71,4 @@ class AttemptFault(Fault):
             return None
         self._fire()
         kind, steps, mark = self.kind, self._steps, self._mark
-        return Choice(kind, steps, mark, pause=self._pause, fault=self)
+        return Choice(kind, steps, mark, self._pause, self, self._past_barriers)

@@ -89,4 +89,4 @@ class Chaos(AttemptFault):
         self._fire()
         self._happened.append(f"{text} at {event._subject}")
         mark = Mark(kind, f"chaos: {text}", self.line)
-        return Choice(kind, steps, mark, by_chance=True)
+        return Choice(kind, steps, mark)

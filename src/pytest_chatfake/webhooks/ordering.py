@@ -10,9 +10,9 @@ is no new choice. So an attempt may wait:
 - *failed* (a lost response, a refusal, a response that is not 2xx), until the next barrier.
 
 A *barrier* is where a test looks: ``settle()``, an assertion, a move of time. All that waits is
-flushed there without moving time: first what was reordered, then what has failed. Only the repeat
-of a duplicate may wait past a barrier. The one that waits for time is made by ``settle()``, which
-moves the clock.
+flushed there without moving time: first what was reordered or repeats another, then what has
+failed. Two repeats may wait past it: the one that was told to (``past_barriers=True``), and the one
+that waits for time, which ``settle()`` makes after it has moved the clock.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Made(NamedTuple):
 
 
 class Barrier(NamedTuple):
-    """A place that no first attempt waits past.
+    """A place where what waits is attempted.
 
     Attributes:
         moments: When there was one, in nanoseconds, as long as no attempt came in between.
@@ -81,16 +81,14 @@ class _Waiting(NamedTuple):
     Attributes:
         until: How many attempts must have been made by then.
         dispatch: What is attempted then.
-        first: Whether it is a first attempt, which never waits past a barrier.
-        missed: Whether a test is told if it never comes.
         fault: What lets it wait.
+        past_barriers: Whether a barrier does not end that.
     """
 
     until: int
     dispatch: Dispatch
-    first: bool = True
-    missed: bool = True
     fault: AttemptFault | None = None
+    past_barriers: bool = False
 
 
 class Pause(NamedTuple):
@@ -139,9 +137,8 @@ class Ordering:
 
     @property
     def held(self) -> list[Event]:
-        """The events whose attempts wait, and of which a test is told."""
-        waiting = [one.dispatch for one in self._waiting if one.missed]
-        waiting += [one.dispatch for one in self._waiting_for_peers]
+        """The events whose attempts wait."""
+        waiting = [one.dispatch for one in (*self._waiting, *self._waiting_for_peers)]
         paused = [one.event for one in self._open_pauses()]
         return [dispatch.event for dispatch in (*waiting, *self._failed)] + paused
 
@@ -182,10 +179,10 @@ class Ordering:
         fault, steps = choice.fault, choice.steps
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
         if choice.kind == "reorder":
-            self._waiting.append(_Waiting(self._made + steps, alone, fault=fault))
+            self._waiting.append(_Waiting(self._made + steps, alone, fault))
             return []
         if choice.kind == "concurrently" and steps:
-            self._waiting_for_peers.append(_Waiting(self._made + steps - 1, alone, fault=fault))
+            self._waiting_for_peers.append(_Waiting(self._made + steps - 1, alone, fault))
             return []
         if choice.kind == "concurrently":
             return _batched([Ready(dispatch, endpoint), Ready(alone, endpoint)])
@@ -197,8 +194,8 @@ class Ordering:
             self._outbox.plan(alone, choice.pause)
             self._pauses.append(Pause(due, dispatch.event, endpoint, fault.description, fault.line))
         elif choice.kind == "duplicate":
-            until, missed = self._made + 1 + steps, not choice.by_chance
-            self._waiting.append(_Waiting(until, alone, first=False, missed=missed, fault=fault))
+            until = self._made + 1 + steps
+            self._waiting.append(_Waiting(until, alone, fault, choice.past_barriers))
         else:
             self._choices[key] = choice
         if choice.kind == "drop":
@@ -292,13 +289,13 @@ class Ordering:
                 self.log[-1] = Barrier((*last.moments, now))
 
     def _flush_waiting(self) -> list[Dispatch]:
-        """Take out first attempts that wait; if there are none, what has failed."""
-        first = [one for one in self._waiting if one.first]
-        for one in (*first, *self._waiting_for_peers):
-            if one.fault is not None and (one.until > self._made or one not in first):
+        """Take out what waits for other attempts; if there is nothing, what has failed."""
+        over = [one for one in self._waiting if not one.past_barriers]
+        for one in (*over, *self._waiting_for_peers):
+            if one.fault is not None and (one.until > self._made or one not in over):
                 one.fault._is_short = True
-        flushed = [one.dispatch for one in (*first, *self._waiting_for_peers)]
-        self._waiting = [one for one in self._waiting if not one.first]
+        flushed = [one.dispatch for one in (*over, *self._waiting_for_peers)]
+        self._waiting = [one for one in self._waiting if one.past_barriers]
         self._waiting_for_peers = []
         if not flushed:
             flushed, self._failed = self._failed, []
@@ -306,7 +303,7 @@ class Ordering:
 
     def finish(self) -> None:
         """Flush all repeats at the next barrier, after the test's last attempt."""
-        self._waiting = [one._replace(first=True) for one in self._waiting]
+        self._waiting = [one._replace(past_barriers=False) for one in self._waiting]
 
     # Pauses
 
