@@ -4,13 +4,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ClockError, ClosedError, IllegalTransition, Message
+from pytest_chatfake import (
+    ChatFake,
+    ClockError,
+    ClosedError,
+    IllegalTransition,
+    Message,
+    NotAwaited,
+)
 
 from .fakes import START, frozen_fake, warnings_at_the_end
 
@@ -44,8 +52,6 @@ def test_steps_happen_when_the_clock_gets_there(play: Any) -> None:
 
 
 def test_in_async_mode_counting_starts_when_the_chain_is_performed() -> None:
-    import asyncio
-
     async def scenario() -> None:
         with frozen_fake(mode="async") as fake:
             fake.clock.advance(minutes=7)  # stands before it in the plan
@@ -53,6 +59,21 @@ def test_in_async_mode_counting_starts_when_the_chain_is_performed() -> None:
             await fake.clock.advance(hours=1)
 
             assert [7, 12] == minutes(message)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("use", [lambda later: later.deliver(), lambda later: later.after(60)])
+def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use: Any) -> None:
+    async def scenario() -> None:
+        with frozen_fake(mode="async") as fake:
+            message = await fake.send_text().fail()
+            message.read()
+            later = message.after(60)
+            with pytest.raises(IllegalTransition):
+                await later
+            with pytest.raises(NotAwaited, match=r"after\(\) was skipped .* Call after\(\) again"):
+                await use(later)
 
     asyncio.run(scenario())
 

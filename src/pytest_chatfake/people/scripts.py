@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ..base.calling_line import Line
-from ..base.errors import ChatFakeError, ClockError
+from ..base.errors import ChatFakeError, ClockError, NotAwaited
 from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import stamp
@@ -49,11 +49,10 @@ class Later:
     """A moment in the script of a message, for which verbs are scheduled.
 
     Attributes:
-        moment: In nanoseconds; None before it is performed.
-        line: Where the test wrote it.
+        line: Where the test wrote it; None before it is performed.
     """
 
-    __slots__ = ("_engine", "delay", "earlier", "line", "message", "moment")
+    __slots__ = ("_engine", "_moment", "delay", "earlier", "line", "message")
 
     def __init__(
         self, engine: Engine, message: MessageState, earlier: Later | None, delay: int
@@ -62,9 +61,23 @@ class Later:
         self.message: MessageState = message
         self.earlier: Later | None = earlier
         self.delay: int = delay
-        self.moment: int | None = None
+        self._moment: int | None = None
         self.line: Line | None = None
         engine.perform(Verb("after", message, (self,)), "after()")
+
+    @property
+    def moment(self) -> int:
+        """When it is, in nanoseconds; async mode may never have performed the ``after()``."""
+        if self._moment is None:
+            raise NotAwaited(
+                "this handle's after() was skipped because an earlier await failed or was "
+                "cancelled. Call after() again; it counts from now."
+            )
+        return self._moment
+
+    @moment.setter
+    def moment(self, moment: int) -> None:
+        self._moment = moment
 
     def perform(self, verb: Verb, what: str) -> None:
         """Schedule a verb for this moment; the engine does the same for the present."""
@@ -97,8 +110,7 @@ class Scripts:
         (later,) = cast("tuple[Later]", verb.arguments)
         self._engine.account.check_current(later.message)
         earlier = later.earlier
-        moment = now if earlier is None or earlier.moment is None else earlier.moment
-        moment += later.delay
+        moment = (now if earlier is None else earlier.moment) + later.delay
         if moment > LAST:
             raise ClockError(f"after() can't schedule past {stamp(LAST)}, where the calendar ends")
         later.moment = moment
@@ -111,7 +123,6 @@ class Scripts:
         later, scheduled = cast("tuple[Later, Verb]", verb.arguments)
         message, moment = later.message, later.moment
         self._engine.account.check_current(message)
-        assert moment is not None
         if moment < now:
             raise ClockError(
                 f"can't schedule {what} for {stamp(moment)}: it is already {stamp(now)}. "
