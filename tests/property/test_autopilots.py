@@ -93,8 +93,15 @@ def bodies(happenings: list[tuple[Any, ...]]) -> list[bytes]:
         life = Life(fake)
         for happening in happenings:
             life.happen(*happening)
+        promised = {
+            (entry.message.id, entry.at)
+            for entry in fake.clock.agenda
+            if entry.kind == "autopilot" and entry.message is not None
+        }
+        before = len(fake.events)
         fake.clock.advance(days=100)
 
+        assert promised == {(one.message_id, one.create_time) for one in fake.events[before:]}
         assert {"drop"}.isdisjoint(entry.kind for entry in fake.clock.agenda)
         assert 0 == fake.balance.held
         return [event.body for event in fake.events]

@@ -14,7 +14,7 @@ from pytest_chatfake import ChatFake, ChatFakeError, ClockError, NotAwaited
 from .fakes import START, frozen_fake
 
 if TYPE_CHECKING:
-    from pytest_chatfake import AgendaEntry
+    from pytest_chatfake import AgendaEntry, WebhookRequest
 
 
 def due(entry: AgendaEntry) -> tuple[str, float]:
@@ -63,6 +63,32 @@ def test_an_entry_reads_as_a_sentence_and_names_its_line() -> None:
             f"sent at test_agenda.py:{drop.line.number}"
         ) == str(drop)
         assert f"<step: {step}>" == repr(step)
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_no_retry_is_due_at_an_endpoint_that_is_disconnected(when: str) -> None:
+    def gone(request: WebhookRequest) -> int:
+        if when == "during":
+            request.endpoint.disconnect()
+        return 500
+
+    with frozen_fake(retry_after=[600]) as fake:
+        endpoint = fake.webhooks.connect(handler=gone)
+        fake.send_text()
+        endpoint.disconnect()
+
+        assert ["drop"] == [entry.kind for entry in fake.clock.agenda]
+        _ = fake.webhooks.attempts
+
+
+def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left() -> None:
+    with frozen_fake() as fake:
+        first, _ = fake.webhooks.receiver(), fake.webhooks.receiver()
+        with fake.webhooks.delay(60):
+            fake.send_text()
+        first.endpoint.disconnect()
+
+        assert ["attempt", "drop"] == [entry.kind for entry in fake.clock.agenda]
 
 
 def test_sentences_of_attempts_and_expiries() -> None:

@@ -246,6 +246,77 @@ def test_the_agenda_names_the_line_of_the_autopilot(fake: ChatFake) -> None:
     assert f"2026-01-01T14:00:00.000Z: read() of message {message.id} by" in str(reading)
 
 
+def promised(fake: ChatFake) -> list[tuple[str, float]]:
+    """What the agenda says of autopilots: each verb, and when, in hours since the start."""
+    return [
+        (entry.text.split(" ")[1], (entry.at.timestamp() - START) / HOUR)
+        for entry in fake.clock.agenda
+        if entry.kind == "autopilot"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("person", "expected"),
+    [
+        ({}, [("deliver()", 1), ("read()", 3)]),
+        ({"blocked": True}, []),
+        ({"withheld": True}, []),
+        ({"online": False}, []),
+        ({"read_receipts": False}, [("deliver()", 1)]),
+    ],
+)
+def test_the_agenda_promises_only_what_the_person_lets_happen(
+    fake: ChatFake, person: dict[str, bool], expected: list[tuple[str, float]]
+) -> None:
+    fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
+    message = fake.send_text(to=fake.recipient(ANNA, **person))
+    assert expected == promised(fake)
+
+    fake.clock.advance_to_next()
+    assert ("delivered" if expected else "dropped") == (
+        "dropped" if message.dropped else message.status
+    )
+
+
+def test_the_agenda_follows_the_person(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=HOUR, read_after=2 * HOUR)
+    message = fake.send_text(to=ANNA)
+    delivery, reading = ("deliver()", 1), ("read()", 3)
+
+    for change, expected in (
+        ({"withheld": True}, []),
+        ({"withheld": False}, [delivery, reading]),
+        ({"read_receipts": False}, [delivery]),
+        ({"read_receipts": True}, [delivery, reading]),
+        ({"chat_open": True}, [delivery]),
+        ({"chat_open": False}, [delivery, reading]),
+    ):
+        fake.recipient(ANNA, **change)
+        assert expected == promised(fake)
+    fake.clock.advance(hours=2)
+    fake.recipient(ANNA, online=False)
+    assert [] == promised(fake)
+    fake.recipient(ANNA, online=True, blocked=True)
+    assert [reading] == promised(fake)
+    fake.clock.run_until(lambda: message.status == "read", limit=HOUR)
+
+
+def test_what_was_read_unseen_is_not_seen_later(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=HOUR, read_after=HOUR)
+    message = fake.send_text(to=fake.recipient(ANNA, read_receipts=False))
+    fake.clock.advance(hours=3)
+    fake.recipient(ANNA, read_receipts=True)
+    fake.clock.advance(hours=3)
+
+    assert ["sent", "delivered"] == statuses(message)
+
+
+def test_a_delivery_that_the_drop_comes_before_is_not_promised(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=timedelta(days=30))
+    fake.send_text()
+    assert [] == promised(fake)
+
+
 def test_a_function_that_returns_no_length_is_told_at_the_next_use(fake: ChatFake) -> None:
     fake.autopilot(deliver_after=lambda random: "soon")  # type: ignore[arg-type, return-value]
     fake.send_text()

@@ -104,6 +104,10 @@ class People(dict[str, PersonRecord]):
                 f"Call chat_fake.recipient({address!r}) again."
             )
 
+    def messages_to(self, address: str) -> list[MessageState]:
+        """Return the messages to an address, in order."""
+        return self._by_address.all(address)
+
     def decide(self, what: str, address: str, changes: Mapping[str, Any], now: int) -> PersonFact:
         """Return what a test's words make of a person, and change nothing."""
         before = self.get(address) or PersonRecord(address)
@@ -138,13 +142,13 @@ class People(dict[str, PersonRecord]):
     def _reactions(self, fact: PersonFact) -> Iterator[Verb]:
         before, person, _ = fact
         if person.is_reachable and not before.is_reachable:
-            for message in self._by_address.all(person.address):
+            for message in self.messages_to(person.address):
                 if message.state == "sent" and not (message.undeliverable or _is_scripted(message)):
                     yield Verb("arrive", message)
         if person.chat_open and not before.chat_open:
             yield from self._reading(
                 message
-                for message in self._by_address.all(person.address)
+                for message in self.messages_to(person.address)
                 if message.state == "delivered"
             )
 

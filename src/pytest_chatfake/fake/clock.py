@@ -115,6 +115,9 @@ class Clock:
     def agenda(self) -> Sequence[AgendaEntry]:
         """The due events, in order.
 
+        What people or endpoints do not let happen is not listed, as long as that is so: an
+        autopilot's delivery to a phone that is off, a retry at an endpoint that is disconnected.
+
         The expiry of an open conversation is listed, too, though nothing happens then:
         :attr:`next_due` and :meth:`advance_to_next` pass over it.
 

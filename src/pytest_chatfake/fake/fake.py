@@ -324,7 +324,8 @@ class ChatFake:
             deliver_after: The time from sending to delivery: a ``timedelta`` or seconds, a pair of
                 them for a uniform range, or a function of a ``random.Random`` that returns one.
                 None: no delivery.
-            read_after: The time from delivery to reading, in the same forms. None: no reading.
+            read_after: The time from delivery to reading, in the same forms. None: no reading; nor
+                is there one while the person's read receipts are off.
             fail_share: The share of the messages that fail instead of a delivery, from 0 to 1; at
                 once, if nothing is delivered. They fail with 131026 (§7.2).
             seed: The seed of chance, together with the number of the message; None: the fake's

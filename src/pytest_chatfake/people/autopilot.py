@@ -116,7 +116,6 @@ class FlightPlan:
     fails: bool  # in place of its delivery
     deliver: int | None  # how long after it is sent
     read: int | None  # how long after it is delivered
-    read_at: int = -1  # when that will be
     deliver_key: int = 0  # of its delivery, or of its failure, in the schedule
     read_key: int = 0
 
@@ -124,6 +123,26 @@ class FlightPlan:
     def line(self) -> Line:
         """Where the test set the autopilot up."""
         return self.autopilot._line
+
+    @property
+    def delivery(self) -> int | None:
+        """When it is delivered, or fails; None: never by itself (any more)."""
+        message = self.message
+        if message.state != "sent" or (self.deliver is None and not self.fails):
+            return None
+        assert message.sent_at is not None
+        assert message.drop is not None
+        due = message.sent_at + (self.deliver or 0)
+        is_possible = self.fails or not message.undeliverable  # §3 rule 2
+        return due if is_possible and due < due_of(message.drop) else None
+
+    @property
+    def reading(self) -> int | None:
+        """When it is read, counted from its delivery; None: never by itself."""
+        arrived = self.message.delivered_at
+        if arrived is None and not self.fails:
+            arrived = self.delivery
+        return None if arrived is None or self.read is None else arrived + self.read
 
     def does(self, at: int) -> str:
         """Return the name of the verb that is due at a moment."""
@@ -143,7 +162,6 @@ class Autopilots:
         self._engine = engine
         self._autopilots: defaultdict[str | None, list[Autopilot]] = defaultdict(list)
         self._plans: dict[int, FlightPlan] = {}  # by the numbers of their messages
-        self._waiting: defaultdict[str, list[tuple[FlightPlan, str]]] = defaultdict(list)
 
     def add(
         self,
@@ -180,7 +198,6 @@ class Autopilots:
         """Forget all of them; the schedule forgets what they scheduled."""
         self._autopilots.clear()
         self._plans.clear()
-        self._waiting.clear()
         watchers = self._engine.changes.watchers
         watchers[:] = [one for one in watchers if one != self._watch]
 
@@ -196,22 +213,17 @@ class Autopilots:
 
     def _watch(self, fact: Fact | PersonFact) -> None:
         if isinstance(fact, PersonFact):
-            for waiting, state in self._waiting.pop(fact.after.address, ()):
-                if waiting.message.state == state:
-                    try:
-                        self._act(waiting, fact.at)
-                    except Exception as error:  # re-raised at the test's next call
-                        self._engine.errors.append(error)
+            self._on_change(fact)
         elif fact.what == "sent":
-            self._on_sent(fact.message, fact.at)
+            self._on_sent(fact.message)
         elif fact.what == "delivered":
             plan = self._plans.get(fact.message.number)
             if plan is not None:
-                self._on_delivered(plan, fact.message.delivered_at or fact.at)
+                self._reschedule(plan)
         else:
             self.leave(fact.message)
 
-    def _on_sent(self, message: MessageState, now: int) -> None:
+    def _on_sent(self, message: MessageState) -> None:
         """Draw and schedule what happens to a message that was sent."""
         autopilots = self._autopilots.get(message.recipient) or self._autopilots.get(None)
         if not autopilots or message.state != "sent":
@@ -230,47 +242,63 @@ class Autopilots:
             self._engine.errors.append(error)
             return
         self._plans[message.number] = plan
-        if plan.fails or plan.deliver is not None:
-            add = self._engine.schedule.add
-            arrives = now + (plan.deliver or 0)
-            plan.deliver_key = add(arrives, "autopilot", plan)
-            if plan.read is not None and not plan.fails:
-                plan.read_at = arrives + plan.read
-                plan.read_key = add(plan.read_at, "autopilot", plan)
+        self._reschedule(plan)
 
-    def _on_delivered(self, plan: FlightPlan, arrived: int) -> None:
-        """Schedule the reading of a message, counted from its delivery."""
+    def _on_change(self, fact: PersonFact) -> None:
+        """Reschedule what a person does; what had to wait for them, and is due, happens now."""
+        people = self._engine.account.people
+        for message in people.messages_to(fact.after.address):
+            plan = self._plans.get(message.number)
+            if plan is None:
+                continue
+            has_waited = fact.before.obstacle(arrives=message.state == "sent") is not None
+            due = self._reschedule(plan, after=fact.at)
+            if has_waited and due is not None and due <= fact.at:
+                try:
+                    self._act(plan, fact.at)
+                except Exception as error:  # re-raised at the test's next call
+                    self._engine.errors.append(error)
+
+    def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
+        """Schedule what will happen if the person stays as they are, and nothing else.
+
+        What would have been due until ``after`` is not scheduled.
+
+        Returns:
+            When the next verb is due, or would have been; None: never.
+        """
+        message = plan.message
+        person = self._engine.account.people.get(message.recipient)
+        delivery, reading = plan.delivery, plan.reading
+        if person is not None:
+            arrives = message.state == "sent"
+            if person.obstacle(arrives=arrives) is not None:
+                delivery, reading = delivery if plan.fails else None, None
+            elif not person.read_receipts or (arrives and person.chat_open):
+                reading = None  # nobody learns of it, or the delivery is the reading
+        plan.deliver_key = self._moved(plan, plan.deliver_key, delivery, after)
+        plan.read_key = self._moved(plan, plan.read_key, reading, after)
+        return reading if delivery is None else delivery
+
+    def _moved(self, plan: FlightPlan, key: int, due: int | None, after: int) -> int:
+        """Schedule a verb for another moment, or not at all; return the key that cancels it."""
+        if key and due == due_of(key):
+            return key
         schedule = self._engine.schedule
-        schedule.cancel(plan.deliver_key)
-        plan.deliver_key = 0
-        if plan.read is not None and plan.read_at != arrived + plan.read:
-            schedule.cancel(plan.read_key)
-            plan.read_at = arrived + plan.read
-            plan.read_key = schedule.add(plan.read_at, "autopilot", plan)
+        schedule.cancel(key)
+        return 0 if due is None or due <= after else schedule.add(due, "autopilot", plan)
 
     def _run(self, at: int, plan: FlightPlan) -> None:
         if plan.deliver_key:
             plan.deliver_key = 0
         else:
             plan.read_key = 0
-            if plan.message.state == "sent":
-                return  # it waits for the phone, and is scheduled anew when it arrives
         self._act(plan, at)
 
     def _act(self, plan: FlightPlan, now: int) -> None:
-        """Run a due verb, or wait for a phone that is off; nothing, if others were faster."""
+        """Perform the verb that is due."""
         message = plan.message
-        if self._plans.get(message.number) is not plan:
-            return
         name = "read" if message.state == "delivered" else "fail" if plan.fails else "deliver"
-        if name != "fail" and self._engine.account.people:
-            arrives = name == "deliver"
-            if arrives and message.undeliverable:
-                return  # it never arrives by itself (§3 rule 2)
-            person = self._engine.account.people.get(message.recipient)
-            if person is not None and person.obstacle(arrives=arrives) is not None:
-                self._waiting[message.recipient].append((plan, message.state))
-                return
         try:
             verb = Verb(name, message, _ARGUMENTS[name])
             self._engine.changes.execute(verb, f"{name}()", plan.line, now)

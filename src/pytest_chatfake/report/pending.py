@@ -75,18 +75,16 @@ def _items(engine: Engine, labels: Labels) -> Iterator[PendingItem]:
     for at, kind, subject in engine.schedule.pending():
         if kind == "attempt":
             event = subject.event
-            if any(endpoint.connected for endpoint in subject.endpoints):
-                what, origin = f"attempt {subject.number} at {labels.event(event)}", event.line
-                state = labels.message_of(event)
-                yield PendingItem(at, "attempt", state, what, f"caused at {origin}")
+            what, origin = f"attempt {subject.number} at {labels.event(event)}", event.line
+            state = labels.message_of(event)
+            yield PendingItem(at, "attempt", state, what, f"caused at {origin}")
         elif kind == "step":
             yield _scheduled(engine, labels, at, subject, subject.does(at), "scheduled at")
         elif kind == "autopilot":
             state = subject.message
             does = "read" if state.number in landing else subject.does(at)
             landing.add(state.number)
-            if not (state.undeliverable and state.state == "sent" and does != "fail"):
-                yield _scheduled(engine, labels, at, subject, does, "by the autopilot of")
+            yield _scheduled(engine, labels, at, subject, does, "by the autopilot of")
 
 
 def _scheduled(

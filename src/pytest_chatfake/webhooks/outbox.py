@@ -24,7 +24,7 @@ from ..domain.schedule import Schedule
 from ..wire.bodies import EventWriter
 from .attempts import AttemptLog
 from .dispatch import Dispatch
-from .endpoints import Endpoints
+from .endpoints import Endpoint, Endpoints
 from .events import Event, EventLog, OtherEvent
 from .faults import Fault, shaped
 from .synthetic import Edit
@@ -170,7 +170,16 @@ class Outbox:
     def plan(self, dispatch: Dispatch, delay: int, since: int | None = None) -> None:
         """Schedule a dispatch; the delay counts from a moment, or from now."""
         start = self.now() if since is None else since
-        self._schedule.add(start + delay, "attempt", dispatch)
+        if _is_connected(dispatch):
+            self._schedule.add(start + delay, "attempt", dispatch)
+
+    def disconnect(self, endpoint: Endpoint) -> None:
+        """Disconnect an endpoint, and forget the attempts that were scheduled for it alone."""
+        self.endpoints.disconnect(endpoint)
+        with self._lock:
+            for key, (_, subject) in tuple(self._schedule.work.items()):
+                if isinstance(subject, Dispatch) and not _is_connected(subject):
+                    self._schedule.cancel(key)
 
     def take_due(self, dispatch: Dispatch, due: int) -> None:
         """Queue what was scheduled for ``due``: a late attempt, or a retry."""
@@ -178,3 +187,7 @@ class Outbox:
         if self.now() - due > MILLISECOND:
             dispatch.due = due
         (self.queue if self.paused is None else self.paused).append(dispatch)
+
+
+def _is_connected(dispatch: Dispatch) -> bool:
+    return any(endpoint.connected for endpoint in dispatch.endpoints)
