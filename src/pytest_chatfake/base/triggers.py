@@ -59,10 +59,6 @@ class Trigger(ABC):
         """Count that it fired."""
         self.fired += 1
 
-    def _take_back(self) -> None:
-        """Count that it did not fire after all."""
-        self.fired -= 1
-
 
 _T = TypeVar("_T", bound=Trigger)
 

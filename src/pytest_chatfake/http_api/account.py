@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -38,8 +39,8 @@ _MAX_SHOWN = 20
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 
-#: Where a request's environment keeps its :class:`Call`, while it is answered.
-CALL: Final = "pytest_chatfake.call"
+#: Where a request's environment keeps the function that completes its record, while it is answered.
+COMPLETE: Final = "pytest_chatfake.complete"
 
 
 class ApiRequest(NamedTuple):
@@ -77,20 +78,6 @@ class ApiRequest(NamedTuple):
         hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
         method = self.method[:_MAX_SHOWN]
         return f"{method} {self.path} with {key}: {status}{hint}"
-
-
-class Call(NamedTuple):
-    """A request with an account's key that is being answered, and is no balance query.
-
-    Attributes:
-        account: Whose key it has.
-        asked: Its record, as long as there is no response.
-        faults: Those that fire for it.
-    """
-
-    account: AccountApi
-    asked: ApiRequest
-    faults: list[ApiFault]
 
 
 class Responses(Protocol):
@@ -205,13 +192,13 @@ class AccountApi:
         self._log.append(asked)
         return asked
 
-    def _answered(self, call: Call, status: int | None) -> None:
+    def _answered(self, asked: ApiRequest, faults: list[ApiFault], status: int | None) -> None:
         """Complete its record, unless a reset has removed it."""
-        place = self._place_of(call.asked)
+        place = self._place_of(asked)
         if place is not None:
-            marks = tuple(one._mark for one in call.faults)
-            self._arrivals[place] = call.asked.moment
-            self._log[place] = call.asked._replace(status=status, moment=self._now(), marks=marks)
+            marks = tuple(one._mark for one in faults)
+            self._arrivals[place] = asked.moment
+            self._log[place] = asked._replace(status=status, moment=self._now(), marks=marks)
 
     def _place_of(self, asked: ApiRequest) -> int | None:
         """Return the place of a record; it is among the last ones, if it is there."""
@@ -242,7 +229,7 @@ class AccountApi:
         """
         asked = self._arrived(request.method, path)
         faults = self._due(request.method, path, asked.moment)
-        request.environ[CALL] = Call(self, asked, faults)
+        request.environ[COMPLETE] = partial(self._answered, asked, faults)
         if faults and faults[-1]._kind not in TAKES_EFFECT:
             return damaged(NO_REPLY, faults, asked.moment)
         found = self._routes.find(path, request.method)
@@ -313,7 +300,7 @@ class AccountApi:
         """Let faults not have fired, as there was no response to damage."""
         with self._port.lock:
             for fault in faults:
-                fault._take_back()
+                fault.fired -= 1
             faults.clear()
 
     def _answers_last(self) -> bool:
@@ -362,11 +349,8 @@ class AccountApi:
             code = _code_of(status) if code is None else check_str(code, "code")
             message = code if message is None else check_str(message, "message")
             error = error_reply(status, code, message)
-
-        def failed(reply: Reply, _: int) -> Reply:
-            return error._replace(delay=reply.delay)
-
-        return self._add("fail", shown, failed, Matching(times, start, path, method))
+        matching = Matching(times, start, path, method)
+        return self._add("fail", shown, lambda one, _: error._replace(delay=one.delay), matching)
 
     def delay(
         self,
@@ -386,11 +370,12 @@ class AccountApi:
             raise ValueError(
                 f"duration: expected more than 0 and at most {_MAX_DELAY} s, got {seconds:g} s"
             )
-
-        def late(reply: Reply, _: int) -> Reply:
-            return reply._replace(delay=reply.delay + seconds)
-
-        return self._add("delay", [f"{seconds:g}"], late, Matching(times, start, path, method))
+        return self._add(
+            "delay",
+            [f"{seconds:g}"],
+            lambda reply, _: reply._replace(delay=reply.delay + seconds),
+            Matching(times, start, path, method),
+        )
 
     def disconnect(
         self,

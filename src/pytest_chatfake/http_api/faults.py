@@ -68,7 +68,9 @@ class ApiFault(Trigger):
         self._method = None if method is None else _check_method(method)
         self._lasts = lasts
         self._end: int | None = None
-        self._target = _target(path, self._method)
+        self._target = _target(path, self._method) or (
+            "to an endpoint of your own" if kind == "webhooks_first" else "with the fake's key"
+        )
         self._others: Counter[str] = Counter()  # the targets of requests that did not match
 
     @property

@@ -14,7 +14,7 @@ from werkzeug import Request, Response
 
 from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, status_line
-from .account import CALL, AccountApi, Call
+from .account import COMPLETE, AccountApi
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
@@ -136,9 +136,8 @@ class Service:
 
     def answered(self, request: Request, status: int | None) -> None:
         """Record the response to a request that was not a balance query."""
-        call: Call | None = request.environ.get(CALL)
-        if call is not None:
-            call.account._answered(call, status)
+        if (complete := request.environ.get(COMPLETE)) is not None:
+            complete(status)
         elif not _asks_for_the_balance(request):
             key = request.headers.get("X-API-Key")
             self._record(request.method, _path(request), key, status)

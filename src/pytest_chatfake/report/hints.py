@@ -96,18 +96,14 @@ def why_unused(fault: Trigger) -> str:
 
 def _requests_instead(fault: ApiFault) -> str:
     """Say which requests there were while a fault was set up."""
-    if fault._kind == "webhooks_first" and not fault._chances:
-        return "no endpoint of your own was called"
     if fault._chances:
         early = fault._chances < fault._start
-        why = f"and it begins with number {fault._start:,}" if early else "and got another response"
-        return f"{counted(fault._chances, 'request')} matched, {why}"
-    if not fault._target:
-        return "there was no request with the fake's key"
-    seen = [f"{count:,} {target}" for target, count in fault._others.most_common(_MOST_PATHS)]
-    was = "was" if fault._others.total() < 2 else "were"
-    instead = ", ".join(seen) or "none with the fake's key"
-    return f"no request {fault._target}; there {was} {instead}"
+        why = f"it begins with number {fault._start:,}" if early else "got another response"
+        return f"{counted(fault._chances, 'request')} matched, and {why}"
+    others = [f"{count:,} {target}" for target, count in fault._others.most_common(_MOST_PATHS)]
+    was = "was" if fault._others.total() == 1 else "were"
+    instead = f"; there {was} {', '.join(others)}" if others else ""
+    return f"no request {fault._target}{instead}"
 
 
 def beginning_of_body(attempt: Attempt) -> str:
