@@ -91,7 +91,8 @@ LIKELY = {
     "fake.waits": "test_wait_until",
     "fake.webhooks": "test_emit test_replay test_other_events test_paused test_faults "
     "test_refusals",
-    "http_api": "test_api test_api_routes test_api_faults test_send_endpoint",
+    "http_api": "test_api test_api_routes test_api_faults test_faults_of_any_call "
+    "test_send_endpoint",
     "people": "test_scripts_in_time test_autopilot test_people test_all_or_nothing test_agenda",
     "transport": "integration/test_connection integration/test_url_answers",
     "transport.client": "integration/test_targets integration/test_url_answers",
