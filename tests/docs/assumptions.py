@@ -388,6 +388,17 @@ def send_call(fake: ChatFake) -> object:
 
 
 @row
+def repeated_send(fake: ChatFake) -> object:
+    fake.send_endpoint()
+    order = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+    headers = {"X-API-Key": fake.api_key, "Idempotency-Key": "order-17"}
+    for _ in range(2):
+        call(fake, "/v2/messages", "POST", json=order, headers=headers)
+    fake.settle()
+    return len(fake.messages)
+
+
+@row
 def extra_fields(fake: ChatFake) -> object:
     plain, more = fake.send_text(), fake.send_text(extra={"tag": 1})
     return "absent" if {"tag"} == set(resource(more)) - set(resource(plain)) else "present"

@@ -49,6 +49,20 @@ def test_it_sends_and_answers_the_message_resource_of_the_event() -> None:
         assert ["sent"] == received_statuses(receiver)
 
 
+def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status() -> None:
+    with frozen_fake() as fake:
+        fake.send_endpoint(reply=lambda _: None)
+        assert 204 == post(fake, ORDER).status
+        fake.send_endpoint(reply=lambda _: (b"{", 202))
+        answer = post(fake, ORDER)
+        assert (202, b"{") == (answer.status, answer.body)
+
+        fake.send_endpoint(reply=lambda _: ({}, 999))
+        assert 500 == post(fake, ORDER).status
+        with pytest.raises(ValueError, match="expected a status from 200 to 599, got 999"):
+            fake.settle()
+
+
 def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource() -> None:
     with frozen_fake(opening_balance="0", on_insufficient_balance="fail") as fake:
         fake.send_endpoint()
