@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ApiFault, ChatFake
 from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.schedule import Schedule
 from pytest_chatfake.engine import engine as engine_module
@@ -226,17 +226,22 @@ def test_an_attempt_is_not_recorded_in_the_middle_of_a_verb(
 
 
 def test_a_fault_of_the_api_is_counted_by_one_query_at_a_time(
-    fake: ChatFake, locked: bool, meeting: Meeting
+    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = fake.api.fail(times=None)
-    is_due = fault._is_due
+    fake.api.fail(times=None)
+    meeting.stands_in(monkeypatch, ApiFault, "_is_due")
 
-    def standing(*arguments: Any) -> Any:
-        meeting.stand()
-        return is_due(*arguments)
-
-    fault._is_due = standing  # type: ignore[method-assign]
     assert [503, 503] == meeting.hold(*[partial(ask_balance, fake)] * 2)
+    assert expected(locked) == meeting.outcome
+
+
+def test_a_fault_of_the_api_is_taken_back_while_no_query_is_counted(
+    fake: ChatFake, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = [fake.api.delay(1, times=None)]
+    meeting.stands_in(monkeypatch, ApiFault, "_is_due")
+    meeting.hold(partial(ask_balance, fake), partial(fake.api._take_back, faults))
+
     assert expected(locked) == meeting.outcome
 
 
