@@ -241,6 +241,7 @@ def test_a_fault_of_the_api_is_taken_back_while_no_query_is_counted(
     faults = [fake.api.delay(1, times=None)]
     meeting.stands_in(monkeypatch, ApiFault, "_is_due")
     meeting.hold(partial(ask_balance, fake), partial(fake.api._take_back, faults))
+    assert 200 == ask_balance(fake)
 
     assert expected(locked) == meeting.outcome
 
