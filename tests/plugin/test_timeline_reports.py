@@ -148,6 +148,30 @@ SUITE = f"""
             chat_fake.send_text(to=f"-{{number}}")
         chat_fake.assert_charged(1, message=named)
 
+    # How long it is at most
+
+    def test_refused(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda request: 500)
+        for number in range(30):
+            chat_fake.send_text(to=f"+{{number}}")
+        assert 1 == 2
+
+    def test_chaos(chat_fake, chat_clock, chat_receiver):
+        with chat_fake.webhooks.chaos(
+            seed=7, duplicate=0.1, lose_response=0.1, reorder=0.2, refuse=0.1, delay=60
+        ):
+            for number in range(60):
+                chat_fake.send_text(to=f"+{{number}}").deliver().read()
+            chat_clock.advance(minutes=5)
+            chat_fake.assert_charged(1)
+
+    def test_campaign(chat_fake, chat_clock, chat_receiver):
+        chat_fake.autopilot(deliver_after=(60, 7200), read_after=(60, 7200), fail_share=0.1)
+        for number in range(1_000):
+            chat_fake.send_text(to=f"+{{number}}")
+        chat_clock.advance(days=1)
+        chat_fake.assert_charged(1)
+
     @pytest.mark.parametrize("total", [True, False])
     def test_marked(chat_fake, chat_clock, chat_receiver, total):
         chat_fake.webhooks.duplicate(times=None)
@@ -193,7 +217,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("printed")
     (folder / "conftest.py").write_text("def send(fake):\n    return fake.send_text()\n", "utf-8")
     result = run(folder, SUITE)
-    result.assert_outcomes(passed=3, failed=12, errors=3, skipped=1, xfailed=1)
+    result.assert_outcomes(passed=3, failed=15, errors=3, skipped=1, xfailed=1)
     text = result.stdout.str().partition("\n===== short")[0]
     parts = re.split(r"^_+ (?:ERROR at \w+ of )?(\S+) _+$", text, flags=re.MULTILINE)
     found: dict[str, str] = {}
@@ -232,8 +256,7 @@ available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00
    9             event    delivered m1
   10             attempt  delivered m1 -> Receiver(): 200
   11             attempt  delivered m1 -> Receiver(): 200 [duplicate: test_it.py:11]
-  m1 = message ... to +15550100, delivered, in c1
-  c1 = conversation ...\
+  m1 = message ... to +15550100, delivered\
 """) == told(printed, "test_it")
 
 
@@ -285,13 +308,19 @@ def test_a_long_timeline_is_folded_and_keeps_what_matters(printed: dict[str, str
     shown = told(printed, "test_folded").partition("What happened\n")[2]
 
     assert [
-        "... 60 left out: 15 verbs, 15 holds, 15 events, 15 attempts ...",
-        "... 5 left out: 1 fault, 1 verb, 1 hold, 1 event, 1 attempt ...",
-        "... 40 left out: 10 verbs, 10 holds, 10 events, 10 attempts ...",
-    ] == re.findall(r"\.\.\. .+ left out.*", shown)
+        "... the same 19 times more, for m2 to m20: 5 to 80 ...",
+        "... the same 19 times more, for m24 to m42: 95 to 170 ...",
+    ] == re.findall(r"\.\.\. .+ \.\.\.$", shown, re.MULTILINE)
     kept = re.findall(r"^ +\d+ .*", shown, re.MULTILINE)
-    assert 20 + 4 + 1 + 40 == len(kept)
+    assert 4 + 4 + 6 + 4 == len(kept)
     assert 4 == sum(" m21" in line for line in kept)
+
+
+@pytest.mark.parametrize("test", ["test_refused", "test_chaos", "test_campaign"])
+def test_a_failure_prints_at_most_120_lines_however_much_happened(
+    printed: dict[str, str], test: str
+) -> None:
+    assert 20 < len(printed[test].splitlines()) <= 120
 
 
 @pytest.mark.parametrize("total", ["True", "False"])
@@ -314,7 +343,7 @@ def test_each_verb_names_the_tests_line_and_then_the_helpers(printed: dict[str, 
             "test_it.py:+0",
             "test_it.py:+1 via test_it.py:-8",
             "test_it.py:+2",
-            "test_it.py:+3 via conftest.py:-131",
+            "test_it.py:+3 via conftest.py:-155",
             "test_it.py:-8 while at test_it.py:+5",
             "test_it.py:+9",
             "test_it.py:+9 via test_it.py:-8",

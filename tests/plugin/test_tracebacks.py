@@ -18,6 +18,10 @@ SUITE = """
     def test_a_refusal(chat_fake):
         chat_fake.send_text().fail().read()
 
+    def test_an_expected_charge(chat_fake):
+        with chat_fake.expect_charge("0.05"):
+            chat_fake.send_text()
+
     def test_a_bad_argument(chat_fake):
         chat_fake.send_text(price=0.05)
 
@@ -53,7 +57,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("tracebacks")
     (folder / "test_it.py").write_text(dedent(SUITE))
     result = run_pytest(folder, *OPTIONS, "--tb=long")
-    result.assert_outcomes(failed=7)
+    result.assert_outcomes(failed=8)
     return result.stdout.str()
 
 
@@ -64,6 +68,11 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
             "a_refusal",
             "chat_fake.send_text().fail().read()",
             "IllegalTransition: can't read message",
+        ),
+        (
+            "an_expected_charge",
+            'with chat_fake.expect_charge("0.05"):',
+            "charged in the block: expected 0.05 USD",
         ),
         ("a_bad_argument", "chat_fake.send_text(price=0.05)", "TypeError: price must be exact"),
         (
@@ -83,6 +92,11 @@ def test_what_is_no_fault_of_ours_shows_no_line_of_ours(
     assert f">       {line}" in shown
     assert error in shown
     assert "pytest_chatfake/" not in shown
+    assert "contextlib" not in shown
+
+
+def test_an_error_has_the_name_that_users_import(report: str) -> None:
+    assert "test_a_refusal - pytest_chatfake.IllegalTransition: can't" in report
 
 
 def test_a_fault_of_ours_is_shown_as_it_is(report: str) -> None:

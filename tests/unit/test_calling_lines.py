@@ -128,7 +128,7 @@ def test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood
 
     test = test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood
     alone, helped = (str(event.line) for event in fake.events)
-    assert f"another thread while at {line_after(test, 3)}" == alone
+    assert f"the app, at {line_after(test, 3)}" == alone
     assert f"{line_after(test, 4)} while at {line_after(test, 4)}" == helped
 
 
@@ -143,7 +143,8 @@ def test_a_call_over_a_socket_says_where_the_test_stood() -> None:
         urllib.request.urlopen(request, timeout=10).close()
 
     here = line_after(test_a_call_over_a_socket_says_where_the_test_stood, 8)
-    assert f"another thread while at {here}" == str(fake.events[0].line)
+    assert f"the app, at {here}" == str(fake.events[0].line)
+    assert f" verb     the send call m1  by the app, at {here}" in fake.timeline.text()
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def sent_by_a_thread(fake: ChatFake) -> ChatFake:
 
 def test_what_a_thread_of_a_fixture_does_names_the_test(sent_by_a_thread: ChatFake) -> None:
     test = line_after(test_what_a_thread_of_a_fixture_does_names_the_test, 0)
-    assert f"another thread while at {test}" == str(sent_by_a_thread.events[0].line)
+    assert f"the app, at {test}" == str(sent_by_a_thread.events[0].line)
 
 
 def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread() -> None:
@@ -167,9 +168,27 @@ def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread(
     test = test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread
     assert [
         line_after(called, 2),
-        f"another thread while at {line_after(in_a_thread, 2)}",
+        f"the app, at {line_after(in_a_thread, 2)}",
         line_after(test, 5),
     ] == [str(event.line) for event in fake.events]
+
+
+def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = calling_line._test
+    monkeypatch.setattr(calling_line, "_is_library", lambda file: file == "scenario.py")
+    namespace: dict[str, Any] = {}
+    exec(compile("def scenario(step):\n    step()", "scenario.py", "exec"), namespace)
+    calling_line.watch(namespace["scenario"].__code__, called=True)
+    try:
+        with frozen_fake() as fake:
+            namespace["scenario"](lambda: [fake.send_text()])
+    finally:
+        calling_line.watch(code, called=True)
+
+    test = test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps
+    assert line_after(test, 10) == str(fake.events[0].line)
 
 
 def test_where_all_lines_are_a_librarys_one_of_them_is_named(

@@ -69,8 +69,8 @@ def test_the_timeline_has_a_line_for_each_happening_whatever_an_address_or_a_pat
         text, picture = str(fake.timeline), fake.timeline.svg()
 
     assert text == printable(text)
-    # A line for each, after the head, and before what m1 and c1 stand for.
-    assert 1 + len(fake.timeline) + 2 == len(text.splitlines())
+    # A line for each, after the head, and before what m1 stands for.
+    assert 1 + len(fake.timeline) + 1 == len(text.splitlines())
     assert r"to +1\n\x1b[2J, sent" in text
     assert r"GET /a\nb\x1b\x00 with the key" in text
     ET.fromstring(picture)

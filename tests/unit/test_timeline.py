@@ -351,12 +351,9 @@ available 89.90, held 10.05, charged 0.05 USD; times are from 2026-01-01T12:00:0
   16             hold      0.05 m3
   17             event    sent m3
   18             attempt  sent m3 -> Receiver(): 200
-  m1 = message ... to +15550100, sent, in c1
-  m2 = message ... to +2, delivered, in c2
-  m3 = message ... to +3, sent, in c3
-  c1 = conversation ...
-  c2 = conversation ...
-  c3 = conversation ...\
+  m1 = message ... to +15550100, sent
+  m2 = message ... to +2, delivered
+  m3 = message ... to +3, sent\
 """) == text_of(fake)
 
 
@@ -372,8 +369,7 @@ available 100.00, held 0.00, charged 0 USD; times are from 2026-01-01T12:00:00.0
   4                           clock    advance() by 30 days  at here
   5  2026-01-31 12:00:00.000  drop     m1 was not delivered in time; no event
   6                           release  0.05 m1
-  m1 = message ... to +15550100, sent, then dropped, in c1
-  c1 = conversation ...\
+  m1 = message ... to +15550100, sent, then dropped\
 """) == text_of(fake)
 
 

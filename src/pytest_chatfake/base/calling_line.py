@@ -44,9 +44,14 @@ class Line(NamedTuple):
     def __str__(self) -> str:
         here = f"{Path(self.file).name}:{self.number}"
         if self.via is None:
-            return f"another thread while at {here}" if self.elsewhere else here
+            return f"the app, at {here}" if self.elsewhere else here
         helper = f"{Path(self.via[0]).name}:{self.via[1]}"
         return f"{helper} while at {here}" if self.elsewhere else f"{here} via {helper}"
+
+    @property
+    def place(self) -> str:
+        """The same with its preposition: ``at test_sale.py:12``, ``by the app, at ...``."""
+        return f"by {self}" if self.elsewhere and self.via is None else f"at {self}"
 
 
 #: The test function that pytest runs now, its thread, and whether its fixtures are done.
@@ -60,8 +65,13 @@ _known: dict[Line, Line] = {}
 
 
 def watch(code: CodeType | None, *, called: bool = False) -> None:
-    """Let lines be those of a test function from now on."""
+    """Let lines be those of a test function from now on.
+
+    One that a library has written, as pytest-bdd does for a scenario, has no lines of the user's.
+    """
     global _test, _thread, _called
+    if code is not None and _is_library(code.co_filename):
+        code = None
     _test, _thread, _called = code, threading.get_ident(), called
     _lines.clear()
     _known.clear()

@@ -57,3 +57,9 @@ class WebhookWarning(UserWarning):
 
     An unused fault that a fixture set up is one in any case: it may be for other tests.
     """
+
+
+# Reports name the module of an error: that is the one that users import it from.
+for _error in (ChatFakeError, *ChatFakeError.__subclasses__(), WebhookWarning):
+    _error.__module__ = __name__.partition(".")[0]
+del _error

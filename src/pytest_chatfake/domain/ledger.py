@@ -77,6 +77,11 @@ class Ledger:
         """All entries so far, in order."""
         return View(self._rows, LedgerEntry._make)
 
+    def kind(self, place: int) -> str:
+        """Return the kind of the entry at a place."""
+        kind: str = self._rows[place][0]
+        return kind
+
     def __len__(self) -> int:
         return len(self._rows)
 

@@ -16,7 +16,7 @@ receiver does, a request before what its route does. So causes stand before effe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -94,6 +94,11 @@ class Journal:
     def verbs(self) -> View[VerbRecord]:
         """The verbs, in order."""
         return View(_Rows(self._verbs), VerbRecord._make)
+
+    @property
+    def subjects(self) -> Sequence[object]:
+        """What each verb so far was about, in order."""
+        return self._verbs[VerbRecord._fields.index("subject") :: _FIELDS]
 
     @property
     def moves(self) -> View[ClockRecord]:

@@ -217,7 +217,7 @@ class Exploration:
         if world.failed_before_barrier:
             note += "\nHint: call settle() before asserting."
         error.add_note(note)
-        error.add_note(f"What happened in it:\n{world.fake.timeline}")
+        error.add_note(f"What happened in it:\n{world.fake._story.text(folded=True)}")
         test = print_test(self._body, world.deviations, settles=world.body_ended)
         if isinstance(test, PrintedTest):
             alone = World(self._environment, is_alone=True)

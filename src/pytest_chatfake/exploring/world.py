@@ -243,7 +243,7 @@ class World:
                     one.chance,
                     -item if one.outcome in {"refused", "dropped"} else item,
                     _number(one.event),
-                    one.event.status or one.event.type,
+                    one.event.status or one.event._label,
                     one.endpoint._shown if len(places) > 1 else "",
                     one.endpoint._target.overlaps,
                     one.batch,

@@ -89,4 +89,4 @@ def _made(
     engine: Engine, at: int, kind: Any, state: MessageState | None, line: Line, what: str
 ) -> AgendaEntry:
     message = None if state is None else Message(engine, state)
-    return AgendaEntry(instant(at), kind, message, line, f"{stamp(at)}: {what} at {line}")
+    return AgendaEntry(instant(at), kind, message, line, f"{stamp(at)}: {what} {line.place}")

@@ -102,9 +102,20 @@ def label_of(
     """Return the name of a target in reports, such as ``Flask /hooks/chat``."""
     if url is not None:
         return redacted(url).partition("://")[2] or redacted(url)
-    thing = handler if app is None else app
-    name = getattr(thing, "__qualname__", type(thing).__name__).rpartition(".")[2]
-    return f"{name}()" if app is None else f"{name} {redacted_place(path or '/')}"
+    if app is None:
+        return f"{_class_of(handler)}()"
+    return f"{_title(app) or _class_of(app)} {redacted_place(path or '/')}"
+
+
+def _class_of(thing: object) -> str:
+    name: str = getattr(thing, "__qualname__", type(thing).__name__)
+    return name.rpartition(".")[2]
+
+
+def _title(app: object) -> str:
+    """Return the title that a FastAPI app was given; empty if there is none."""
+    title = getattr(app, "title", None)
+    return title if isinstance(title, str) else ""
 
 
 def _is_async(app: Callable[..., Any]) -> bool:
@@ -134,5 +145,8 @@ def headers_of(headers: Mapping[str, str] | None) -> dict[str, str]:
 
 def _name(thing: object) -> str:
     return (
-        getattr(thing, "__qualname__", None) or getattr(thing, "name", None) or type(thing).__name__
+        getattr(thing, "__qualname__", None)
+        or _title(thing)
+        or getattr(thing, "name", None)
+        or type(thing).__name__
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 from datetime import timedelta
+from decimal import Decimal
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -555,8 +556,7 @@ class ChatFake:
 
         _fail(failures.requests_failure(self._story, method, path, times))
 
-    @contextmanager
-    def expect_charge(self, amount: Money) -> Generator[None, None, None]:
+    def expect_charge(self, amount: Money) -> AbstractContextManager[None]:
         """Expect that the block charges exactly that much (§8).
 
         Raises:
@@ -564,15 +564,7 @@ class ChatFake:
             ValueError: The amount is not a number, or negative.
         """
         value = exact(amount, "amount", "Write what the block charges, without a sign")
-        self._engine.settle_before_read()
-        ledger = self._engine.account.ledger
-        charged, count = ledger.charged, len(ledger)
-        yield
-        self._engine.settle_before_read()
-        found = EXACT.subtract(ledger.charged, charged)
-        from ..report import failures
-
-        _fail(failures.charge_failure(self._story, value, found, ledger.entries[count:]))
+        return _ExpectedCharge(self._engine, self._story, value)
 
     def explain(self, message: Message) -> str:
         """Explain the price of a message, each reason with its section of the description.
@@ -582,7 +574,8 @@ class ChatFake:
         self._engine.settle_before_read()
         from ..report.explanations import explanation
 
-        return explanation(self._story, self._state_of(message))
+        story, state = self._story, self._state_of(message)
+        return explanation(self._engine, story.labels, story.trace, state)
 
     def _state_of(self, message: Message) -> MessageState:
         state_of(message, self._engine)
@@ -964,6 +957,34 @@ def _search_failure(
     else:
         lines = [f"no message fits ({asked}): none was sent"]
     return "\n".join(lines)
+
+
+class _ExpectedCharge:
+    """A block that charges exactly so much.
+
+    It is no generator: a failure would show the frame of ``contextlib`` that goes on with it.
+    """
+
+    def __init__(self, engine: Engine, story: Story, amount: Decimal) -> None:
+        self._engine = engine
+        self._story = story
+        self._amount = amount
+
+    def __enter__(self) -> None:
+        self._engine.settle_before_read()
+        ledger = self._engine.account.ledger
+        self._charged, self._count = ledger.charged, len(ledger)
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            return
+        self._engine.settle_before_read()
+        ledger = self._engine.account.ledger
+        found = EXACT.subtract(ledger.charged, self._charged)
+        from ..report import failures
+
+        entries = ledger.entries[self._count :]
+        _fail(failures.charge_failure(self._story, self._amount, found, entries))
 
 
 def _fail(text: str | None) -> None:

@@ -49,7 +49,7 @@ class Diagnosis:
         self._story = story
         self._engine: Engine = story.engine
         self.labels: Labels = story.labels
-        self._explanations = Explanations(story, self.labels)
+        self._explanations = Explanations(story.engine, self.labels, story.trace)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""
@@ -62,11 +62,8 @@ class Diagnosis:
                 pending = list(self._first(_ARRIVALS, message))
                 yield from pending or ["Call deliver() or read() on it."]
             return
-        facts = self._explanations.facts(message)
-        ended = message.state in {"failed", "dropped"}
-        for fact in facts[-1:] if ended else facts[1:2]:  # the end, or the first arrival
-            for sentence in self._explanations.sentences(fact):
-                yield f"{label}: {sentence}."
+        for sentence in self._explanations.sentences(self._explanations.deciding(message)):
+            yield f"{label}: {sentence}."
         if not message.charged and message.state in {"delivered", "read"}:
             yield from self._shared([message])
 
@@ -163,7 +160,7 @@ class Diagnosis:
         for place in reversed(attempts.failed(0)):
             one = attempts[place]
             if not effect_of(one.fault).fails:
-                what, to = self.labels.event(one.event), self.labels.endpoint(one.endpoint)
+                what, to = self.labels.event(one.event), one.endpoint.label
                 return f"{what} -> {to}: {beginning(one.outcome)}"
         return None
 

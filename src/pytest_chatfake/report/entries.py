@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -104,6 +105,34 @@ class Entry(NamedTuple):
     def retry(self) -> int:
         """Which retry an attempt is; 0 if it is none."""
         return self.record.number - 1 if isinstance(self.record, (Attempt, InFlight)) else 0
+
+    @property
+    def likeness(self) -> Hashable:
+        """What it has in common with others that a report need not tell, too.
+
+        That is all but its message, its moment, and the words of a response or of an error.
+        """
+        marks = tuple((mark.kind, mark.line) for mark in self.marks)
+        return (self.kind, self.rule, marks, *self._own_likeness())
+
+    def _own_likeness(self) -> tuple[Hashable, ...]:
+        match self.record:
+            case Attempt() as made:
+                event = made.event
+                outcome = made.status_code, type(made.error)
+                return (event.type, event.status, made.endpoint, made.number, outcome)
+            case Event() as event:
+                return (event.type, event.status)
+            case ApiRequest() as request:
+                return (request.method, request.path, request.accepted, request.status)
+            case ClockRecord() as move:
+                return (move.what, move.line, move.end - move.start)
+            case VerbRecord() as verb:
+                return (verb.what, verb.line)
+            case Trigger() as fault:
+                return (fault.description, fault.line, self.is_unused)
+            case _:
+                return (self.amount,)
 
     @property
     def is_unused(self) -> bool:

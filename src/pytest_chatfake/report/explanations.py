@@ -10,12 +10,13 @@ from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import ZERO
 from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
+from ..engine.engine import Engine
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .entries import Entry
 from .labels import Labels
-from .story import Story
 from .timeline_text import lines_of
+from .trace import Trace
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
@@ -29,24 +30,32 @@ class Explanations:
     """The reasons of one fake's facts.
 
     Args:
-        story: The fake's story.
+        engine: The fake's engine.
         labels: The short names.
+        trace: What happened.
     """
 
-    def __init__(self, story: Story, labels: Labels) -> None:
-        self._story = story
+    def __init__(self, engine: Engine, labels: Labels, trace: Trace) -> None:
+        self._engine = engine
         self._labels = labels
+        self._trace = trace
         self._found: dict[int, list[Entry]] = {}
 
     def of(self, message: MessageState) -> list[Entry]:
         """Return what happened to a message, in order."""
         if message.number not in self._found:
-            self._found[message.number] = self._story.trace.of(message)
+            self._found[message.number] = self._trace.of(message)
         return self._found[message.number]
 
     def facts(self, message: MessageState) -> list[Entry]:
         """Return what happened to a message by the rules, in order."""
         return [entry for entry in self.of(message) if entry.rule is not None]
+
+    def deciding(self, message: MessageState) -> Entry:
+        """Return the fact that decides what a message costs: its end, else its first arrival."""
+        facts = self.facts(message)
+        ended = message.state in {"failed", "dropped"}
+        return facts[-1] if ended or len(facts) == 1 else facts[1]
 
     def sentences(self, fact: Entry) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
@@ -60,7 +69,7 @@ class Explanations:
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
-        members = self._story.engine.account.messages_in(conversation)
+        members = self._engine.account.messages_in(conversation)
         return next((one for one in members if self._has_started(one)), None)
 
     def _has_started(self, message: MessageState) -> bool:
@@ -76,7 +85,7 @@ class Explanations:
             if entry.cause == fact.cause and isinstance(entry.record, LedgerEntry)
         ]
         amounts = {entry.kind: number(entry.amount) for entry in posted}
-        conversation = message.conversation
+        conversation = message.conversation if "{conversation}" in reason.text else None
         started = None if conversation is None else self.starter(conversation)
         text = reason.text.format(
             amount=amounts.get("charge") or amounts.get("hold") or number(message.price or ZERO),
@@ -89,12 +98,11 @@ class Explanations:
         return f"{text} ({reason.basis}{setting})"
 
 
-def explanation(story: Story, message: MessageState) -> str:
+def explanation(engine: Engine, labels: Labels, trace: Trace, message: MessageState) -> str:
     """Tell all that is known of a message: its money and why, and what happened, in order."""
-    labels = story.labels
-    explanations = Explanations(story, labels)
-    currency = story.engine.settings.currency
-    begun = story.engine.account.ledger.entries[0].moment
+    explanations = Explanations(engine, labels, trace)
+    currency = engine.settings.currency
+    begun = engine.account.ledger.entries[0].moment
     money = (
         f"price {number(message.total_price)}, held {number(message.held)}, "
         f"charged {number(message.charged)} {currency}"

@@ -27,7 +27,7 @@ Figure: TypeAlias = Literal["available", "held", "charged"]
 _T = TypeVar("_T")
 
 #: How many rows of evidence are shown before the middle is cut out.
-_MAX_ROWS: Final = 30
+_MAX_ROWS: Final = 12
 
 
 def amount_failure(
@@ -142,10 +142,10 @@ def _difference(story: Story, what: str, expected: Decimal, found: Decimal) -> s
 
 def _ledger_table(story: Story, labels: Labels, entries: Sequence[LedgerEntry]) -> str:
     """Write ledger entries, one a line: when, what, how much, for which message."""
-    names = {one.id: labels.message(one) for one in story.engine.account.messages}
 
     def row(entry: LedgerEntry) -> list[str]:
-        name = names.get(entry.message_id or "", "")
+        message = story.engine.account.find(entry.message_id or "")
+        name = "" if message is None else labels.message(message)
         return [stamp(entry.moment), entry.kind, number(entry.amount), name]
 
     return _table(entries, row)
@@ -153,7 +153,7 @@ def _ledger_table(story: Story, labels: Labels, entries: Sequence[LedgerEntry]) 
 
 def _event_row(event: Event) -> list[str]:
     """Write an event: when, status, id, and the line that caused it."""
-    return [stamp(event.moment), event.status or event.type, event.id, f"at {event.line}"]
+    return [stamp(event.moment), event.status or event.type, event.id, event.line.place]
 
 
 def _table(records: Sequence[_T], cells: Callable[[_T], Sequence[str]]) -> str:

@@ -99,13 +99,13 @@ class FinalChecks:
             yield _listed(
                 f"{counted(len(queued), 'event')} still queued: end the test with "
                 f"`{awaited}chat_fake.settle()`{why_queued(engine.blocked)}",
-                [(f"{event._subject}, caused at {event.line}", event.line) for event in queued],
+                [(f"{event._subject}, caused {event.line.place}", event.line) for event in queued],
             )
         if outbox.unheard:
             yield _listed(
                 f"{counted(len(outbox.unheard), 'event')} that no endpoint listens for: "
                 f'connect the app with events="*"',
-                [(f"{one.type}, caused at {one.line}", one.line) for one in outbox.unheard],
+                [(f"{one.type}, caused {one.line.place}", one.line) for one in outbox.unheard],
             )
         faults = (*outbox.faults.ever, *self._api._faults.ever)
         unused = [one for one in faults if not (one.fired or isinstance(one, Chaos))]
@@ -139,7 +139,7 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
     failed = [place for place in attempts.failed(attempts.seen) if place not in attempts.surfaced]
     if not failed:
         return
-    # Of an event that is tried again, the last attempt tells how it ended.
+    # Of an event that is tried again, the last attempt tells whether the failures were made good.
     last = {(one.event, one.endpoint): one for one in attempts if one.ok or not _is_caused(one)}
     with engine.lock:
         retried = {
@@ -151,7 +151,7 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
         }
     for one in (attempts[place] for place in failed):
         key = one.event, one.endpoint
-        if last.get(key) == one and key not in retried:
+        if key in last and not last[key].ok and key not in retried and not _is_caused(one):
             yield one
 
 
@@ -168,7 +168,7 @@ def _story(attempt: Attempt) -> str:
     body = beginning_of_body(attempt)
     return (
         f"{attempt.event._subject} at {attempt.endpoint._shown}: {attempt.outcome}"
-        f"{hint(attempt)}; caused at {attempt.event.line}" + (f"\n    {body}" if body else "")
+        f"{hint(attempt)}; caused {attempt.event.line.place}" + (f"\n    {body}" if body else "")
     )
 
 

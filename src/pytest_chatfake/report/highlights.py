@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Final, cast
@@ -11,14 +12,17 @@ from typing import Final, cast
 from ..base import tracebacks
 from ..base.controls import one_line
 from ..base.errors import ChatFakeError
-from ..base.triggers import Trigger
+from ..base.views import counted
+from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
+from ..webhooks.chaos import Chaos
 from ..webhooks.events import Event
 from ..webhooks.in_flight import InFlight
 from ..wire.exact_json import number
 from .entries import Entry
+from .explanations import Explanations
 from .hints import why_queued, why_unused
 from .labels import Labels
 from .pending import pending_lines
@@ -29,8 +33,8 @@ from .trace import Trace
 _MOST: Final = 5
 _SHORT: Final = 120
 
-#: What the price in an event is, by its status (§2.3).
-_PRICES: Final = {"sent": "an estimate", "delivered": "final", "read": "final"}
+#: Of how many messages the price is told that a failed expectation names.
+_PRICED: Final = 2
 
 
 class Highlights:
@@ -42,48 +46,68 @@ class Highlights:
         labels: The short names.
         trace: What happened.
         start: The first entry that is news.
+        named: The messages that failed expectations are about.
+
+    Attributes:
+        priced: The messages whose price the lines tell of.
     """
 
     def __init__(
-        self, engine: Engine, api: AccountApi, labels: Labels, trace: Trace, start: int
+        self,
+        engine: Engine,
+        api: AccountApi,
+        labels: Labels,
+        trace: Trace,
+        start: int,
+        named: Sequence[MessageState],
     ) -> None:
         self._engine = engine
         self._api = api
         self._labels = labels
         self._trace = trace
+        self._explanations = Explanations(engine, labels, trace)
         self._start = start
+        self._named = named
+        self.priced: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:
-        """Return a line for each thing to look at; what happened last, if there is nothing."""
+        """Return a line for each thing to look at; what became of money, if there is nothing."""
         engine, odd = self._engine, self._trace.odd(self._start)
         lines = [engine.plan.remainder()] if engine.plan else []
-        lines += map(_error, engine.errors)
+        lines += _folded(map(_error, engine.errors))
         lines += self._some([one for one in odd if one.failed])
-        lines += self._unseen()
+        lines += _folded(self._unseen())
         lines += self._some([one for one in odd if not one.failed and not one.is_unused])
-        lines += [] if lines else self._last()
+        lines += [] if lines else [*self._prices(), *self._responses()]
         events = self._trace.last("event", self._start)
         if events is not None and not engine.outbox.endpoints.ever:
             lines.append("no endpoint was connected: nothing was attempted")
         lines += pending_lines(engine, self._labels)
         return [one_line(self._labels.clean(line)) for line in lines]
 
-    def _some(self, odd: Sequence[Entry]) -> list[str]:
-        """Write the first of them: an event whose attempt has its marks says nothing more."""
+    def _some(self, odd: Sequence[Entry]) -> Iterator[str]:
+        """Write the first of each kind: an event whose attempt has its marks says nothing more."""
         shown = {
             (one.record.event, *one.marks)
             for one in odd
             if isinstance(one.record, (Attempt, InFlight))
         }
-        odd = [one for one in odd if (one.record, *one.marks) not in shown]
-        more = [f"... and {len(odd) - _MOST} more of these"] if len(odd) > _MOST else []
-        return [*(self._line(one) + self._taken_before(one) for one in odd[:_MOST]), *more]
+        alike: dict[Hashable, list[Entry]] = {}
+        for one in odd:
+            if (one.record, *one.marks) not in shown:
+                alike.setdefault(one.likeness, []).append(one)
+        kinds = list(alike.values())
+        for first, *others in kinds[:_MOST]:
+            more_of_it = f", and {len(others):,} more like it" if others else ""
+            yield self._line(first) + self._taken_before(first) + more_of_it
+        if more := sum(map(len, kinds[_MOST:])):
+            yield f"... and {more:,} more of these"
 
     def _line(self, entry: Entry) -> str:
         text = text_of(entry, self._labels, hinted=entry.failed)
         if len(text) > _SHORT:
             text = f"{text[:_SHORT].rstrip()} ..."
-        line = "" if entry.line is None else f" at {entry.line}"
+        line = "" if entry.line is None else f" {entry.line.place}"
         marks = marks_of(entry, self._labels)
         return " ".join([f"{entry.number} {entry.kind}: {text}{line}", *marks])
 
@@ -106,35 +130,68 @@ class Highlights:
                     latest = f", after {self._labels.event(made.event)} ({other.number})"
         return latest
 
-    # Where nothing is odd
-
-    def _last(self) -> Iterator[str]:
-        """Give the last charge, and the last event with the one that told its estimate."""
-        charge, event = (self._trace.last(kind, self._start) for kind in ("charge", "event"))
-        if charge is not None:
-            yield self._line(charge)
-        if event is None:
-            return
-        if event.state is not None and _status(event) in {"delivered", "read"}:
-            told = (one for one in self._trace.of(event.state) if _status(one) == "sent")
-            yield from (self._line(one) + _price(one) for one in list(told)[:1])
-        yield self._line(event) + _price(event)
+    # What never came about
 
     def _unseen(self) -> Iterator[str]:
-        """Say what never came about: events that are queued, faults that did not fire."""
+        """Say which events are queued still, and which faults did not fire."""
         outbox = self._engine.outbox
         queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
         if queued and self._engine.drain.thread is None:
-            more = f" and {len(queued) - 1} more" if len(queued) > 1 else ""
-            why = why_queued(self._engine.blocked)
-            yield f"still queued: {queued[0]._subject}{more}{why}"
-        for event in outbox.unheard[:_MOST]:
-            yield f"no endpoint listens for {event.type}, caused at {event.line}"
-        unused: list[Trigger] = [
-            one for one in (*outbox.faults.ever, *self._api._faults.ever) if not one.fired
-        ]
-        for fault in unused[:_MOST]:
-            yield f"unused fault: {fault.description}, set up at {fault.line}{why_unused(fault)}"
+            what = f"{self._labels.event(queued[0])} was"
+            if len(queued) > 1:
+                what = f"{self._labels.event(queued[0])} and {len(queued) - 1:,} more were"
+            awaited = "await " if self._engine.mode == "async" else ""
+            why = why_queued(self._engine.blocked) or f": call {awaited}chat_fake.settle()"
+            yield f"{what} not attempted yet{why}"
+        for event in outbox.unheard:
+            yield f"no endpoint listens for {event.type}, caused {event.line.place}"
+        for fault in (*outbox.faults.ever, *self._api._faults.ever):
+            if not (fault.fired or isinstance(fault, Chaos)):  # its faults may be rare
+                what = f"unused fault: {fault.description}, set up at {fault.line}"
+                yield what + why_unused(fault)
+
+    # Where nothing is odd
+
+    def _prices(self) -> Iterator[str]:
+        """Say what became of the price of those messages that are likely to be meant."""
+        self.priced = self._named[:_PRICED] or self._trace.priced(self._start)
+        yield from dict.fromkeys(map(self._price, self.priced))
+
+    def _price(self, message: MessageState) -> str:
+        """Say in which events the price of a message was told, and how often it was charged."""
+        label, happened = self._labels.message(message), self._explanations.of(message)
+        prices = {one.number: (_status(one), _price_in(one)) for one in happened}
+        arrivals = [at for at, (status, price) in prices.items() if price and status != "sent"]
+        estimate = "".join(
+            f"; {at} told an estimate, {price} (§2.3)"
+            for at, (status, price) in prices.items()
+            if price and status == "sent"
+        )
+        charges = [one.number for one in happened if one.kind == "charge"]
+        if charges and arrivals:
+            told = f"the price of {label} was told in {_and(arrivals)}"
+            return f"{told}, and charged once ({charges[0]}){estimate}"
+        if message.state == "sent" and message.held:
+            return f"{label} is not charged before it is delivered (§1){estimate}"
+        sentences = self._explanations.sentences(self._explanations.deciding(message))
+        return f"{label} costs nothing: {'; '.join(sentences)}"
+
+    def _responses(self) -> Iterator[str]:
+        """Say that an app has taken everything: what is wrong then is in it, or in the test."""
+        for endpoint, times in self._trace.attempted(self._start).items():
+            what = "the event" if times == 1 else f"all {times:,} events"
+            yield f"{self._labels.endpoint(endpoint)} responded with 2xx to {what}"
+
+
+def _folded(lines: Iterable[str]) -> list[str]:
+    """Write equal lines once, with a count."""
+    found = Counter(lines)
+    shown = [
+        line if times == 1 else f"{line} ({counted(times, 'time')})"
+        for line, times in list(found.items())[:_MOST]
+    ]
+    more = len(found) - len(shown)
+    return [*shown, f"... and {more:,} more of these"] if more else shown
 
 
 def _error(error: BaseException) -> str:
@@ -144,18 +201,16 @@ def _error(error: BaseException) -> str:
     return f"{what} {type(error).__name__}: {tracebacks.text_of(error)}{place}"
 
 
-def _price(entry: Entry) -> str:
-    """Say what an event told of money; empty if it is none, or told nothing."""
-    status = _status(entry)
-    if not isinstance(entry.record, Event) or entry.state is None or status not in _PRICES:
-        return ""
+def _price_in(entry: Entry) -> str:
+    """Return the price that an event told; empty if it is no event, or told none."""
     body: object = None
-    with suppress(ValueError):  # it may have been emitted so
-        body = entry.record.json()
+    if isinstance(entry.record, Event) and not entry.record.synthetic:
+        with suppress(ValueError):  # it may have been emitted so
+            body = entry.record.json()
     for resource in _object(body).values():
         price = _object(resource).get("totalPrice")
         if isinstance(price, (int, Decimal)):
-            return f", totalPrice {number(Decimal(price))}, {_PRICES[status]} (§2.3)"
+            return number(Decimal(price))
     return ""
 
 
@@ -165,3 +220,8 @@ def _object(value: object) -> dict[str, object]:
 
 def _status(entry: Entry) -> str:
     return (entry.record.status or "") if isinstance(entry.record, Event) else ""
+
+
+def _and(numbers: Sequence[int]) -> str:
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else last

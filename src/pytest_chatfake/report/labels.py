@@ -1,6 +1,8 @@
-"""Short names for what has a long one: ``m1``, ``c1``, ``Flask /hooks/chat``."""
+"""Short names for what has a long one: ``m1``, ``c1``, ``e1``, ``Flask /hooks/chat``."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from ..base.controls import printable
 from ..base.redaction import is_secret_header, redacted
@@ -10,6 +12,9 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
+
+#: How many columns an endpoint's own name may take; a longer one is ``e1``.
+_LONG: Final = 30
 
 
 class Labels:
@@ -22,13 +27,14 @@ class Labels:
 
     def __init__(self, engine: Engine, api: AccountApi) -> None:
         self._engine = engine
+        self._mentioned: set[ConversationRecord] = set()
         self._endpoints: dict[Endpoint, str] = {}
         used: dict[str, int] = {}
         secrets = set(api._keys)
-        for endpoint in engine.outbox.endpoints.ever:
+        for number, endpoint in enumerate(engine.outbox.endpoints.ever, 1):
             count = used[endpoint.label] = used.get(endpoint.label, 0) + 1
             label = endpoint.label if count == 1 else f"{endpoint.label} #{count}"
-            self._endpoints[endpoint] = label
+            self._endpoints[endpoint] = label if len(label) <= _LONG else f"e{number}"
             secrets |= {v for name, v in endpoint.headers.items() if is_secret_header(name)}
         self._secrets = sorted(secrets, key=len, reverse=True)
 
@@ -46,14 +52,15 @@ class Labels:
 
     def conversation(self, conversation: ConversationRecord) -> str:
         """Return ``c1`` for the first conversation that was begun."""
+        self._mentioned.add(conversation)
         return f"c{self._engine.account.conversations.number(conversation)}"
 
     def event(self, event: Event) -> str:
-        """Return ``delivered m1``; ``delivered r1``, if it was recorded; of another, its type."""
+        """Return ``delivered m1``; ``delivered r1``, if it was recorded; of others, their type."""
         message = self.message_of(event)
         if message is not None:
             return f"{event.status} {self.message(message)}"
-        return event.type if event.status is None else f"{event.status} {self._recorded(event)}"
+        return event._label if event.status is None else f"{event.status} {self._recorded(event)}"
 
     def _recorded(self, event: Event) -> str:
         """Return ``r1`` for the first message of which a recorded event tells."""
@@ -61,7 +68,7 @@ class Labels:
         return "(recorded)" if number is None else f"r{number}"
 
     def endpoint(self, endpoint: Endpoint) -> str:
-        """Return what the endpoint is called, with a number if several are called alike."""
+        """Return what the endpoint is called: short, and unlike any other one."""
         return self._endpoints.get(endpoint, endpoint.label)
 
     def message_of(self, event: Event) -> MessageState | None:
@@ -72,11 +79,17 @@ class Labels:
 
     # What they stand for
 
+    def conversation_of(self, message: MessageState) -> ConversationRecord | None:
+        """Return a message's conversation, if it was mentioned, or others are in it, too."""
+        conversation, account = message.conversation, self._engine.account
+        if conversation is None or conversation in self._mentioned:
+            return conversation
+        return conversation if len(account.messages_in(conversation)) > 1 else None
+
     def legend_of_message(self, message: MessageState) -> str:
         """Say what a message's label stands for."""
-        conversation = message.conversation
+        conversation, label = self.conversation_of(message), self.message(message)
         inside = "" if conversation is None else f", in {self.conversation(conversation)}"
-        label = self.message(message)
         return (
             f"{label} = message {message.id} to {message.recipient}, {self.status(message)}{inside}"
         )
@@ -95,4 +108,4 @@ class Labels:
         """Say what an endpoint's label stands for; None if that would say the same twice."""
         label, name = self.endpoint(endpoint), self.clean(endpoint._shown)
         gone = "" if endpoint.connected else " (disconnected)"
-        return None if label == name and not gone else f"{label} = {name}{gone}"
+        return None if name.endswith(label) and not gone else f"{label} = {name}{gone}"

@@ -75,9 +75,9 @@ def _items(engine: Engine, labels: Labels) -> Iterator[PendingItem]:
     for at, kind, subject in engine.schedule.pending():
         if kind == "attempt":
             event = subject.event
-            what, origin = f"attempt {subject.number} at {labels.event(event)}", event.line
+            what = f"attempt {subject.number} at {labels.event(event)}"
             state = labels.message_of(event)
-            yield PendingItem(at, "attempt", state, what, f"caused at {origin}")
+            yield PendingItem(at, "attempt", state, what, f"caused {event.line.place}")
         elif kind == "step":
             yield _scheduled(engine, labels, at, subject, subject.does(at), "scheduled at")
         elif kind == "autopilot":

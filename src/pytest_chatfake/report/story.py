@@ -22,6 +22,9 @@ _births = itertools.count()
 
 TITLE: Final = "chat_fake timeline"
 
+#: How many errors of routes have their tracebacks in a section.
+_RAISED: Final = 3
+
 
 class Story:
     """What one fake has to tell.
@@ -60,13 +63,10 @@ class Story:
         return self._trace
 
     def text(self, start: int = 0, *, folded: bool = False) -> str:
-        """Tell what happened from an entry on."""
+        """Tell what happened from an entry on; if it is long, it may be folded."""
         from .timeline_text import timeline_text
 
-        named = self.named if folded else ()
-        return timeline_text(
-            self.engine, self.labels, self.trace, start, named=named, folded=folded
-        )
+        return timeline_text(self.engine, self.labels, self.trace, start, folded=folded)
 
     def picture(self, start: int = 0, *, styled: bool = True) -> str:
         """Draw what happened from an entry on.
@@ -95,7 +95,7 @@ class Story:
 
         It begins with what to look at.
         """
-        engine, labels, trace = self.engine, self.labels, self.trace
+        engine, trace = self.engine, self.trace
         self._notice_reset()
         start, was_told = trace.begin_of(self._told), self._told > 1
         self._told = len(engine.journal.kinds)
@@ -103,14 +103,18 @@ class Story:
         if not is_new and not engine.plan and not engine.errors:
             return ""
         from .highlights import Highlights
+        from .timeline_text import timeline_text
 
-        lines = Highlights(engine, self.api, labels, trace, start).lines()
+        labels = self.labels
+        highlights = Highlights(engine, self.api, labels, trace, start, self.named)
+        lines = highlights.lines()
         parts = ["What to look at", *(f"  {line}" for line in lines), ""] if lines else []
         if is_new:
             parts += ["What happened, after what is told above" if was_told else "What happened"]
-        parts += [self.text(start, folded=True)]
-        for error in engine.errors:
-            parts += ["", "A route raised", self._traceback(error)]
+        named = [*self.named, *highlights.priced]
+        parts += [timeline_text(engine, labels, trace, start, named=named, folded=True)]
+        for raised in list(dict.fromkeys(map(self._traceback, engine.errors)))[:_RAISED]:
+            parts += ["", "A route raised", raised]
         return "\n".join(parts)
 
     def _notice_reset(self) -> None:

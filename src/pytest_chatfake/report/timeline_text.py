@@ -8,7 +8,6 @@ from typing import Final
 from ..base.controls import one_line
 from ..base.triggers import Trigger
 from ..base.views import counted
-from ..domain.conversations import ConversationRecord
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -22,17 +21,16 @@ from ..webhooks.events import Event
 from ..webhooks.in_flight import InFlight
 from ..wire.exact_json import number
 from .entries import Entry
+from .folding import Row
+from .folding import folded as fold
 from .hints import beginning, beginning_of_body, hint
 from .labels import Labels
 from .trace import Trace
 
 _DAY: Final = 86_400 * SECOND
 
-#: What folding keeps: the first lines, the last ones, and so many of each kind of what matters
-#: between them: what a failed expectation names, and what is odd.
-_FIRST: Final = 20
-_LAST: Final = 40
-_MATTERING: Final = 60
+#: How many messages the legend of a timeline explains that is folded.
+_EXPLAINED: Final = 10
 
 
 # One entry
@@ -148,9 +146,9 @@ def timeline_text(
         trace: What happened.
         start: The first entry that is told.
         named: The messages that matter most: folding keeps what is about them.
-        folded: Whether a long timeline is folded in the middle.
+        folded: Whether a long timeline is folded.
     """
-    rows = list(_folded(trace, start, named)) if folded else trace.entries(start)
+    rows = fold(trace, start, named) if folded else list[Row](trace.entries(start))
     if not rows:
         return "nothing happened"
     begun = engine.account.ledger.entries[0].moment
@@ -159,8 +157,8 @@ def timeline_text(
     return "\n".join(
         [
             _heading(engine, begun),
-            *(next(lines) if isinstance(row, Entry) else f"  {row}" for row in rows),
-            *_legend(labels, shown),
+            *(next(lines) if isinstance(row, Entry) else f"  {row.text}" for row in rows),
+            *_legend(labels, shown, _EXPLAINED if folded else len(shown)),
         ]
     )
 
@@ -172,36 +170,6 @@ def _heading(engine: Engine, begun: int) -> str:
         f"available {number(ledger.available)}, held {number(ledger.held)}, "
         f"charged {number(ledger.charged)} {currency}; times are from {stamp(begun)}"
     )
-
-
-def _folded(trace: Trace, start: int, named: Collection[MessageState]) -> Iterator[Entry | str]:
-    """Give what is kept of a timeline; a text stands for what is left out, counted by kinds."""
-    end = trace.read()
-    if end - start <= _FIRST + _LAST:
-        yield from trace.entries(start)
-        return
-    first, last = start + _FIRST, end - _LAST
-    yield from trace.entries(start, first)
-    about = sorted(one for message in named for one in trace.of(message))
-    kept: dict[int, Entry] = {}
-    for matters in (about, trace.odd(first)):
-        between = [entry for entry in matters if first < entry.number <= last]
-        kept |= {entry.number: entry for entry in between[:_MATTERING]}
-    for place in sorted(kept):
-        yield from _left_out(trace, first, place - 1)
-        yield kept[place]
-        first = place
-    yield from _left_out(trace, first, last)
-    yield from trace.entries(last)
-
-
-def _left_out(trace: Trace, start: int, stop: int) -> Iterator[str]:
-    if counts := trace.count(start, stop):
-        kinds = ", ".join(
-            counted(count, kind, "moves of the clock" if kind == "clock" else None)
-            for kind, count in counts.items()
-        )
-        yield f"... {stop - start:,} left out: {kinds} ..."
 
 
 def lines_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[str]:
@@ -222,7 +190,7 @@ def lines_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[str]:
         if entry.amount is not None:
             text = text.rjust(len(text) + widths[3] - len(number(entry.amount)))
         if entry.line is not None:
-            text += f"  at {entry.line}"
+            text += f"  {entry.line.place}"
         when = "" if time == before else time
         before = time
         place, kind = f"  {entry.number:>{widths[0]}}", entry.kind.ljust(widths[2])
@@ -245,26 +213,27 @@ def _absolute(moment: int) -> str:
     return stamp(moment).replace("T", " ").removesuffix("Z")
 
 
-def _legend(labels: Labels, shown: Sequence[Entry]) -> Iterator[str]:
-    """Explain each label that is shown, once."""
+def _legend(labels: Labels, shown: Sequence[Entry], most: int) -> Iterator[str]:
+    """Explain each label that is shown, once; of messages, so many at most."""
     messages: dict[int, MessageState] = {}
-    conversations: dict[int, ConversationRecord] = {}
-    endpoints: dict[int, Endpoint] = {}
+    endpoints: dict[Endpoint, None] = {}
     recorded: dict[str, None] = {}
     for entry in shown:
         if isinstance(entry.record, Event) and (name := labels.legend_of_recorded(entry.record)):
             recorded[name] = None
         if entry.state is not None:
             messages[entry.state.number] = entry.state
-            if entry.state.conversation is not None:
-                conversations[id(entry.state.conversation)] = entry.state.conversation
         if entry.endpoint is not None:
-            endpoints[id(entry.endpoint)] = entry.endpoint
+            endpoints[entry.endpoint] = None
+    explained = [messages[number] for number in sorted(messages)[:most]]
+    conversations = dict.fromkeys(map(labels.conversation_of, explained))
+    more = len(messages) - len(explained)
     names = [
-        *(labels.legend_of_message(messages[place]) for place in sorted(messages)),
+        *map(labels.legend_of_message, explained),
+        *([f"... and {more} more: see chat_fake.messages"] if more else []),
         *recorded,
-        *map(labels.legend_of_conversation, conversations.values()),
-        *filter(None, map(labels.legend_of_endpoint, endpoints.values())),
+        *map(labels.legend_of_conversation, filter(None, conversations)),
+        *filter(None, map(labels.legend_of_endpoint, endpoints)),
     ]
     for name in names:
         yield f"  {one_line(labels.clean(name))}"

@@ -12,7 +12,7 @@ it is asked for: a report of a few lines costs a few entries, however much happe
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect, bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -24,11 +24,12 @@ from ..base.triggers import Trigger
 from ..base.views import Records
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
-from ..domain.reasons import DROPPED, RULES
+from ..domain.reasons import DROPPED, RULES, Rule
 from ..engine.engine import Engine
 from ..engine.journal import ClockRecord, VerbRecord
 from ..http_api.account import AccountApi, ApiRequest
 from ..webhooks.attempts import Attempt, is_success
+from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.in_flight import InFlight
 from .entries import Entry, Kind
@@ -53,6 +54,9 @@ _KINDS: Final[dict[int, Kind]] = {
     _RELEASE: "release",
     _CHARGE: "charge",
 }
+#: The statuses whose events tell a final price (§2.3).
+_ARRIVED: Final = frozenset({"delivered", "read"})
+
 _POSTINGS: Final = {"hold": _HOLD, "release": _RELEASE, "charge": _CHARGE}
 
 
@@ -84,19 +88,21 @@ class Trace:
         }
         # Of each byte: how many entries are before it.
         self._begins = array("Q")
-        # Of each entry: its code, the place of its record, and the code of its rule or 0.
+        # Of each entry: its code.
         self._codes = bytearray()
-        self._places = array("Q")
-        self._rules = bytearray()
         # Of each record, by its code and place: its entry.
         self._indices: defaultdict[int, array[int]] = defaultdict(lambda: array("Q"))
-        self._doers = array("Q")  # the entries of verbs and drops, which cause what comes next
+        # Of each posting of a fact: its entry, and its place in the ledger.
+        self._postings = array("Q")
+        self._posting_places = array("Q")
         self._posted: dict[int, int] = {}  # of verbs: the places of what they posted
         self._ledger_read = 0
         # Places in the log of attempts: of those that were made, and of those that were lost.
         self._made: dict[int, array[int]] = {notes.ATTEMPT: array("Q"), notes.LOSS: array("Q")}
-        self._attempts_of: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._verbs_of = GrowingIndex(journal.verbs, _subject)
+        self._attempts_of = GrowingIndex(outbox.attempts._events, int)
+        # Of each event: the places of the verbs about it; and how many verbs were read for that.
+        self._verbs_of: defaultdict[Event, list[int]] = defaultdict(list)
+        self._verbs_read = 0
         self._drops_of: dict[int, int] = {}
 
     @property
@@ -109,48 +115,42 @@ class Trace:
     def read(self) -> int:
         """Take in what is new, and return how many entries there are."""
         with self._engine.lock:
-            for byte in range(len(self._begins), len(self._bytes)):
+            for code in self._bytes[len(self._begins) :]:
                 self._begins.append(len(self._codes))
-                code = self._bytes[byte]
                 if code >= notes.FACT:
                     self._read_fact(code)
                 elif code == notes.POSTING:
                     if self._codes and self._codes[-1] == notes.VERB:
-                        self._posted[self._places[-1]] = self._ledger_read
+                        self._posted[len(self._indices[notes.VERB]) - 1] = self._ledger_read
                     self._ledger_read += 1
                 else:
                     self._add(code)
             self._read_attempts()
         return len(self._codes)
 
-    def _add(self, code: int, rule: int = 0, place: int | None = None) -> None:
-        index, known = len(self._codes), self._indices[code]
+    def _add(self, code: int) -> None:
+        self._indices[code].append(len(self._codes))
         self._codes.append(code)
-        self._places.append(len(known) if place is None else place)
-        self._rules.append(rule)
-        known.append(index)
-        if code in {notes.VERB, _DROP}:
-            self._doers.append(index)
 
     def _read_fact(self, code: int) -> None:
-        rule = notes.FACT + (code - notes.FACT) % notes.ENTRY
-        if RULES[rule] is DROPPED:
+        is_drop = RULES[_rule_in(code)] is DROPPED
+        if is_drop:
             message = self._engine.journal.drops[len(self._indices[_DROP])]
             self._drops_of[message.number] = len(self._codes)
-            self._add(_DROP, rule)
+            self._add(_DROP)
         for _ in range((code - notes.FACT) // notes.ENTRY):
-            entry: LedgerEntry = self._logs[_HOLD][self._ledger_read]
-            self._add(_POSTINGS[entry.kind], place=self._ledger_read)
+            self._postings.append(len(self._codes))
+            self._posting_places.append(self._ledger_read)
+            self._codes.append(_POSTINGS[self._engine.account.ledger.kind(self._ledger_read)])
             self._ledger_read += 1
-        if RULES[rule] is not DROPPED:
-            self._add(notes.EVENT, rule)
+        if not is_drop:
+            self._add(notes.EVENT)
 
     def _read_attempts(self) -> None:
         log = self._engine.outbox.attempts
         made, lost = self._made[notes.ATTEMPT], self._made[notes.LOSS]
         for place in range(len(made) + len(lost), len(log)):
             code = notes.LOSS if log._results[place].overrides.fault == "drop" else notes.ATTEMPT
-            self._attempts_of[log._events[place]].append((code, len(self._made[code])))
             self._made[code].append(place)
 
     def begin_of(self, byte: int) -> int:
@@ -185,6 +185,30 @@ class Trace:
         )
         return next(iter(self._made_of([found] if found >= 0 else [])), None)
 
+    def priced(self, start: int = 0) -> list[MessageState]:
+        """Return the messages whose price is worth a look, of those with events since an entry.
+
+        They are the one whose final price most events told, and the last one that costs nothing.
+        """
+        log, first = self._events, bisect_left(self._indices[notes.EVENT], start)
+        numbers = log._numbers[first:]
+        told = Counter(
+            number
+            for number, status in zip(numbers, log._statuses[first:], strict=True)
+            if status in _ARRIVED
+        )
+        messages = [one for one in map(self._message, sorted(set(numbers))) if one is not None]
+        charged = [one for one in messages if one.charged] or messages
+        free = [one for one in messages if not (one.held or one.charged)]
+        most = max(charged, key=lambda one: (told[one.number], one.number), default=None)
+        return [one for one in messages if one is most or one in free[-1:]]
+
+    def attempted(self, start: int = 0) -> Counter[Endpoint]:
+        """Count the attempts at each endpoint since an entry."""
+        results, made = self._engine.outbox.attempts._results, self._made[notes.ATTEMPT]
+        first = bisect_left(self._indices[notes.ATTEMPT], start)
+        return Counter(results[place].endpoint for place in made[first:])
+
     def count(self, start: int, stop: int) -> Counter[Kind]:
         """Count the entries of a range by their kinds, in the order in which these come."""
         counts: Counter[Kind] = Counter()
@@ -194,24 +218,37 @@ class Trace:
 
     def _indices_of(self, message: MessageState) -> Iterator[int]:
         """Give what may be about a message: its records, and what the ledger took beside them."""
-        yield from self._verbs_about(message)
-        for event in self._events.of(message.number):
+        verbs, events = self._indices[notes.VERB], self._events.of(message.number)
+        subjects = zip(verbs, self._engine.journal.subjects, strict=False)
+        yield from (index for index, subject in subjects if subject is message)
+        for event in events:
             yield from self._verbs_about(event)
             if event._index < len(self._indices[notes.EVENT]):
                 index = self._indices[notes.EVENT][event._index]
                 yield index
-                yield from self._postings(index, -1)
-            yield from (self._indices[code][at] for code, at in self._attempts_of[event._index])
+                yield from self._postings_beside(index, -1)
+        numbers = {event._index for event in events}
+        attempted = enumerate(self._engine.outbox.attempts._events)
+        yield from (self._attempt(place) for place, number in attempted if number in numbers)
         yield from self._indices[notes.ATTEMPT][len(self._made[notes.ATTEMPT]) :]  # in flight
         if message.number in self._drops_of:
             yield self._drops_of[message.number]
-            yield from self._postings(self._drops_of[message.number], 1)
+            yield from self._postings_beside(self._drops_of[message.number], 1)
 
-    def _verbs_about(self, subject: MessageState | Event) -> Iterator[int]:
-        known = self._indices[notes.VERB]
-        return (known[place] for place in self._verbs_of.places(subject) if place < len(known))
+    def _verbs_about(self, event: Event) -> Iterator[int]:
+        known, subjects = self._indices[notes.VERB], self._engine.journal.subjects
+        for place in range(self._verbs_read, len(subjects)):
+            if isinstance(subject := subjects[place], Event):
+                self._verbs_of[subject].append(place)
+        self._verbs_read = len(subjects)
+        return (known[place] for place in self._verbs_of[event] if place < len(known))
 
-    def _postings(self, index: int, step: int) -> Iterator[int]:
+    def _attempt(self, place: int) -> int:
+        """Return the entry of an attempt, by its place in the log."""
+        code = notes.LOSS if place in self._made[notes.LOSS] else notes.ATTEMPT
+        return self._indices[code][bisect_left(self._made[code], place)]
+
+    def _postings_beside(self, index: int, step: int) -> Iterator[int]:
         """Give the entries of the ledger right before an entry, or right after it."""
         index += step
         while 0 <= index < len(self._codes) and self._codes[index] in _POSTINGS.values():
@@ -241,7 +278,7 @@ class Trace:
 
     def _entry(self, index: int, delayed: dict[int, tuple[Mark, ...]]) -> Entry | None:
         """Make an entry; None while a thread has noted it, and is about to add its record."""
-        number, kind, place = index + 1, _KINDS[self._codes[index]], self._places[index]
+        number, kind, place = index + 1, _KINDS[self._codes[index]], self._place(index)
         match self._record(index):
             case VerbRecord() as verb:
                 state, posted = self._message_of(verb.subject), self._posted.get(place)
@@ -255,7 +292,7 @@ class Trace:
                 marks = delayed.get(event._index, ())
                 if event.synthetic:
                     marks = (Mark("emit", "synthetic", event.line), *marks)
-                state, rule = self._message_of(event), RULES.get(self._rules[index])
+                state, rule = self._message_of(event), self._rule(index)
                 cause = self._doer(index)
                 return Entry(number, event.moment, kind, event, state, cause, marks, rule)
             case Attempt() | InFlight() as attempt:
@@ -276,8 +313,19 @@ class Trace:
             case _:
                 return None
 
+    def _place(self, index: int) -> int:
+        """Return the place of an entry's record."""
+        code = self._codes[index]
+        if code in _POSTINGS.values():
+            return self._posting_places[bisect_left(self._postings, index)]
+        return bisect_left(self._indices[code], index)
+
+    def _rule(self, index: int) -> Rule | None:
+        byte = self._bytes[bisect(self._begins, index) - 1]
+        return RULES[_rule_in(byte)] if byte >= notes.FACT else None
+
     def _record(self, index: int) -> Any:
-        code, place = self._codes[index], self._places[index]
+        code, place = self._codes[index], self._place(index)
         if code in self._made:
             made = self._made[code]
             if place >= len(made):
@@ -289,10 +337,12 @@ class Trace:
 
     def _message_of(self, subject: object) -> MessageState | None:
         if isinstance(subject, Event):
-            number = subject._log._numbers[subject._index]
-            messages = self._engine.account.messages
-            return messages[number - 1] if 0 < number <= len(messages) else None
+            return self._message(subject._log._numbers[subject._index])
         return subject if isinstance(subject, MessageState) else None
+
+    def _message(self, number: int) -> MessageState | None:
+        messages = self._engine.account.messages
+        return messages[number - 1] if 0 < number <= len(messages) else None
 
     def _delayed(self) -> dict[int, tuple[Mark, ...]]:
         """Give the marks of events that faults hold back, by their places."""
@@ -307,8 +357,9 @@ class Trace:
 
     def _doer(self, index: int) -> int | None:
         """Return the last verb or drop before an entry."""
-        place = bisect_left(self._doers, index) - 1
-        return self._doers[place] + 1 if place >= 0 else None
+        doers = (self._indices[notes.VERB], self._indices[_DROP])
+        before = [known[at - 1] + 1 for known in doers if (at := bisect_left(known, index))]
+        return max(before, default=None)
 
     def _caller(self, verb: int) -> int | None:
         """Return the request or the attempt inside which a verb was called."""
@@ -321,8 +372,8 @@ class Trace:
     def _origin(self, index: int, attempt: Attempt | InFlight) -> int | None:
         """Return the attempt before a retry, what asked for an event again, or the event."""
         event = attempt.event
-        for code, at in reversed(self._attempts_of[event._index]):
-            before = self._indices[code][at]
+        for place in reversed(self._attempts_of.places(event._index) if attempt.number > 1 else ()):
+            before = self._attempt(place)
             if before < index:
                 made = self._record(before)
                 if (made.endpoint, made.number) == (attempt.endpoint, attempt.number - 1):
@@ -357,6 +408,6 @@ class Trace:
         return moment
 
 
-def _subject(verb: VerbRecord) -> MessageState | Event | None:
-    """Return what a verb was about, if it can be looked for."""
-    return verb.subject if isinstance(verb.subject, (MessageState, Event)) else None
+def _rule_in(byte: int) -> int:
+    """Return the code of the rule that the byte of a fact names."""
+    return notes.FACT + (byte - notes.FACT) % notes.ENTRY

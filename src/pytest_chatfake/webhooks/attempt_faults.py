@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..base.marks import Mark
@@ -50,16 +51,14 @@ class AttemptFault(Fault):
         self._past_barriers = past_barriers
         self._is_short = False  # a barrier came before so many others
 
-    @property
-    def description(self) -> str:
-        """What it is, as a test would write it."""
+    def _own_arguments(self) -> Iterator[str]:
+        """Write the arguments that are those of its kind alone."""
         by = f"by={self._steps}"
         after = f"pause={seconds(self._pause)}" if self._pause else f"after={self._steps}"
         if self._past_barriers:
             after += ", past_barriers=True"
         own = {"reorder": by, "concurrently": by, "duplicate": after}.get(self.kind)
-        kind, _, rest = super().description.partition("(")
-        return f"{kind}({', '.join(filter(None, [own, rest.removesuffix(')')]))})"
+        yield from [own] if own else []
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
         """Do nothing where events are emitted."""

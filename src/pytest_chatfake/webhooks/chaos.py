@@ -16,6 +16,9 @@ from .events import Event
 #: How many other attempts come before a repeat or a late attempt, at most.
 _FAR: Final = 3
 
+#: How many faults a failure lists.
+_SHOWN: Final = 10
+
 
 class Chaos(AttemptFault):
     """Random faults of attempts, the same for the same seed.
@@ -58,7 +61,9 @@ class Chaos(AttemptFault):
         _, error, _ = exc_info
         if isinstance(error, Exception):
             head = f"{self.description}, fired {counted(self.fired, 'time')}:"
-            error.add_note("\n  ".join([head, *self._happened]))
+            more = self.fired - _SHOWN
+            rest = [f"... and {more:,} more: see its `happened`"] if more > 0 else []
+            error.add_note("\n  ".join([head, *self._happened[:_SHOWN], *rest]))
 
     def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:  # noqa: ARG002 - all endpoints are alike
         """Count an attempt, and return a random choice."""

@@ -59,6 +59,13 @@ class Dispatch:
         """Add a mark."""
         self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))
 
+    def name_mark(self, kind: str, text: str) -> None:
+        """Let the marks of a kind say what is known of them only now."""
+        marks = [
+            one._replace(text=text) if one.kind == kind else one for one in self.overrides.marks
+        ]
+        self.overrides = self.overrides._replace(marks=tuple(marks))
+
 
 class Ready(NamedTuple):
     """A dispatch that is to be attempted now at one endpoint.

@@ -281,7 +281,7 @@ class Drain:
             return error
         error.add_note(
             f"raised by {endpoint._shown} at {dispatch.event._title}, "
-            f"caused at {dispatch.event.line}"
+            f"caused {dispatch.event.line.place}"
         )
         self._raised = self._raised or error
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -62,6 +63,8 @@ class EventLog:
         self._about: dict[int, str] = {}  # messages of which recorded events tell
         self._recorded: dict[str, int] = {}  # numbers of these messages, by their ids
         self._other_places: list[int] = []
+        self._of_type: Counter[str] = Counter()  # events of other types
+        self._nths: dict[int, int] = {}  # which of its type each of them is, by its place
         self._by_message: GrowingIndex[int, int] = GrowingIndex(self._numbers, int)
 
     def __len__(self) -> int:
@@ -114,6 +117,8 @@ class EventLog:
         self._types[index] = draft.type
         self._given_ids[index] = draft.id or ""
         self._other_places.append(index)
+        self._of_type[draft.type] += 1
+        self._nths[index] = self._of_type[draft.type]
         if draft.about:
             self._about[index] = draft.about
             self._recorded.setdefault(draft.about, len(self._recorded) + 1)
@@ -167,17 +172,23 @@ class Event:
         return self._log._ids.message % number if number else None
 
     @property
+    def _label(self) -> str:
+        """What an event of another type is called: its type, and its number from the second on."""
+        nth = self._log._nths.get(self._index, 1)
+        return self.type if nth == 1 else f"{self.type} #{nth}"
+
+    @property
     def _subject(self) -> str:
         """What it is about, in a few words of a report."""
         if self.status is None:
-            return self.type
+            return self._label
         return f"{self.status} of {self._whose}"
 
     @property
     def _title(self) -> str:
         """The same as part of a sentence."""
         if self.status is None:
-            return f"the {self.type} event"
+            return f"the {self._label} event"
         return f"the {self.status} event of {self._whose}"
 
     @property

@@ -60,7 +60,17 @@ class Fault(Trigger):
             "start": self._start if self._start != 1 else None,
         }
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
-        return f"{self.kind}({', '.join(arguments)})"
+        if self._times != 1:
+            arguments.append(f"times={self._times}")
+        return f"{self.kind}({', '.join([*self._own_arguments(), *arguments])})"
+
+    def _own_arguments(self) -> Iterator[str]:
+        """Write the arguments that are those of its kind alone."""
+        effect = self._effect
+        if effect.delay:
+            yield f"{effect.delay / SECOND:g}"
+        for function in filter(None, (effect.change, effect.signer)):
+            yield getattr(function, "__name__", None) or repr(function)
 
     @property
     def _mark(self) -> Mark:

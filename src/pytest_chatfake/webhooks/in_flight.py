@@ -19,7 +19,7 @@ from .dispatch import Dispatch
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .faults import tampered
-from .signing import sign
+from .signing import flaw_of, sign
 
 Outcome: TypeAlias = "Response | BaseException"
 
@@ -104,7 +104,11 @@ class InFlight:
         request, overrides = self.request, self.dispatch.overrides
         signer = overrides.signer or request.endpoint.signer
         if signer is not None:
-            request.headers = {**request.endpoint.headers, **sign(signer, request)}
+            headers = sign(signer, request)
+            request.headers = {**request.endpoint.headers, **headers}
+            if overrides.signer is not None:
+                flaw = flaw_of(overrides.signer, request.endpoint.signer, headers)
+                self.dispatch.name_mark("sign", flaw)
         if overrides.change is not None:
             request.body = tampered(overrides.change, request.body)
 

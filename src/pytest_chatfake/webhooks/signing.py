@@ -47,6 +47,18 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
     return {str.__str__(name): str.__str__(value) for name, value in items}
 
 
+def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> str:
+    """Name what is wrong with the headers of a signer that is in place of an endpoint's own."""
+    if not headers:
+        return "missing signature"
+    if isinstance(signer, (HmacSigner, StandardWebhooksSigner)) and type(signer) is type(own):
+        given, usual = vars(signer).copy(), vars(own).copy()
+        later = given.pop("_offset") - usual.pop("_offset")
+        if later and given == usual:
+            return f"{'stale' if later < 0 else 'early'} signature, {later:+} s"
+    return "wrong signature"
+
+
 class HmacSigner:
     """Signs with HMAC, by default SHA-256 over ``{timestamp}.{body}`` in hex (assumed).
 

@@ -1,4 +1,4 @@
-"""Eight mistakes that apps make, each found by a test of a few lines; all fail, on purpose."""
+"""Nine mistakes that apps make, each found by a test of a few lines; all fail, on purpose."""
 
 from __future__ import annotations
 
@@ -56,6 +56,15 @@ def test_a_302_for_an_answer(chat_fake: ChatFake, chat_clock: Clock) -> None:
 
 def test_an_exception_in_the_handler(chat_fake: ChatFake, chat_clock: Clock) -> None:
     shop = Shop("an exception in the handler")
+    chat_fake.webhooks.connect(wsgi=shop.app, path=PATH)
+
+    message = chat_fake.send_text("Sale ends today").deliver()
+
+    assert shop.statuses.get(message.id) == "delivered"
+
+
+def test_a_swallowed_exception(chat_fake: ChatFake, chat_clock: Clock) -> None:
+    shop = Shop("a swallowed exception")
     chat_fake.webhooks.connect(wsgi=shop.app, path=PATH)
 
     message = chat_fake.send_text("Sale ends today").deliver()
