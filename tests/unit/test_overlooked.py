@@ -127,7 +127,8 @@ def test_an_answer_that_the_test_wrote_itself_is_no_news() -> None:
 def test_a_long_list_of_failures_is_cut() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.connect(wsgi=failing_app)
-        fake.send_text().deliver(devices=24)
+        for _ in range(25):
+            fake.send_text()
 
     (text,) = warnings_at_the_end(scenario)
     assert text.startswith("25 attempts failed")
@@ -218,14 +219,16 @@ def test_what_was_refused_or_lost_comes_again_at_the_end(verb: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "not_caused",
+    ("not_caused", "failed"),
     [
-        lambda webhooks: webhooks.delay(60),
-        lambda webhooks: webhooks.duplicate(),
-        lambda webhooks: webhooks.reorder(),
+        (lambda webhooks: webhooks.delay(60), "1 attempt failed"),
+        (lambda webhooks: webhooks.duplicate(), "2 attempts failed"),
+        (lambda webhooks: webhooks.reorder(), "1 attempt failed"),
     ],
 )
-def test_a_fault_that_only_moves_an_attempt_is_no_reason_to_fail(not_caused: Any) -> None:
+def test_a_fault_that_only_moves_an_attempt_is_no_reason_to_fail(
+    not_caused: Any, failed: str
+) -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.connect(wsgi=failing_app)
         not_caused(fake.webhooks)
@@ -233,7 +236,7 @@ def test_a_fault_that_only_moves_an_attempt_is_no_reason_to_fail(not_caused: Any
         fake.clock.advance(60)
 
     (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("1 attempt failed")
+    assert text.startswith(failed)
 
 
 def test_chaos_may_well_not_happen() -> None:

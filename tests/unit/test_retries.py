@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -184,7 +185,7 @@ def test_a_late_repeat_of_the_same_event_is_no_retry_of_its_failure() -> None:
         fake.send_text().deliver()
 
     (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("1 attempt failed")
+    assert text.startswith("2 attempts failed")
     assert "sent of message" in text
 
 
@@ -196,10 +197,23 @@ def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
 
     (text,) = warnings_at_the_end(scenario, retry_after=[1, 1])
     head, line = text.splitlines()
-    assert "1 attempt failed: repair the app, or assert on chat_fake.webhooks.attempts:" == head
+    assert "3 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:" == head
     assert line.startswith("  sent of message ")
     assert " at app_that_answers.<locals>.app (WSGI) /hooks: status 500 (did it raise?" in line
-    assert line.endswith(f"; caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}")
+    caused = f"; caused at test_retries.py:{scenario.__code__.co_firstlineno + 2}"
+    assert line.endswith(f"{caused} (3 times)")
+
+
+def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(wsgi=app_that_answers(401, 302))
+        fake.send_text()
+        fake.clock.advance(10)
+
+    (text,) = warnings_at_the_end(scenario, retry_after=[1])
+    head, *lines = text.splitlines()
+    assert head.startswith("2 attempts failed")
+    assert [["401"], ["302"]] == [re.findall(r"status (\d+)", line) for line in lines]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
@@ -20,6 +21,17 @@ class Records(Protocol):
 def counted(count: int, what: str, plural: str | None = None) -> str:
     """Return a count with its noun: ``1 message``, ``2,000 messages``."""
     return f"{count:,} {what if count == 1 else plural or what + 's'}"
+
+
+def folded(lines: Iterable[str], most: int) -> list[str]:
+    """Return so many lines at most: equal ones are one, with a count; of more, how many."""
+    counts = Counter(lines)
+    shown = [
+        line if times == 1 else f"{line} ({times:,} times)"
+        for line, times in islice(counts.items(), most)
+    ]
+    more = len(counts) - len(shown)
+    return [*shown, f"... and {more:,} more"] if more else shown
 
 
 class View(Sequence[_T], Generic[_T]):

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ..base.calling_line import Line
 from ..base.errors import UndeliveredWebhooks, WebhookWarning
 from ..base.tracebacks import raised_at
-from ..base.views import counted
+from ..base.views import counted, folded
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
@@ -174,7 +174,5 @@ def _story(attempt: Attempt) -> str:
 
 def _listed(head: str, lines: list[tuple[str, Line]]) -> Finding:
     """Return a finding with its first lines."""
-    shown = [text for text, _ in lines[:_MAX_LINES]]
-    if len(lines) > len(shown):
-        shown.append(f"... and {len(lines) - len(shown)} more")
+    shown = folded((text for text, _ in lines), _MAX_LINES)
     return Finding("\n".join([f"{head}:", *(f"  {text}" for text in shown)]), lines[0][1])

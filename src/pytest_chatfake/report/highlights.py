@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Final, cast
@@ -12,7 +11,7 @@ from typing import Final, cast
 from ..base import tracebacks
 from ..base.controls import one_line
 from ..base.errors import ChatFakeError
-from ..base.views import counted
+from ..base.views import folded
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
@@ -74,9 +73,9 @@ class Highlights:
         """Return a line for each thing to look at; what became of money, if there is nothing."""
         engine, odd = self._engine, self._trace.odd(self._start)
         lines = [engine.plan.remainder()] if engine.plan else []
-        lines += _folded(map(_error, engine.errors))
+        lines += folded(map(_error, engine.errors), _MOST)
         lines += self._some([one for one in odd if one.failed])
-        lines += _folded(self._unseen())
+        lines += folded(self._unseen(), _MOST)
         lines += self._some([one for one in odd if not one.failed and not one.is_unused])
         lines += [] if lines else [*self._prices(), *self._responses()]
         events = self._trace.last("event", self._start)
@@ -181,17 +180,6 @@ class Highlights:
         for endpoint, times in self._trace.attempted(self._start).items():
             what = "the event" if times == 1 else f"all {times:,} events"
             yield f"{self._labels.endpoint(endpoint)} responded with 2xx to {what}"
-
-
-def _folded(lines: Iterable[str]) -> list[str]:
-    """Write equal lines once, with a count."""
-    found = Counter(lines)
-    shown = [
-        line if times == 1 else f"{line} ({counted(times, 'time')})"
-        for line, times in list(found.items())[:_MOST]
-    ]
-    more = len(found) - len(shown)
-    return [*shown, f"... and {more:,} more of these"] if more else shown
 
 
 def _error(error: BaseException) -> str:
