@@ -13,7 +13,7 @@ from .fakes import frozen_fake, played
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pytest_chatfake import ChatFake
+    from pytest_chatfake import ChatFake, Receiver
 
     from .api_clients import CallApi
     from .fakes import Scenario
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 def fake() -> Iterator[ChatFake]:
     with frozen_fake() as fake:
         yield fake
+
+
+@pytest.fixture
+def receiver(fake: ChatFake) -> Receiver:
+    """What gets the fake's webhooks."""
+    return fake.webhooks.receiver()
 
 
 @pytest.fixture

@@ -29,11 +29,10 @@ def stamps(fake: ChatFake) -> list[str]:
 # -- reading and moving ----------------------------------------------------------------------------
 
 
-def test_now_is_aware_utc_and_process_time() -> None:
-    with frozen_fake() as fake:
-        assert NOON == fake.clock.now
-        assert UTC is fake.clock.now.tzinfo
-        assert time.time_ns() == int(fake.clock.now.timestamp()) * 10**9
+def test_now_is_aware_utc_and_process_time(fake: ChatFake) -> None:
+    assert NOON == fake.clock.now
+    assert UTC is fake.clock.now.tzinfo
+    assert time.time_ns() == int(fake.clock.now.timestamp()) * 10**9
 
 
 @pytest.mark.parametrize(
@@ -46,26 +45,25 @@ def test_now_is_aware_utc_and_process_time() -> None:
         ((0,), {}, {}),
     ],
 )
-def test_advance_moves_by_a_length(args: Any, kwargs: Any, moved: Any) -> None:
-    with frozen_fake() as fake:
-        fake.clock.advance(*args, **kwargs)
+def test_advance_moves_by_a_length(fake: ChatFake, args: Any, kwargs: Any, moved: Any) -> None:
+    fake.clock.advance(*args, **kwargs)
 
-        assert at(**moved) == fake.clock.now == datetime.now(UTC)
+    assert at(**moved) == fake.clock.now == datetime.now(UTC)
 
 
 def test_an_app_that_sleeps_with_the_clock_lets_what_is_due_happen(
+    fake: ChatFake,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with frozen_fake() as fake:
-        monkeypatch.setattr(time, "sleep", fake.clock.sleep)
-        message = fake.send_text()
-        message.after(1).deliver()
+    monkeypatch.setattr(time, "sleep", fake.clock.sleep)
+    message = fake.send_text()
+    message.after(1).deliver()
 
-        time.sleep(1.5)
+    time.sleep(1.5)
 
-        assert ("delivered", at(seconds=1.5)) == (message.status, fake.clock.now)
-        with pytest.raises(ValueError, match="seconds"):
-            time.sleep(-1)
+    assert ("delivered", at(seconds=1.5)) == (message.status, fake.clock.now)
+    with pytest.raises(ValueError, match="seconds"):
+        time.sleep(-1)
 
 
 def test_an_app_that_awaits_its_sleep_can_have_the_clock_s() -> None:
@@ -87,19 +85,17 @@ def test_an_app_that_awaits_its_sleep_can_have_the_clock_s() -> None:
         datetime(2026, 1, 2, 7, tzinfo=timezone(-timedelta(hours=5))),
     ],
 )
-def test_move_to_goes_to_a_moment(moment: Any) -> None:
-    with frozen_fake() as fake:
-        fake.clock.move_to(moment)
+def test_move_to_goes_to_a_moment(fake: ChatFake, moment: Any) -> None:
+    fake.clock.move_to(moment)
 
-        assert at(days=1) == fake.clock.now
+    assert at(days=1) == fake.clock.now
 
 
-def test_microseconds_are_exact_over_many_moves() -> None:
-    with frozen_fake() as fake:
-        for _ in range(1_000):
-            fake.clock.advance(microseconds=1_000_001)
+def test_microseconds_are_exact_over_many_moves(fake: ChatFake) -> None:
+    for _ in range(1_000):
+        fake.clock.advance(microseconds=1_000_001)
 
-        assert START * 10**9 + 1_000 * 1_000_001 * 1_000 == time.time_ns()
+    assert START * 10**9 + 1_000 * 1_000_001 * 1_000 == time.time_ns()
 
 
 @pytest.mark.parametrize(
@@ -114,17 +110,18 @@ def test_microseconds_are_exact_over_many_moves() -> None:
         (lambda clock: clock.advance(1, seconds=1), TypeError, r"advance\(days=30\)"),
     ],
 )
-def test_a_bad_move_is_refused_and_moves_nothing(move: Any, error: Any, words: str) -> None:
-    with frozen_fake() as fake:
-        fake.send_text()
-        before = fake.clock.next_due
+def test_a_bad_move_is_refused_and_moves_nothing(
+    fake: ChatFake, move: Any, error: Any, words: str
+) -> None:
+    fake.send_text()
+    before = fake.clock.next_due
 
-        with pytest.raises(error, match=words):
-            move(fake.clock)
+    with pytest.raises(error, match=words):
+        move(fake.clock)
 
-        assert NOON == fake.clock.now
-        assert before == fake.clock.next_due
-        assert 1 == len(fake.events)
+    assert NOON == fake.clock.now
+    assert before == fake.clock.next_due
+    assert 1 == len(fake.events)
 
 
 def test_the_clock_of_a_closed_fake_does_not_move() -> None:
@@ -140,16 +137,15 @@ def test_the_clock_of_a_closed_fake_does_not_move() -> None:
 # -- what is due -----------------------------------------------------------------------------------
 
 
-def test_next_due_is_the_earliest_thing_planned() -> None:
-    with frozen_fake() as fake:
-        assert None is fake.clock.next_due
-        first = fake.send_text()
-        fake.clock.advance(hours=1)
-        fake.send_text()
+def test_next_due_is_the_earliest_thing_planned(fake: ChatFake) -> None:
+    assert None is fake.clock.next_due
+    first = fake.send_text()
+    fake.clock.advance(hours=1)
+    fake.send_text()
 
-        assert at(days=30) == fake.clock.next_due
-        first.deliver()
-        assert at(days=30, hours=1) == fake.clock.next_due
+    assert at(days=30) == fake.clock.next_due
+    first.deliver()
+    assert at(days=30, hours=1) == fake.clock.next_due
 
 
 def test_each_due_thing_happens_at_its_own_moment_in_order() -> None:
@@ -180,30 +176,30 @@ def test_each_due_thing_happens_at_its_own_moment_in_order() -> None:
         assert at(seconds=3604) == fake.clock.now
 
 
-def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned() -> None:
-    with frozen_fake() as fake:
-        messages = [fake.send_text(to=f"+{number}") for number in range(5)]
+def test_things_due_at_the_same_moment_keep_the_order_in_which_they_were_planned(
+    fake: ChatFake,
+) -> None:
+    messages = [fake.send_text(to=f"+{number}") for number in range(5)]
 
-        fake.clock.advance(days=30)
+    fake.clock.advance(days=30)
 
-        assert [m.id for m in messages] == [
-            e.message_id for e in fake.ledger if e.kind == "release"
-        ]
+    assert [m.id for m in messages] == [e.message_id for e in fake.ledger if e.kind == "release"]
 
 
-def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda request: 1 / 0 if request.number == 1 else None)
-        fake.webhooks.delay(60)
-        dropped = fake.send_text()
+def test_an_exception_on_the_way_stops_time_at_its_moment_and_the_rest_goes_on_later(
+    fake: ChatFake,
+) -> None:
+    fake.webhooks.connect(handler=lambda request: 1 / 0 if request.number == 1 else None)
+    fake.webhooks.delay(60)
+    dropped = fake.send_text()
 
-        with pytest.raises(ZeroDivisionError):
-            fake.clock.advance(days=31)
-
-        assert at(minutes=1) == fake.clock.now
-        assert not dropped.dropped
+    with pytest.raises(ZeroDivisionError):
         fake.clock.advance(days=31)
-        assert dropped.dropped
+
+    assert at(minutes=1) == fake.clock.now
+    assert not dropped.dropped
+    fake.clock.advance(days=31)
+    assert dropped.dropped
 
 
 def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

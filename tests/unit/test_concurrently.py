@@ -126,51 +126,48 @@ def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(mode: str
     played(mode, scenario)
 
 
-def test_a_block_with_one_event_or_none_is_as_no_block() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        with fake.webhooks.concurrently():
-            pass
-        with fake.webhooks.concurrently() as block:
-            fake.send_text()
-            assert "<Concurrent with 1 event>" == repr(block)
-        assert 1 == len(receiver.requests)
-        assert () == fake.webhooks.attempts[0].marks
+def test_a_block_with_one_event_or_none_is_as_no_block(fake: ChatFake) -> None:
+    receiver = fake.webhooks.receiver()
+    with fake.webhooks.concurrently():
+        pass
+    with fake.webhooks.concurrently() as block:
+        fake.send_text()
+        assert "<Concurrent with 1 event>" == repr(block)
+    assert 1 == len(receiver.requests)
+    assert () == fake.webhooks.attempts[0].marks
 
 
-def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away() -> None:
-    with frozen_fake() as fake:
-        answers = [500, 500]
-        fake.webhooks.connect(handler=lambda _: answers.pop() if answers else 200, retry_after=[60])
-        gone = fake.webhooks.receiver()
-        with fake.webhooks.concurrently():
-            fake.send_text().deliver()
-            gone.endpoint.disconnect()
-        fake.settle()
-        assert 2 == len(fake.webhooks.attempts)
-        fake.clock.advance(seconds=60)
-        assert [500, 500, 200, 200] == [one.status_code for one in fake.webhooks.attempts]
-        assert 0 == len(gone.requests)
+def test_a_block_leaves_retries_on_the_clock_and_leaves_out_who_went_away(fake: ChatFake) -> None:
+    answers = [500, 500]
+    fake.webhooks.connect(handler=lambda _: answers.pop() if answers else 200, retry_after=[60])
+    gone = fake.webhooks.receiver()
+    with fake.webhooks.concurrently():
+        fake.send_text().deliver()
+        gone.endpoint.disconnect()
+    fake.settle()
+    assert 2 == len(fake.webhooks.attempts)
+    fake.clock.advance(seconds=60)
+    assert [500, 500, 200, 200] == [one.status_code for one in fake.webhooks.attempts]
+    assert 0 == len(gone.requests)
 
 
 @pytest.mark.parametrize("outer", ["concurrently", "paused"])
 @pytest.mark.parametrize("inner", ["concurrently", "paused"])
-def test_blocks_are_not_nested(outer: str, inner: str) -> None:
-    with frozen_fake() as fake, getattr(fake.webhooks, outer)():
+def test_blocks_are_not_nested(fake: ChatFake, outer: str, inner: str) -> None:
+    with getattr(fake.webhooks, outer)():
         with pytest.raises(RuntimeError, match=r"held back already|paused already"):
             getattr(fake.webhooks, inner)().__enter__()
 
 
-def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(asgi=Meeting())
-        refused = fake.webhooks.refuse(start=3)
-        with fake.webhooks.concurrently():
-            fake.send_text().deliver()
-        fake.send_text()
-        assert 1 == refused.fired
-        assert [True, True, False] == [one.ok for one in fake.webhooks.attempts]
-        fake.settle()
+def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake: ChatFake) -> None:
+    fake.webhooks.connect(asgi=Meeting())
+    refused = fake.webhooks.refuse(start=3)
+    with fake.webhooks.concurrently():
+        fake.send_text().deliver()
+    fake.send_text()
+    assert 1 == refused.fired
+    assert [True, True, False] == [one.ok for one in fake.webhooks.attempts]
+    fake.settle()
 
 
 # -- the fault -------------------------------------------------------------------------------------
@@ -222,22 +219,23 @@ def test_those_of_a_batch_have_its_mark_in_the_order_in_which_they_began() -> No
     ] == rows
 
 
-def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more() -> None:
-    with frozen_fake() as fake:
-        gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
-        fake.webhooks.concurrently(by=2, endpoint=gone.endpoint)
-        message = fake.send_text()
-        gone.endpoint.disconnect()
-        message.deliver()
-        assert ["sent", "delivered"] == receiver.statuses(message)
-        assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
+def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more(fake: ChatFake) -> None:
+    gone, receiver = fake.webhooks.receiver(), fake.webhooks.receiver()
+    fake.webhooks.concurrently(by=2, endpoint=gone.endpoint)
+    message = fake.send_text()
+    gone.endpoint.disconnect()
+    message.deliver()
+    assert ["sent", "delivered"] == receiver.statuses(message)
+    assert {receiver.endpoint} == {one.endpoint for one in fake.webhooks.attempts}
 
 
 # -- how a batch ends ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("overlaps", [True, False])
-def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(overlaps: bool) -> None:
+def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(
+    fake: ChatFake, overlaps: bool
+) -> None:
     def plain(request: Any) -> None:
         raise LookupError(request.event.status)
 
@@ -245,11 +243,10 @@ def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(overlaps: bool
         await asyncio.sleep(0)
         plain(request)
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=awaited if overlaps else plain)
-        with pytest.raises(LookupError, match="sent"), fake.webhooks.concurrently():
-            fake.send_text().deliver()
-        assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
+    fake.webhooks.connect(handler=awaited if overlaps else plain)
+    with pytest.raises(LookupError, match="sent"), fake.webhooks.concurrently():
+        fake.send_text().deliver()
+    assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
 
 
 @MODES
@@ -266,36 +263,34 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str)
 
 
 @pytest.mark.parametrize("failing", ["sent", "delivered"])
-def test_one_that_cannot_be_signed_leaves_the_others(failing: str) -> None:
+def test_one_that_cannot_be_signed_leaves_the_others(fake: ChatFake, failing: str) -> None:
     def signer(request: Any) -> dict[str, str]:
         if request.event.status == failing:
             raise LookupError("no secret")
         return {}
 
-    with frozen_fake() as fake:
-        app = Meeting()
-        fake.webhooks.connect(asgi=app, signer=signer)
-        with pytest.raises(LookupError, match="no secret"), fake.webhooks.concurrently():
-            fake.send_text().deliver().read()
-        assert (2, 4) == (app.most, len(app.log))
-        assert 3 == len(fake.webhooks.attempts)
-        assert [failing] == [one.event.status for one in fake.webhooks.attempts if not one.ok]
+    app = Meeting()
+    fake.webhooks.connect(asgi=app, signer=signer)
+    with pytest.raises(LookupError, match="no secret"), fake.webhooks.concurrently():
+        fake.send_text().deliver().read()
+    assert (2, 4) == (app.most, len(app.log))
+    assert 3 == len(fake.webhooks.attempts)
+    assert [failing] == [one.event.status for one in fake.webhooks.attempts if not one.ok]
 
 
-def test_an_interrupt_of_a_plain_function_lets_no_other_begin() -> None:
+def test_an_interrupt_of_a_plain_function_lets_no_other_begin(fake: ChatFake) -> None:
     called: list[str] = []
 
     def interrupted(request: Any) -> None:
         called.append(request.event.status)
         raise KeyboardInterrupt
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            with fake.webhooks.concurrently():
-                fake.send_text().deliver()
-        errors = [type(one.error).__name__ for one in fake.webhooks.attempts]
-        fake.close()
+    fake.webhooks.connect(handler=interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        with fake.webhooks.concurrently():
+            fake.send_text().deliver()
+    errors = [type(one.error).__name__ for one in fake.webhooks.attempts]
+    fake.close()
     assert ["sent"] == called
     assert ["KeyboardInterrupt", "InterruptedError"] == errors
 
@@ -370,16 +365,15 @@ async def _cancelled(function: Callable[[], Any]) -> None:
         await task
 
 
-def test_a_batch_that_cannot_be_made_says_why_of_each() -> None:
+def test_a_batch_that_cannot_be_made_says_why_of_each(fake: ChatFake) -> None:
     async def awaited(_: Any) -> None:
         """Nobody gets here."""
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=awaited)
-        fake._portal.close()
-        with pytest.raises(ClosedError), fake.webhooks.concurrently():
-            fake.send_text().deliver()
-        assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
+    fake.webhooks.connect(handler=awaited)
+    fake._portal.close()
+    with pytest.raises(ClosedError), fake.webhooks.concurrently():
+        fake.send_text().deliver()
+    assert [ClosedError] * 2 == [type(one.error) for one in fake.webhooks.attempts]
 
 
 def test_what_hangs_is_ended_when_its_time_is_up() -> None:
@@ -393,37 +387,34 @@ def test_what_hangs_is_ended_when_its_time_is_up() -> None:
         assert ["TimeoutError"] * 2 == [type(one.error).__name__ for one in fake.webhooks.attempts]
 
 
-def test_what_each_app_causes_has_its_own_cause_in_the_timeline() -> None:
-    with frozen_fake() as fake:
+def test_what_each_app_causes_has_its_own_cause_in_the_timeline(fake: ChatFake) -> None:
+    async def answering(request: Any) -> None:
+        await asyncio.sleep(0)
+        if request.event.message_id == message.id:
+            fake.send_text(f"after {request.event.status}")
 
-        async def answering(request: Any) -> None:
-            await asyncio.sleep(0)
-            if request.event.message_id == message.id:
-                fake.send_text(f"after {request.event.status}")
-
-        fake.webhooks.connect(handler=answering)
-        with fake.webhooks.concurrently():
-            message = fake.send_text("first").deliver()
-        causes = {
-            one.text: fake.timeline[one.cause - 1].text
-            for one in fake.timeline
-            if one.kind == "verb" and one.cause
-        }
+    fake.webhooks.connect(handler=answering)
+    with fake.webhooks.concurrently():
+        message = fake.send_text("first").deliver()
+    causes = {
+        one.text: fake.timeline[one.cause - 1].text
+        for one in fake.timeline
+        if one.kind == "verb" and one.cause
+    }
 
     assert "sent m1" in causes["send_text() m2"]
     assert "delivered m1" in causes["send_text() m3"]
 
 
-def test_the_timeline_shows_each_of_those_that_are_being_made() -> None:
+def test_the_timeline_shows_each_of_those_that_are_being_made(fake: ChatFake) -> None:
     texts: list[str] = []
 
     async def looking(request: Any) -> None:
         texts.append(str(fake.timeline))
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=looking)
-        with fake.webhooks.concurrently():
-            fake.send_text().deliver()
+    fake.webhooks.connect(handler=looking)
+    with fake.webhooks.concurrently():
+        fake.send_text().deliver()
     assert "sent m1 -> looking(): no response yet" in texts[0]
     assert "delivered m1 -> looking(): no response yet" in texts[0]
 
@@ -456,12 +447,11 @@ def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(mode: s
     played(mode, scenario)
 
 
-def test_a_settle_inside_a_receiver_moves_no_time() -> None:
-    with frozen_fake() as fake:
-        before = fake.clock.now
-        fake.webhooks.connect(handler=lambda _: fake.settle() and None)
-        fake.webhooks.duplicate(pause=60)
-        fake.send_text()
-        assert before == fake.clock.now
-        fake.settle()
-        assert 2 == len(fake.webhooks.attempts)
+def test_a_settle_inside_a_receiver_moves_no_time(fake: ChatFake) -> None:
+    before = fake.clock.now
+    fake.webhooks.connect(handler=lambda _: fake.settle() and None)
+    fake.webhooks.duplicate(pause=60)
+    fake.send_text()
+    assert before == fake.clock.now
+    fake.settle()
+    assert 2 == len(fake.webhooks.attempts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ChatFake, Receiver
 
 from .fakes import (
     attempt_rows,
@@ -48,13 +48,14 @@ ORDERS: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(
     ("set_up", "expected"), [case[1:] for case in ORDERS], ids=[case[0] for case in ORDERS]
 )
-def test_attempts_come_in_the_order_that_was_asked_for(set_up: Any, expected: str) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        set_up(fake.webhooks)
-        message = fake.send_text().deliver().read()
-        fake.settle()
+def test_attempts_come_in_the_order_that_was_asked_for(
+    fake: ChatFake, receiver: Receiver, set_up: Any, expected: str
+) -> None:
+    set_up(fake.webhooks)
+    message = fake.send_text().deliver().read()
+    fake.settle()
 
-        assert expected.split() == receiver.statuses(message)
+    assert expected.split() == receiver.statuses(message)
 
 
 @pytest.mark.parametrize(
@@ -62,16 +63,15 @@ def test_attempts_come_in_the_order_that_was_asked_for(set_up: Any, expected: st
     [("lose_response", [1, 2], TimeoutError), ("refuse", [2], ConnectionRefusedError)],
 )
 def test_a_lost_response_and_a_refusal_are_recorded_as_failures(
-    kind: str, received: list[int], error: type[Exception]
+    fake: ChatFake, receiver: Receiver, kind: str, received: list[int], error: type[Exception]
 ) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        getattr(fake.webhooks, kind)()
-        fake.send_text()
-        fake.settle()
+    getattr(fake.webhooks, kind)()
+    fake.send_text()
+    fake.settle()
 
-        assert received == [request.number for request in receiver.requests]
-        assert [("sent", 1, kind, None), ("sent", 2, None, 200)] == attempt_rows(fake)
-        assert isinstance(fake.webhooks.attempts[0].error, error)
+    assert received == [request.number for request in receiver.requests]
+    assert [("sent", 1, kind, None), ("sent", 2, None, 200)] == attempt_rows(fake)
+    assert isinstance(fake.webhooks.attempts[0].error, error)
 
 
 BARRIERS: dict[str, Callable[[ChatFake], object]] = {
@@ -84,30 +84,32 @@ BARRIERS: dict[str, Callable[[ChatFake], object]] = {
 
 @pytest.mark.parametrize("barrier", BARRIERS)
 @pytest.mark.parametrize("kind", ["reorder", "lose_response", "refuse"])
-def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(barrier: str, kind: str) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        getattr(fake.webhooks, kind)()
-        fake.webhooks.duplicate(after=2, past_barriers=True, start=2)
-        fake.send_text("+1", to="+1")
-        fake.send_text("+2", to="+2")
-        before = len(receiver.requests)
-        BARRIERS[barrier](fake)
+def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(
+    fake: ChatFake, receiver: Receiver, barrier: str, kind: str
+) -> None:
+    getattr(fake.webhooks, kind)()
+    fake.webhooks.duplicate(after=2, past_barriers=True, start=2)
+    fake.send_text("+1", to="+1")
+    fake.send_text("+2", to="+2")
+    before = len(receiver.requests)
+    BARRIERS[barrier](fake)
 
-        assert {"reorder": 2, "lose_response": 2, "refuse": 1}[kind] == before
-        assert {"reorder": 2, "lose_response": 3, "refuse": 2}[kind] == len(receiver.requests)
-        fake.send_text(to="+3")  # the second one that the duplicate waits for
-        assert "+2" == receiver.requests[-1].json()["chatMessage"]["text"]["body"]
+    assert {"reorder": 2, "lose_response": 2, "refuse": 1}[kind] == before
+    assert {"reorder": 2, "lose_response": 3, "refuse": 2}[kind] == len(receiver.requests)
+    fake.send_text(to="+3")  # the second one that the duplicate waits for
+    assert "+2" == receiver.requests[-1].json()["chatMessage"]["text"]["body"]
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
-def test_a_repeat_comes_at_a_barrier_if_too_few_attempts_came_before(barrier: str) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fault = fake.webhooks.duplicate(after=2)
-        message = fake.send_text()
-        BARRIERS[barrier](fake)
+def test_a_repeat_comes_at_a_barrier_if_too_few_attempts_came_before(
+    fake: ChatFake, receiver: Receiver, barrier: str
+) -> None:
+    fault = fake.webhooks.duplicate(after=2)
+    message = fake.send_text()
+    BARRIERS[barrier](fake)
 
-        assert ["sent", "sent"] == receiver.statuses(message)
-        assert 1 == fault.fired
+    assert ["sent", "sent"] == receiver.statuses(message)
+    assert 1 == fault.fired
 
 
 def test_a_read_of_results_is_no_barrier() -> None:
@@ -120,14 +122,15 @@ def test_a_read_of_results_is_no_barrier() -> None:
         fake.settle()
 
 
-def test_late_attempts_come_at_a_barrier_before_what_has_failed() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.refuse()
-        fake.webhooks.reorder(by=5, start=2)
-        message = fake.send_text().deliver().read()
-        fake.settle()
+def test_late_attempts_come_at_a_barrier_before_what_has_failed(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    fake.webhooks.refuse()
+    fake.webhooks.reorder(by=5, start=2)
+    message = fake.send_text().deliver().read()
+    fake.settle()
 
-        assert ["read", "delivered", "sent"] == receiver.statuses(message)
+    assert ["read", "delivered", "sent"] == receiver.statuses(message)
 
 
 def test_a_planned_retry_comes_at_the_barrier_and_time_stands() -> None:
@@ -168,51 +171,51 @@ def test_each_endpoint_has_a_choice_of_its_own() -> None:
     assert expected == ", ".join(got)
 
 
-def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        first = fake.webhooks.reorder()
-        second = fake.webhooks.duplicate(after=0, start=2)
-        third = fake.webhooks.refuse(start=1, times=2)
-        message = fake.send_text().deliver().read()
-        fake.settle()
+def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    first = fake.webhooks.reorder()
+    second = fake.webhooks.duplicate(after=0, start=2)
+    third = fake.webhooks.refuse(start=1, times=2)
+    message = fake.send_text().deliver().read()
+    fake.settle()
 
-        assert (1, 1, 1) == (first.fired, second.fired, third.fired)
-        assert ["delivered", "sent", "delivered", "read"] == receiver.statuses(message)
-
-
-def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.reorder(by=2, times=None) as deviation:
-            fake.send_text(to="+1")
-        fake.send_text(to="+2")
-        assert 1 == len(receiver.requests) == deviation.fired
-        fake.settle()
-        assert 2 == len(receiver.requests)
+    assert (1, 1, 1) == (first.fired, second.fired, third.fired)
+    assert ["delivered", "sent", "delivered", "read"] == receiver.statuses(message)
 
 
-def test_an_app_s_error_comes_back_though_its_answer_is_lost() -> None:
+def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    with fake.webhooks.reorder(by=2, times=None) as deviation:
+        fake.send_text(to="+1")
+    fake.send_text(to="+2")
+    assert 1 == len(receiver.requests) == deviation.fired
+    fake.settle()
+    assert 2 == len(receiver.requests)
+
+
+def test_an_app_s_error_comes_back_though_its_answer_is_lost(fake: ChatFake) -> None:
     def app(_: object) -> None:
         raise LookupError("no such message")
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app)
-        fake.webhooks.lose_response()
-        with pytest.raises(LookupError, match="no such message"):
-            fake.send_text()
-        fake.reset()
-
-
-def test_what_waits_is_forgotten_by_a_reset() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.reorder(by=3)
-        fake.webhooks.lose_response(start=2)
-        fake.webhooks.concurrently(by=9, start=3)
-        fake.send_text().deliver().read()
-        fake.reset()
-        fake.settle()
+    fake.webhooks.connect(handler=app)
+    fake.webhooks.lose_response()
+    with pytest.raises(LookupError, match="no such message"):
         fake.send_text()
+    fake.reset()
 
-        assert ["sent"] == [event.status for event in receiver.events]
+
+def test_what_waits_is_forgotten_by_a_reset(fake: ChatFake, receiver: Receiver) -> None:
+    fake.webhooks.reorder(by=3)
+    fake.webhooks.lose_response(start=2)
+    fake.webhooks.concurrently(by=9, start=3)
+    fake.send_text().deliver().read()
+    fake.reset()
+    fake.settle()
+    fake.send_text()
+
+    assert ["sent"] == [event.status for event in receiver.events]
 
 
 @pytest.mark.parametrize("set_up", [lambda w: w.reorder(), lambda w: w.concurrently(by=1)])

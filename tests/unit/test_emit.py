@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, Naming
+from pytest_chatfake import ChatFake, Naming, Receiver
 from pytest_chatfake.wire.validation import deviations
 
 from .fakes import (
     fake_with_receiver,
-    frozen_fake,
     received_bodies,
     received_statuses,
     warnings_at_the_end,
@@ -45,136 +44,133 @@ def money(fake: ChatFake) -> Any:
 
 @pytest.mark.parametrize("forged", STATES)
 @pytest.mark.parametrize("state", [*STATES, "dropped"])
-def test_any_status_can_follow_any_other_and_status_and_money_stay(state: str, forged: str) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        message = bring(fake, state)
-        fake.clock.advance(seconds=5)
-        before = message.status, message.dropped, message.total_price, money(fake)
+def test_any_status_can_follow_any_other_and_status_and_money_stay(
+    fake: ChatFake, receiver: Receiver, state: str, forged: str
+) -> None:
+    message = bring(fake, state)
+    fake.clock.advance(seconds=5)
+    before = message.status, message.dropped, message.total_price, money(fake)
 
-        fake.webhooks.emit(message, forged)
+    fake.webhooks.emit(message, forged)
 
-        assert before == (message.status, message.dropped, message.total_price, money(fake))
-        event = message.events[-1]
-        assert forged == event.status == event.json()["chatMessage"]["status"]
-        assert event.synthetic
-        assert event == receiver.events[-1]
-        assert event.create_time == fake.clock.now
-        assert len({one.id for one in fake.events}) == len(fake.events)
-        # A receiver meets an unexpected status, and no missing field.
-        assert [] == deviations(event.json(), fake.config.naming)
-
-
-def test_what_did_not_happen_is_shown_as_of_now() -> None:
-    with fake_with_receiver() as (fake, _):
-        message = bring(fake, "failed")
-        fake.clock.advance(seconds=5)
-        fake.webhooks.emit(message, "read")
-
-        resource = message.events[-1].json()["chatMessage"]
-        assert "2026-01-01T12:00:05.000Z" == resource["deliverTime"] == resource["readTime"]
-        assert "2026-01-01T12:00:00.000Z" == resource["sendTime"]
-        assert "2026-01-02T12:00:00.000Z" == resource["conversation"]["expireTime"]
+    assert before == (message.status, message.dropped, message.total_price, money(fake))
+    event = message.events[-1]
+    assert forged == event.status == event.json()["chatMessage"]["status"]
+    assert event.synthetic
+    assert event == receiver.events[-1]
+    assert event.create_time == fake.clock.now
+    assert len({one.id for one in fake.events}) == len(fake.events)
+    # A receiver meets an unexpected status, and no missing field.
+    assert [] == deviations(event.json(), fake.config.naming)
 
 
-def test_what_did_happen_is_shown_as_it_was() -> None:
-    with fake_with_receiver() as (fake, _):
-        message = bring(fake, "read")
-        honest = message.events[-1].json()["chatMessage"]
-        fake.clock.advance(hours=30)
-        fake.webhooks.emit(message, "read")
+def test_what_did_not_happen_is_shown_as_of_now(fake: ChatFake) -> None:
+    message = bring(fake, "failed")
+    fake.clock.advance(seconds=5)
+    fake.webhooks.emit(message, "read")
 
-        assert honest == message.events[-1].json()["chatMessage"]
+    resource = message.events[-1].json()["chatMessage"]
+    assert "2026-01-01T12:00:05.000Z" == resource["deliverTime"] == resource["readTime"]
+    assert "2026-01-01T12:00:00.000Z" == resource["sendTime"]
+    assert "2026-01-02T12:00:00.000Z" == resource["conversation"]["expireTime"]
 
 
-def test_a_failure_that_never_was_is_131026_and_one_that_was_is_itself() -> None:
-    with fake_with_receiver() as (fake, _):
-        delivered = bring(fake, "delivered")
-        failed = fake.send_text().fail("999", "Own", platform_error=False)
-        fake.webhooks.emit(delivered, "failed")
-        fake.webhooks.emit(failed, "failed")
+def test_what_did_happen_is_shown_as_it_was(fake: ChatFake) -> None:
+    message = bring(fake, "read")
+    honest = message.events[-1].json()["chatMessage"]
+    fake.clock.advance(hours=30)
+    fake.webhooks.emit(message, "read")
 
-        first, second = (event.json()["chatMessage"] for event in fake.events[-2:])
-        assert ("131026", "Message Undeliverable") == (first["errorCode"], first["errorMessage"])
-        assert ("999", "Own") == (second["errorCode"], second["errorMessage"])
+    assert honest == message.events[-1].json()["chatMessage"]
+
+
+def test_a_failure_that_never_was_is_131026_and_one_that_was_is_itself(fake: ChatFake) -> None:
+    delivered = bring(fake, "delivered")
+    failed = fake.send_text().fail("999", "Own", platform_error=False)
+    fake.webhooks.emit(delivered, "failed")
+    fake.webhooks.emit(failed, "failed")
+
+    first, second = (event.json()["chatMessage"] for event in fake.events[-2:])
+    assert ("131026", "Message Undeliverable") == (first["errorCode"], first["errorMessage"])
+    assert ("999", "Own") == (second["errorCode"], second["errorMessage"])
 
 
 @pytest.mark.parametrize("state", ["sent", "delivered", "read"])
-def test_an_unknown_status_has_exactly_the_fields_of_a_sent_event(state: str) -> None:
-    with fake_with_receiver() as (fake, _):
-        message = bring(fake, state)
-        fake.webhooks.emit(message, "played")
-        sent = message.events[0].json()["chatMessage"]
-        played = message.events[-1].json()["chatMessage"]
+def test_an_unknown_status_has_exactly_the_fields_of_a_sent_event(
+    fake: ChatFake, state: str
+) -> None:
+    message = bring(fake, state)
+    fake.webhooks.emit(message, "played")
+    sent = message.events[0].json()["chatMessage"]
+    played = message.events[-1].json()["chatMessage"]
 
-        assert "played" == played["status"]
-        assert sent.keys() == played.keys()
-        assert sent["conversation"].keys() == played["conversation"].keys()
+    assert "played" == played["status"]
+    assert sent.keys() == played.keys()
+    assert sent["conversation"].keys() == played["conversation"].keys()
 
 
 @pytest.mark.parametrize("status", ['quo"ted', "back\\slash", "line\nbreak", "\ud800", "é"])
-def test_a_forged_status_may_be_any_text(status: str) -> None:
-    with ChatFake() as fake:
-        message = fake.send_text()
-        fake.webhooks.emit(message, status)
+def test_a_forged_status_may_be_any_text(fake: ChatFake, status: str) -> None:
+    message = fake.send_text()
+    fake.webhooks.emit(message, status)
 
-        assert status == json.loads(fake.events[-1].body)["chatMessage"]["status"]
-        assert status == fake.events[-1].status
-
-
-def test_a_rejected_message_can_have_any_event_too() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        message = fake.submit_text().reject()
-        fake.webhooks.emit(message, "delivered")
-
-        assert ["failed", "delivered"] == received_statuses(receiver)
-        assert "conversation" not in receiver.events[-1].json()["chatMessage"]
+    assert status == json.loads(fake.events[-1].body)["chatMessage"]["status"]
+    assert status == fake.events[-1].status
 
 
-def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        message = bring(fake, "delivered")
-        changes = {
-            "totalPrice": Decimal("0.123456789012345678901234567890"),
-            "conversation.expireTime": "soon",
-            "conversation": {"id": "c0ffee", "list": [1, None, True, {"a": 1.5}]},
-            "own": None,
-            "event.id": "evt_own",
-            "event.own": [],
-            "event.chatMessage.currency": "EUR",
-            "text.body": "é",
-        }
-        fake.webhooks.emit(message, "delivered", changes=changes)
+def test_a_rejected_message_can_have_any_event_too(fake: ChatFake, receiver: Receiver) -> None:
+    message = fake.submit_text().reject()
+    fake.webhooks.emit(message, "delivered")
 
-        event = receiver.requests[-1].event.json()
-        resource = event["chatMessage"]
-        assert Decimal("0.123456789012345678901234567890") == resource["totalPrice"]
-        assert {"id": "c0ffee", "list": [1, None, True, {"a": Decimal("1.5")}]} == resource[
-            "conversation"
-        ]
-        assert ("evt_own", [], "EUR", None, "é") == (
-            event["id"],
-            event["own"],
-            resource["currency"],
-            resource["own"],
-            resource["text"]["body"],
-        )
-        assert b"0.123456789012345678901234567890" in receiver.requests[-1].body
+    assert ["failed", "delivered"] == received_statuses(receiver)
+    assert "conversation" not in receiver.events[-1].json()["chatMessage"]
 
 
-def test_fields_are_left_out_by_their_path() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        message = bring(fake, "delivered")
-        honest = message.events[-1].json()
-        fake.webhooks.emit(
-            message,
-            "delivered",
-            remove=iter(["totalPrice", "conversation.type", "event.apiVersion"]),
-        )
+def test_fields_of_the_message_and_of_the_envelope_are_changed_by_their_path(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    message = bring(fake, "delivered")
+    changes = {
+        "totalPrice": Decimal("0.123456789012345678901234567890"),
+        "conversation.expireTime": "soon",
+        "conversation": {"id": "c0ffee", "list": [1, None, True, {"a": 1.5}]},
+        "own": None,
+        "event.id": "evt_own",
+        "event.own": [],
+        "event.chatMessage.currency": "EUR",
+        "text.body": "é",
+    }
+    fake.webhooks.emit(message, "delivered", changes=changes)
 
-        event = receiver.events[-1].json()
-        assert {"apiVersion"} == honest.keys() - event.keys()
-        assert {"totalPrice"} == honest["chatMessage"].keys() - event["chatMessage"].keys()
-        assert {"id", "originType", "expireTime"} == set(event["chatMessage"]["conversation"])
+    event = receiver.requests[-1].event.json()
+    resource = event["chatMessage"]
+    assert Decimal("0.123456789012345678901234567890") == resource["totalPrice"]
+    assert {"id": "c0ffee", "list": [1, None, True, {"a": Decimal("1.5")}]} == resource[
+        "conversation"
+    ]
+    assert ("evt_own", [], "EUR", None, "é") == (
+        event["id"],
+        event["own"],
+        resource["currency"],
+        resource["own"],
+        resource["text"]["body"],
+    )
+    assert b"0.123456789012345678901234567890" in receiver.requests[-1].body
+
+
+def test_fields_are_left_out_by_their_path(fake: ChatFake, receiver: Receiver) -> None:
+    message = bring(fake, "delivered")
+    honest = message.events[-1].json()
+    fake.webhooks.emit(
+        message,
+        "delivered",
+        remove=iter(["totalPrice", "conversation.type", "event.apiVersion"]),
+    )
+
+    event = receiver.events[-1].json()
+    assert {"apiVersion"} == honest.keys() - event.keys()
+    assert {"totalPrice"} == honest["chatMessage"].keys() - event["chatMessage"].keys()
+    assert {"id", "originType", "expireTime"} == set(event["chatMessage"]["conversation"])
 
 
 def test_paths_go_by_the_teams_own_names() -> None:
@@ -187,13 +183,12 @@ def test_paths_go_by_the_teams_own_names() -> None:
 
 
 @pytest.mark.parametrize("raw", ["{", b"\xff\xfe", "", "x" * 5_000_000, '{"chatMessage": null}'])
-def test_a_whole_body_can_be_anything(raw: Any) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.emit(bring(fake, "sent"), "delivered", raw=raw)
+def test_a_whole_body_can_be_anything(fake: ChatFake, receiver: Receiver, raw: Any) -> None:
+    fake.webhooks.emit(bring(fake, "sent"), "delivered", raw=raw)
 
-        expected = raw if isinstance(raw, bytes) else raw.encode()
-        assert expected == received_bodies(receiver)[-1]
-        assert "delivered" == receiver.events[-1].status
+    expected = raw if isinstance(raw, bytes) else raw.encode()
+    assert expected == received_bodies(receiver)[-1]
+    assert "delivered" == receiver.events[-1].status
 
 
 def test_a_refused_forgery_is_no_news() -> None:
@@ -232,18 +227,19 @@ def test_a_past_event_comes_again_byte_for_byte_with_a_fresh_signature() -> None
         assert [1, 1, 1] == [one.number for one in fake.webhooks.attempts]
 
 
-def test_an_event_from_before_an_endpoint_was_connected_can_be_delivered_to_it() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text().deliver()
-        receiver = fake.webhooks.receiver()
-        for event in reversed(message.events):
-            fake.webhooks.redeliver(event)
+def test_an_event_from_before_an_endpoint_was_connected_can_be_delivered_to_it(
+    fake: ChatFake,
+) -> None:
+    message = fake.send_text().deliver()
+    receiver = fake.webhooks.receiver()
+    for event in reversed(message.events):
+        fake.webhooks.redeliver(event)
 
-        assert ["delivered", "sent"] == receiver.statuses(message)
+    assert ["delivered", "sent"] == receiver.statuses(message)
 
 
-def test_only_an_event_of_this_fake_comes_again() -> None:
-    with fake_with_receiver() as (fake, receiver), ChatFake() as other:
+def test_only_an_event_of_this_fake_comes_again(fake: ChatFake, receiver: Receiver) -> None:
+    with ChatFake() as other:
         stranger = other.send_text().events[0]
         own = fake.send_text().events[0]
 

@@ -785,20 +785,18 @@ def keeping(fake: ChatFake, *, once: bool) -> list[str]:
     return ids
 
 
-def test_an_app_is_idempotent_if_everything_again_changes_nothing() -> None:
-    with ChatFake() as fake:
-        ids = keeping(fake, once=True)
-        fake.send_text().deliver()
+def test_an_app_is_idempotent_if_everything_again_changes_nothing(fake: ChatFake) -> None:
+    ids = keeping(fake, once=True)
+    fake.send_text().deliver()
+    fake.assert_idempotent(lambda: ids)
+    assert 4 == len(fake.webhooks.attempts)
+
+
+def test_the_event_that_changed_something_is_named(fake: ChatFake) -> None:
+    ids = keeping(fake, once=False)
+    message = fake.send_text().deliver()
+    with pytest.raises(AssertionError) as caught:
         fake.assert_idempotent(lambda: ids)
-        assert 4 == len(fake.webhooks.attempts)
-
-
-def test_the_event_that_changed_something_is_named() -> None:
-    with ChatFake() as fake:
-        ids = keeping(fake, once=False)
-        message = fake.send_text().deliver()
-        with pytest.raises(AssertionError) as caught:
-            fake.assert_idempotent(lambda: ids)
     head = f"the sent event of message {message.id} came again, and changed"
     for text in (head, f"before  {ids[:2]!r}", f"after   {ids[:3]!r}"):
         assert text in str(caught.value)

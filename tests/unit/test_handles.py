@@ -19,102 +19,97 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 # -- handles ---------------------------------------------------------------------------------------
 
 
-def test_a_conversation_tells_its_life() -> None:
-    with frozen_fake() as fake:
-        first, second = fake.send_text(to="+1"), fake.send_text(to="+1")
-        fake.send_text(to="+2")
-        conversation = first.conversation
-        assert conversation is not None
+def test_a_conversation_tells_its_life(fake: ChatFake) -> None:
+    first, second = fake.send_text(to="+1"), fake.send_text(to="+1")
+    fake.send_text(to="+2")
+    conversation = first.conversation
+    assert conversation is not None
 
-        assert ("pending", None, None) == (
-            conversation.state,
-            conversation.started_at,
-            conversation.expires_at,
-        )
-        assert ("+1", "marketing", "marketing") == (
-            conversation.recipient,
-            conversation.origin_type,
-            first.origin_type,
-        )
-        assert (first, second) == conversation.messages
-        fake.clock.advance(60)
-        second.deliver()
-        assert "open" == conversation.state
-        assert NOON + timedelta(minutes=1) == conversation.started_at
-        assert NOON + timedelta(minutes=1, days=1) == conversation.expires_at
-        fake.clock.advance(hours=24)
-        assert "expired" == conversation.state
-        assert f"<Conversation {conversation.id} with +1: expired>" == repr(conversation)
-
-
-def test_handles_of_the_same_thing_are_equal() -> None:
-    with frozen_fake() as fake:
-        message, other = fake.send_text(), fake.send_text(to="+2")
-
-        assert message == fake.messages[0] == fake.message(message.id)
-        assert 1 == len({message, fake.messages[0]})
-        assert message != other
-        assert message != message.id
-        assert 1 == len({message.conversation, fake.conversations[0]})
-        assert message.conversation != other.conversation
+    assert ("pending", None, None) == (
+        conversation.state,
+        conversation.started_at,
+        conversation.expires_at,
+    )
+    assert ("+1", "marketing", "marketing") == (
+        conversation.recipient,
+        conversation.origin_type,
+        first.origin_type,
+    )
+    assert (first, second) == conversation.messages
+    fake.clock.advance(60)
+    second.deliver()
+    assert "open" == conversation.state
+    assert NOON + timedelta(minutes=1) == conversation.started_at
+    assert NOON + timedelta(minutes=1, days=1) == conversation.expires_at
+    fake.clock.advance(hours=24)
+    assert "expired" == conversation.state
+    assert f"<Conversation {conversation.id} with +1: expired>" == repr(conversation)
 
 
-def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        fake.send_text().deliver()
-        sent, delivered = fake.events
-        first, second = fake.webhooks.attempts
+def test_handles_of_the_same_thing_are_equal(fake: ChatFake) -> None:
+    message, other = fake.send_text(), fake.send_text(to="+2")
 
-        assert (sent, first) == (fake.events[-2], fake.webhooks.attempts[0])
-        assert sent == first.event != delivered == second.event != first
-        assert {sent: 1, first: 2} == {fake.events[0]: 1, fake.webhooks.attempts[0]: 2}
-        assert "sent" != sent != first
-        with pytest.raises(IndexError, match="there is no number 2: there are 2"):
-            fake.events[2]
-
-        body = sent.body
-        fake.reset()
-        fake.send_text()
-        assert fake.events[0] != sent
-        assert fake.webhooks.attempts[0] != first
-        assert ("sent", body, sent) == (sent.status, sent.body, first.event)
+    assert message == fake.messages[0] == fake.message(message.id)
+    assert 1 == len({message, fake.messages[0]})
+    assert message != other
+    assert message != message.id
+    assert 1 == len({message.conversation, fake.conversations[0]})
+    assert message.conversation != other.conversation
 
 
-def test_handles_show_themselves_in_a_word() -> None:
-    with frozen_fake() as fake:
-        submission = fake.submit_text()
-        message = fake.send_text()
+def test_events_and_attempts_are_equal_by_their_place_and_survive_a_reset(fake: ChatFake) -> None:
+    fake.webhooks.receiver()
+    fake.send_text().deliver()
+    sent, delivered = fake.events
+    first, second = fake.webhooks.attempts
 
-        assert "<Submission to +15550100: submitted>" == repr(submission)
-        assert f"<Message {message.id} to +15550100: sent, held 0.05>" == repr(message)
-        assert f"<Event {fake.events[0].id} sent of message {message.id}>" == repr(fake.events[0])
-        assert "<Clock at 2026-01-01T12:00:00+00:00>" == repr(fake.clock)
-        assert "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>" == repr(fake)
-        assert "<Receiver of 0 webhooks>" == repr(fake.webhooks.receiver())
-        assert [timedelta(seconds=1)] == list(
-            fake.webhooks.connect(handler=print, retry_after=[1]).retry_after
-        )
+    assert (sent, first) == (fake.events[-2], fake.webhooks.attempts[0])
+    assert sent == first.event != delivered == second.event != first
+    assert {sent: 1, first: 2} == {fake.events[0]: 1, fake.webhooks.attempts[0]: 2}
+    assert "sent" != sent != first
+    with pytest.raises(IndexError, match="there is no number 2: there are 2"):
+        fake.events[2]
+
+    body = sent.body
+    fake.reset()
+    fake.send_text()
+    assert fake.events[0] != sent
+    assert fake.webhooks.attempts[0] != first
+    assert ("sent", body, sent) == (sent.status, sent.body, first.event)
 
 
-def test_views_are_sequences_that_go_on_growing() -> None:
-    with frozen_fake() as fake:
-        messages = fake.messages
-        assert [] == messages
-        first, second = (fake.send_text(to=f"+{number}") for number in range(2))
+def test_handles_show_themselves_in_a_word(fake: ChatFake) -> None:
+    submission = fake.submit_text()
+    message = fake.send_text()
 
-        assert (first, second) == messages == fake.messages
-        assert messages != "something else"
-        assert (second,) == messages[1:]
-        assert second == messages[-1]
-        assert first in messages
-        assert f"[{first!r}, {second!r}]" == repr(messages)
-        assert [second, first] == list(reversed(messages))
-        with pytest.raises(IndexError):
-            messages[2]
-        first.deliver(devices=30)
-        assert repr(fake.events).endswith(", ...]")
-        assert 2 == len([fake.send_text() for _ in messages])  # those of when it began
+    assert "<Submission to +15550100: submitted>" == repr(submission)
+    assert f"<Message {message.id} to +15550100: sent, held 0.05>" == repr(message)
+    assert f"<Event {fake.events[0].id} sent of message {message.id}>" == repr(fake.events[0])
+    assert "<Clock at 2026-01-01T12:00:00+00:00>" == repr(fake.clock)
+    assert "<ChatFake sync, 1 message: available 99.95, held 0.05, charged 0 USD>" == repr(fake)
+    assert "<Receiver of 0 webhooks>" == repr(fake.webhooks.receiver())
+    assert [timedelta(seconds=1)] == list(
+        fake.webhooks.connect(handler=print, retry_after=[1]).retry_after
+    )
+
+
+def test_views_are_sequences_that_go_on_growing(fake: ChatFake) -> None:
+    messages = fake.messages
+    assert [] == messages
+    first, second = (fake.send_text(to=f"+{number}") for number in range(2))
+
+    assert (first, second) == messages == fake.messages
+    assert messages != "something else"
+    assert (second,) == messages[1:]
+    assert second == messages[-1]
+    assert first in messages
+    assert f"[{first!r}, {second!r}]" == repr(messages)
+    assert [second, first] == list(reversed(messages))
+    with pytest.raises(IndexError):
+        messages[2]
+    first.deliver(devices=30)
+    assert repr(fake.events).endswith(", ...]")
+    assert 2 == len([fake.send_text() for _ in messages])  # those of when it began
 
 
 # -- corners ---------------------------------------------------------------------------------------
@@ -154,20 +149,17 @@ def test_a_traveller_that_somebody_else_ended_is_no_error_at_the_end() -> None:
     assert [] == time_machine.traveller_stack
 
 
-def test_what_stands_for_many_things_counts_them() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        fake.send_text()
-        (attempt,) = fake.webhooks.attempts
-        (request,) = receiver.requests
+def test_what_stands_for_many_things_counts_them(fake: ChatFake) -> None:
+    receiver = fake.webhooks.receiver()
+    fake.send_text()
+    (attempt,) = fake.webhooks.attempts
+    (request,) = receiver.requests
 
-        assert "<Webhooks: 1 endpoint, 1 event, 1 attempt>" == repr(fake.webhooks)
-        assert f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>" == repr(fake.api)
-        about = f"sent of message {fake.messages[0].id}"
-        assert f"<WebhookRequest 1 of {about} at Receiver()>" == repr(request)
-        assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): status 200>" == repr(
-            attempt
-        )
+    assert "<Webhooks: 1 endpoint, 1 event, 1 attempt>" == repr(fake.webhooks)
+    assert f"<chat_fake.api of the key ...{fake.api_key[-4:]}: 0 requests>" == repr(fake.api)
+    about = f"sent of message {fake.messages[0].id}"
+    assert f"<WebhookRequest 1 of {about} at Receiver()>" == repr(request)
+    assert f"<Attempt 1 at {attempt.event.id}, {about}, at Receiver(): status 200>" == repr(attempt)
 
 
 @pytest.mark.asyncio

@@ -12,9 +12,9 @@ import pytest
 from flask import Flask, request
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, Naming, UndeliveredWebhooks
+from pytest_chatfake import ChatFake, Naming, Receiver, UndeliveredWebhooks
 
-from .fakes import fake_with_receiver, frozen_fake, received_statuses, warnings_at_the_end
+from .fakes import frozen_fake, received_statuses, warnings_at_the_end
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -22,31 +22,28 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 # -- who gets what ---------------------------------------------------------------------------------
 
 
-def test_without_an_endpoint_events_are_recorded_and_nothing_is_attempted() -> None:
-    with frozen_fake() as fake:
-        fake.send_text().deliver()
+def test_without_an_endpoint_events_are_recorded_and_nothing_is_attempted(fake: ChatFake) -> None:
+    fake.send_text().deliver()
 
-        assert ["sent", "delivered"] == [event.status for event in fake.events]
-        assert () == fake.webhooks.attempts
-
-
-def test_an_endpoint_gets_what_is_emitted_from_its_connection_on() -> None:
-    with frozen_fake() as fake:
-        message = fake.send_text()
-        receiver = fake.webhooks.receiver()
-        message.deliver()
-
-        assert ["delivered"] == received_statuses(receiver)
+    assert ["sent", "delivered"] == [event.status for event in fake.events]
+    assert () == fake.webhooks.attempts
 
 
-def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection() -> None:
+def test_an_endpoint_gets_what_is_emitted_from_its_connection_on(fake: ChatFake) -> None:
+    message = fake.send_text()
+    receiver = fake.webhooks.receiver()
+    message.deliver()
+
+    assert ["delivered"] == received_statuses(receiver)
+
+
+def test_each_event_goes_to_all_endpoints_in_the_order_of_their_connection(fake: ChatFake) -> None:
     seen: list[tuple[str, str]] = []
-    with frozen_fake() as fake:
-        for name in ("a", "b", "c"):
-            fake.webhooks.connect(
-                handler=lambda request, name=name: seen.append((name, request.event.status))
-            )
-        fake.send_text().deliver()
+    for name in ("a", "b", "c"):
+        fake.webhooks.connect(
+            handler=lambda request, name=name: seen.append((name, request.event.status))
+        )
+    fake.send_text().deliver()
 
     assert [(name, status) for status in ("sent", "delivered") for name in "abc"] == seen
 
@@ -71,25 +68,23 @@ def test_an_endpoint_gets_only_the_types_it_is_configured_for() -> None:
         assert {"default": 1, "own": 1, "other": 0, "none": 0, "both": 1} == counts
 
 
-def test_a_disconnected_endpoint_gets_nothing_more() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        message = fake.send_text()
-        receiver.endpoint.disconnect()
-        receiver.endpoint.disconnect()
-        message.deliver()
+def test_a_disconnected_endpoint_gets_nothing_more(fake: ChatFake, receiver: Receiver) -> None:
+    message = fake.send_text()
+    receiver.endpoint.disconnect()
+    receiver.endpoint.disconnect()
+    message.deliver()
 
-        assert ["sent"] == received_statuses(receiver)
-        assert not receiver.endpoint.connected
-        assert repr(receiver.endpoint).endswith("(disconnected)>")
+    assert ["sent"] == received_statuses(receiver)
+    assert not receiver.endpoint.connected
+    assert repr(receiver.endpoint).endswith("(disconnected)>")
 
 
-def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=lambda _: second.endpoint.disconnect())
-        second = fake.webhooks.receiver()
-        fake.send_text()
+def test_an_endpoint_that_is_disconnected_during_an_event_gets_it_no_more(fake: ChatFake) -> None:
+    fake.webhooks.connect(handler=lambda _: second.endpoint.disconnect())
+    second = fake.webhooks.receiver()
+    fake.send_text()
 
-        assert [] == received_statuses(second)
+    assert [] == received_statuses(second)
 
 
 def test_what_is_queued_for_a_disconnected_endpoint_is_not_attempted_nor_warned_about() -> None:
@@ -110,7 +105,7 @@ def test_what_is_queued_for_a_disconnected_endpoint_is_not_attempted_nor_warned_
 # -- what an attempt looks like --------------------------------------------------------------------
 
 
-def test_a_request_is_a_post_of_json_to_the_path_with_the_host_testserver() -> None:
+def test_a_request_is_a_post_of_json_to_the_path_with_the_host_testserver(fake: ChatFake) -> None:
     app = Flask("shop")
     seen: list[Any] = []
 
@@ -120,16 +115,15 @@ def test_a_request_is_a_post_of_json_to_the_path_with_the_host_testserver() -> N
                      request.headers["X-Tenant"], request.get_json()))  # fmt: skip
         return ""
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(wsgi=app, path="/hooks/chat?a=1", headers={"X-Tenant": "7"})
-        fake.send_text()
+    fake.webhooks.connect(wsgi=app, path="/hooks/chat?a=1", headers={"X-Tenant": "7"})
+    fake.send_text()
 
-        expected = ("POST", "testserver", "application/json", {"a": "1"}, "7",
-                    json.loads(fake.events[0].body))  # fmt: skip
-        assert [expected] == seen
+    expected = ("POST", "testserver", "application/json", {"a": "1"}, "7",
+                json.loads(fake.events[0].body))  # fmt: skip
+    assert [expected] == seen
 
 
-def test_headers_of_the_test_replace_ours() -> None:
+def test_headers_of_the_test_replace_ours(fake: ChatFake) -> None:
     app = Flask("shop")
     seen: list[Any] = []
 
@@ -138,113 +132,108 @@ def test_headers_of_the_test_replace_ours() -> None:
         seen.append((request.host, request.content_type))
         return ""
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(
-            wsgi=app, headers={"host": "shop.example", "content-type": "application/vnd.x+json"}
-        )
-        fake.send_text()
+    fake.webhooks.connect(
+        wsgi=app, headers={"host": "shop.example", "content-type": "application/vnd.x+json"}
+    )
+    fake.send_text()
 
     assert [("shop.example", "application/vnd.x+json")] == seen
 
 
-def test_an_attempt_records_all_there_is_to_know() -> None:
-    with frozen_fake() as fake:
-        endpoint = fake.webhooks.connect(handler=lambda _: (422, "no such campaign"))
-        fake.send_text()
+def test_an_attempt_records_all_there_is_to_know(fake: ChatFake) -> None:
+    endpoint = fake.webhooks.connect(handler=lambda _: (422, "no such campaign"))
+    fake.send_text()
 
-        (attempt,) = fake.webhooks.attempts
-        assert fake.events[0] == attempt.event
-        assert endpoint is attempt.endpoint
-        assert (1, 422, b"no such campaign", None, None) == (
-            attempt.number,
-            attempt.status_code,
-            attempt.body,
-            attempt.error,
-            attempt.fault,
-        )
-        assert NOON == attempt.at
-        assert not attempt.ok
-        assert "status 422" == attempt.outcome
-        assert repr(attempt).endswith(": status 422>")
+    (attempt,) = fake.webhooks.attempts
+    assert fake.events[0] == attempt.event
+    assert endpoint is attempt.endpoint
+    assert (1, 422, b"no such campaign", None, None) == (
+        attempt.number,
+        attempt.status_code,
+        attempt.body,
+        attempt.error,
+        attempt.fault,
+    )
+    assert NOON == attempt.at
+    assert not attempt.ok
+    assert "status 422" == attempt.outcome
+    assert repr(attempt).endswith(": status 422>")
 
 
 # -- emitted while attempting ----------------------------------------------------------------------
 
 
-def test_what_a_receiver_causes_comes_after_what_was_emitted_before() -> None:
-    with frozen_fake() as fake:
-        seen: list[str] = []
+def test_what_a_receiver_causes_comes_after_what_was_emitted_before(fake: ChatFake) -> None:
+    seen: list[str] = []
 
-        def app(one: Any) -> None:
-            text = one.json()["chatMessage"]["text"]["body"]
-            seen.append(f"{text} {one.event.status}")
-            if seen == ["first sent"]:
-                fake.send_text("second").deliver()
+    def app(one: Any) -> None:
+        text = one.json()["chatMessage"]["text"]["body"]
+        seen.append(f"{text} {one.event.status}")
+        if seen == ["first sent"]:
+            fake.send_text("second").deliver()
 
-        fake.webhooks.connect(handler=app)
-        fake.send_text("first").deliver()
+    fake.webhooks.connect(handler=app)
+    fake.send_text("first").deliver()
 
-        assert ["first sent", "second sent", "second delivered", "first delivered"] == seen
+    assert ["first sent", "second sent", "second delivered", "first delivered"] == seen
 
 
-def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line() -> None:
-    with frozen_fake() as fake:
-
-        def app(_: Any) -> None:
-            fake.send_text()
-
-        fake.webhooks.connect(handler=app)
-        with pytest.raises(UndeliveredWebhooks) as caught:
-            fake.send_text()
-
-        assert str(caught.value).startswith(
-            "endless loop: 10,000 webhooks in a row each caused another one (last: test_outbox.py:"
-        )
-        # and the fake can be used again
-        fake.webhooks.disconnect()
-        receiver = fake.webhooks.receiver()
+def test_events_that_cause_each_other_without_an_end_are_stopped_with_the_line(
+    fake: ChatFake,
+) -> None:
+    def app(_: Any) -> None:
         fake.send_text()
-        assert ["sent"] == received_statuses(receiver)
+
+    fake.webhooks.connect(handler=app)
+    with pytest.raises(UndeliveredWebhooks) as caught:
+        fake.send_text()
+
+    assert str(caught.value).startswith(
+        "endless loop: 10,000 webhooks in a row each caused another one (last: test_outbox.py:"
+    )
+    # and the fake can be used again
+    fake.webhooks.disconnect()
+    receiver = fake.webhooks.receiver()
+    fake.send_text()
+    assert ["sent"] == received_statuses(receiver)
 
 
-def test_a_long_chain_of_replies_that_ends_is_not_endless() -> None:
-    with ChatFake() as fake:
+def test_a_long_chain_of_replies_that_ends_is_not_endless(fake: ChatFake) -> None:
+    def reply(_: Any) -> None:
+        if len(fake.messages) < 1_500:
+            fake.send_text("Reply")
 
-        def reply(_: Any) -> None:
-            if len(fake.messages) < 1_500:
-                fake.send_text("Reply")
+    fake.webhooks.connect(handler=reply)
+    fake.send_text("First")
 
-        fake.webhooks.connect(handler=reply)
-        fake.send_text("First")
-
-        assert 1_500 == len(fake.webhooks.attempts)
+    assert 1_500 == len(fake.webhooks.attempts)
 
 
-def test_many_events_of_one_verb_are_no_chain() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_text().deliver(devices=2_000)
+def test_many_events_of_one_verb_are_no_chain(fake: ChatFake, receiver: Receiver) -> None:
+    fake.send_text().deliver(devices=2_000)
 
-        assert 2_001 == len(receiver.requests)
-
-
-def test_threads_that_send_at_once_lose_no_event() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        threads = [
-            threading.Thread(target=lambda: [fake.send_text() for _ in range(50)]) for _ in range(4)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(20)
-            assert not thread.is_alive()
-        fake.settle()
-
-        assert 200 == len(receiver.requests) == len(fake.messages) == len(fake.webhooks.attempts)
-        assert [event.id for event in fake.events] == [one.id for one in receiver.requests]
-        assert 200 == len({message.id for message in fake.messages})
+    assert 2_001 == len(receiver.requests)
 
 
-def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone() -> None:
+def test_threads_that_send_at_once_lose_no_event(fake: ChatFake, receiver: Receiver) -> None:
+    threads = [
+        threading.Thread(target=lambda: [fake.send_text() for _ in range(50)]) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    fake.settle()
+
+    assert 200 == len(receiver.requests) == len(fake.messages) == len(fake.webhooks.attempts)
+    assert [event.id for event in fake.events] == [one.id for one in receiver.requests]
+    assert 200 == len({message.id for message in fake.messages})
+
+
+def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone(
+    fake: ChatFake,
+) -> None:
     class Color(str, Enum):  # noqa: UP042 - its text is another one
         BLUE = "blue"
 
@@ -255,30 +244,27 @@ def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone()
         start_response("204 No Content", [])
         return []
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(wsgi=app, headers={"X-Color": Color.BLUE})
-        fake.webhooks.connect(wsgi=app, headers={"X-Color": "blue"})
-        fake.send_text()
+    fake.webhooks.connect(wsgi=app, headers={"X-Color": Color.BLUE})
+    fake.webhooks.connect(wsgi=app, headers={"X-Color": "blue"})
+    fake.send_text()
 
     assert [("blue", str), ("blue", str)] == [(value, type(value)) for value in seen]
 
 
-def test_a_receiver_can_not_change_the_headers_of_later_attempts() -> None:
+def test_a_receiver_can_not_change_the_headers_of_later_attempts(fake: ChatFake) -> None:
     def receiver(request: Any) -> None:
         with pytest.raises(TypeError):
             request.headers["X-Seen"] = "1"
 
-    with frozen_fake() as fake:
-        endpoint = fake.webhooks.connect(handler=receiver)
-        fake.send_text()
+    endpoint = fake.webhooks.connect(handler=receiver)
+    fake.send_text()
 
-        assert {"Content-Type": "application/json"} == endpoint.headers
+    assert {"Content-Type": "application/json"} == endpoint.headers
 
 
-def test_a_handler_without_a_parameter_is_refused_when_it_is_connected() -> None:
-    with frozen_fake() as fake:
-        with pytest.raises(TypeError, match="handler: expected a function"):
-            fake.webhooks.connect(handler=lambda: None)  # type: ignore[misc,arg-type]
-        fake.webhooks.connect(handler=print)
-        fake.webhooks.connect(handler=lambda *requests: None)
-        assert 2 == len(fake._engine.outbox.endpoints)
+def test_a_handler_without_a_parameter_is_refused_when_it_is_connected(fake: ChatFake) -> None:
+    with pytest.raises(TypeError, match="handler: expected a function"):
+        fake.webhooks.connect(handler=lambda: None)  # type: ignore[misc,arg-type]
+    fake.webhooks.connect(handler=print)
+    fake.webhooks.connect(handler=lambda *requests: None)
+    assert 2 == len(fake._engine.outbox.endpoints)

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, IllegalTransition
+from pytest_chatfake import ChatFake, IllegalTransition, Receiver
 
 from .fakes import fake_with_receiver, frozen_fake, received_bodies, received_statuses
 
 
-def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
-    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
+def test_events_wait_in_the_order_in_which_they_were_emitted(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    with fake.webhooks.paused() as queue:
         message = fake.send_text().deliver(devices=2).read()
 
         assert [] == received_statuses(receiver)
@@ -25,15 +27,16 @@ def test_events_wait_in_the_order_in_which_they_were_emitted() -> None:
         assert "<Paused with 4 events>" == repr(queue)
 
 
-def test_leaving_the_block_releases_what_is_left_as_it_was_emitted() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.paused() as queue:
-            fake.send_text().deliver().read()
-            queue.release([1])
-            assert ["delivered"] == received_statuses(receiver)
+def test_leaving_the_block_releases_what_is_left_as_it_was_emitted(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    with fake.webhooks.paused() as queue:
+        fake.send_text().deliver().read()
+        queue.release([1])
+        assert ["delivered"] == received_statuses(receiver)
 
-        assert ["delivered", "sent", "read"] == received_statuses(receiver)
-        assert 0 == len(queue)
+    assert ["delivered", "sent", "read"] == received_statuses(receiver)
+    assert 0 == len(queue)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +51,10 @@ def test_leaving_the_block_releases_what_is_left_as_it_was_emitted() -> None:
         (iter([2]), ["read"]),
     ],
 )
-def test_a_release_has_the_order_that_is_asked_for(order: Any, expected: list[str]) -> None:
-    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
+def test_a_release_has_the_order_that_is_asked_for(
+    fake: ChatFake, receiver: Receiver, order: Any, expected: list[str]
+) -> None:
+    with fake.webhooks.paused() as queue:
         fake.send_text().deliver().read()
         queue.release(order)
 
@@ -79,55 +84,52 @@ def test_without_a_seed_the_fakes_own_decides() -> None:
     assert shuffled(None, seed="a") == shuffled("a", seed="a")
 
 
-def test_what_follows_a_release_is_held_back_again() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.paused() as queue:
-            message = fake.send_text()
-            queue.release()
-            message.deliver()
-
-            assert ["sent"] == received_statuses(receiver)
-            assert ["delivered"] == [event.status for event in queue]
-        message.read()
-
-        assert ["sent", "delivered", "read"] == received_statuses(receiver)
-
-
-def test_what_was_queued_before_is_attempted_before() -> None:
-    with fake_with_receiver() as (fake, receiver):
-
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, str]:
-            return {"id": fake.send_text().id}
-
-        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
-        assert [] == received_statuses(receiver)
-        with fake.webhooks.paused() as queue:
-            assert ["sent"] == received_statuses(receiver)
-            assert [] == list(queue)
-
-
-def test_a_reset_inside_forgets_what_was_held_back() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        with fake.webhooks.paused() as queue:
-            fake.send_text()
-            fake.reset()
-            assert 0 == len(queue)
-            fake.send_text()
-            assert 1 == len(queue)
-        assert ["sent"] == received_statuses(receiver)
-
-
-def test_the_blocks_own_error_comes_out() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        with pytest.raises(KeyError, match="mine"), fake.webhooks.paused():
-            fake.send_text()
-            raise KeyError("mine")
+def test_what_follows_a_release_is_held_back_again(fake: ChatFake, receiver: Receiver) -> None:
+    with fake.webhooks.paused() as queue:
+        message = fake.send_text()
+        queue.release()
+        message.deliver()
 
         assert ["sent"] == received_statuses(receiver)
+        assert ["delivered"] == [event.status for event in queue]
+    message.read()
+
+    assert ["sent", "delivered", "read"] == received_statuses(receiver)
 
 
-def test_a_big_queue_is_released_without_comparing_each_index_with_all_others() -> None:
+def test_what_was_queued_before_is_attempted_before(fake: ChatFake, receiver: Receiver) -> None:
+    @fake.route("/send")
+    def send(_: Any) -> dict[str, str]:
+        return {"id": fake.send_text().id}
+
+    Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+    assert [] == received_statuses(receiver)
+    with fake.webhooks.paused() as queue:
+        assert ["sent"] == received_statuses(receiver)
+        assert [] == list(queue)
+
+
+def test_a_reset_inside_forgets_what_was_held_back(fake: ChatFake, receiver: Receiver) -> None:
+    with fake.webhooks.paused() as queue:
+        fake.send_text()
+        fake.reset()
+        assert 0 == len(queue)
+        fake.send_text()
+        assert 1 == len(queue)
+    assert ["sent"] == received_statuses(receiver)
+
+
+def test_the_blocks_own_error_comes_out(fake: ChatFake, receiver: Receiver) -> None:
+    with pytest.raises(KeyError, match="mine"), fake.webhooks.paused():
+        fake.send_text()
+        raise KeyError("mine")
+
+    assert ["sent"] == received_statuses(receiver)
+
+
+def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(
+    fake: ChatFake, receiver: Receiver
+) -> None:
     compared = 0
 
     class Index(int):
@@ -138,7 +140,7 @@ def test_a_big_queue_is_released_without_comparing_each_index_with_all_others() 
             compared += 1
             return int(self) == other
 
-    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
+    with fake.webhooks.paused() as queue:
         for _ in range(1_000):
             fake.send_text()
         queue.release([Index(number) for number in reversed(range(1_000))])
@@ -165,9 +167,9 @@ def test_a_big_queue_is_released_without_comparing_each_index_with_all_others() 
     ],
 )
 def test_an_order_that_is_none_is_refused_and_releases_nothing(
-    order: Any, error: Any, words: str
+    fake: ChatFake, receiver: Receiver, order: Any, error: Any, words: str
 ) -> None:
-    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
+    with fake.webhooks.paused() as queue:
         fake.send_text().deliver()
 
         with pytest.raises(error, match=words):
@@ -178,8 +180,10 @@ def test_an_order_that_is_none_is_refused_and_releases_nothing(
 
 
 @pytest.mark.parametrize("seed", [True, 1.5, b"x", [1]])
-def test_a_seed_that_is_none_is_refused_and_releases_nothing(seed: Any) -> None:
-    with fake_with_receiver() as (fake, receiver), fake.webhooks.paused() as queue:
+def test_a_seed_that_is_none_is_refused_and_releases_nothing(
+    fake: ChatFake, receiver: Receiver, seed: Any
+) -> None:
+    with fake.webhooks.paused() as queue:
         fake.send_text()
         with pytest.raises(TypeError, match="seed: expected an int or a str, got "):
             queue.release("shuffled", seed)

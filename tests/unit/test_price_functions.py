@@ -36,7 +36,7 @@ def test_a_price_function_is_asked_when_the_message_is_sent() -> None:
         assert Decimal("0.02") == message.deliver().charged
 
 
-def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
+def test_a_price_function_that_raises_leaves_a_submission_as_it_was(fake: ChatFake) -> None:
     prices: list[Any] = [LookupError("no tariff"), "2"]
 
     def price(_: Any) -> Any:
@@ -45,16 +45,15 @@ def test_a_price_function_that_raises_leaves_a_submission_as_it_was() -> None:
             raise found
         return found
 
-    with frozen_fake() as fake:
-        before = visible_state(fake)
-        submission = fake.submit_text(price=price)
-        with pytest.raises(LookupError, match="no tariff"):
-            submission.accept()
-        assert before == visible_state(fake)
-        message = submission.accept()
+    before = visible_state(fake)
+    submission = fake.submit_text(price=price)
+    with pytest.raises(LookupError, match="no tariff"):
+        submission.accept()
+    assert before == visible_state(fake)
+    message = submission.accept()
 
-        assert Decimal(2) == message.held
-        assert message.id.endswith("00000001")  # the first id was not used up
+    assert Decimal(2) == message.held
+    assert message.id.endswith("00000001")  # the first id was not used up
 
 
 # -- what it may do --------------------------------------------------------------------------------
@@ -69,19 +68,17 @@ CHANGES: dict[str, Callable[[ChatFake], Any]] = {
 
 
 @pytest.mark.parametrize("verb", CHANGES)
-def test_a_price_function_can_change_nothing(verb: str) -> None:
-    with frozen_fake() as fake:
+def test_a_price_function_can_change_nothing(fake: ChatFake, verb: str) -> None:
+    def price(_: Any) -> str:
+        CHANGES[verb](fake)
+        return "2"
 
-        def price(_: Any) -> str:
-            CHANGES[verb](fake)
-            return "2"
+    before = visible_state(fake)
+    with pytest.raises(ChatFakeError, match=rf"^can't call {verb[:-2]}\(\) from a price"):
+        fake.send_text(price=price)
 
-        before = visible_state(fake)
-        with pytest.raises(ChatFakeError, match=rf"^can't call {verb[:-2]}\(\) from a price"):
-            fake.send_text(price=price)
-
-        assert before == visible_state(fake)
-        assert "2" == str(fake.send_text(price="2").deliver().charged)
+    assert before == visible_state(fake)
+    assert "2" == str(fake.send_text(price="2").deliver().charged)
 
 
 def test_a_price_function_may_look_while_other_steps_are_pending() -> None:
@@ -177,25 +174,24 @@ def test_a_thread_that_still_prices_is_refused_when_another_one_has_priced() -> 
         fake.top_up(1)  # nobody prices any more
 
 
-def test_a_reset_while_a_price_function_is_asked_is_refused() -> None:
-    with frozen_fake() as fake:
-        refusals: list[BaseException] = []
+def test_a_reset_while_a_price_function_is_asked_is_refused(fake: ChatFake) -> None:
+    refusals: list[BaseException] = []
 
-        def reset() -> None:
-            try:
-                fake.reset()
-            except ChatFakeError as error:
-                refusals.append(error)
+    def reset() -> None:
+        try:
+            fake.reset()
+        except ChatFakeError as error:
+            refusals.append(error)
 
-        def price(_: Any) -> str:
-            thread = threading.Thread(target=reset)
-            thread.start()
-            thread.join(5)
-            return "2"
+    def price(_: Any) -> str:
+        thread = threading.Thread(target=reset)
+        thread.start()
+        thread.join(5)
+        return "2"
 
-        fake.send_text(price=price)
+    fake.send_text(price=price)
 
-        assert ["can't call reset() while a price function is running"] == [
-            str(error) for error in refusals
-        ]
-        assert 1 == len(fake.messages) == len(fake.events)
+    assert ["can't call reset() while a price function is running"] == [
+        str(error) for error in refusals
+    ]
+    assert 1 == len(fake.messages) == len(fake.events)

@@ -61,57 +61,53 @@ def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(
     played(mode, scenario)
 
 
-def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        errors = [KeyError("sent"), KeyError("first device")]
+def test_the_rest_of_the_queue_stays_for_the_next_verb_or_settle(fake: ChatFake) -> None:
+    receiver = fake.webhooks.receiver()
+    errors = [KeyError("sent"), KeyError("first device")]
 
-        def app(_: Any) -> None:
-            if errors:
-                raise errors.pop(0)
+    def app(_: Any) -> None:
+        if errors:
+            raise errors.pop(0)
 
-        fake.webhooks.connect(handler=app)
-        with pytest.raises(KeyError, match="sent"):
-            fake.send_text()
-        with pytest.raises(KeyError, match="first device"):
-            fake.messages[0].deliver(devices=3)
+    fake.webhooks.connect(handler=app)
+    with pytest.raises(KeyError, match="sent"):
+        fake.send_text()
+    with pytest.raises(KeyError, match="first device"):
+        fake.messages[0].deliver(devices=3)
 
-        assert ["sent", "delivered"] == received_statuses(receiver)
-        assert "delivered" == fake.messages[0].status
-        fake.settle()
-        assert ["sent", "delivered", "delivered", "delivered"] == received_statuses(receiver)
-
-
-def test_an_exception_may_be_only_recorded() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=raising(KeyError("a")), raise_exceptions=False)
-        fake.send_text().deliver()
-
-        assert [("sent", 1, None, None), ("delivered", 1, None, None)] == attempt_rows(fake)
-        assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
+    assert ["sent", "delivered"] == received_statuses(receiver)
+    assert "delivered" == fake.messages[0].status
+    fake.settle()
+    assert ["sent", "delivered", "delivered", "delivered"] == received_statuses(receiver)
 
 
-def test_a_keyboard_interrupt_is_never_only_recorded() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=raising(KeyboardInterrupt()), raise_exceptions=False)
-        with pytest.raises(KeyboardInterrupt):
-            fake.send_text()
+def test_an_exception_may_be_only_recorded(fake: ChatFake) -> None:
+    fake.webhooks.connect(handler=raising(KeyError("a")), raise_exceptions=False)
+    fake.send_text().deliver()
 
-        assert [KeyboardInterrupt] == [type(one.error) for one in fake.webhooks.attempts]
+    assert [("sent", 1, None, None), ("delivered", 1, None, None)] == attempt_rows(fake)
+    assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
 
 
-def test_an_error_that_can_not_say_itself_does_not_spoil_the_report() -> None:
+def test_a_keyboard_interrupt_is_never_only_recorded(fake: ChatFake) -> None:
+    fake.webhooks.connect(handler=raising(KeyboardInterrupt()), raise_exceptions=False)
+    with pytest.raises(KeyboardInterrupt):
+        fake.send_text()
+
+    assert [KeyboardInterrupt] == [type(one.error) for one in fake.webhooks.attempts]
+
+
+def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake: ChatFake) -> None:
     class Mute(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no")
 
-    with frozen_fake() as fake:
-        fake.webhooks.connect(handler=raising(Mute()))
-        with pytest.raises(Mute):
-            fake.send_text()
+    fake.webhooks.connect(handler=raising(Mute()))
+    with pytest.raises(Mute):
+        fake.send_text()
 
-        assert "Mute: (its text can't be shown)" == fake.webhooks.attempts[0].outcome
-        assert "Mute: (its text can't be shown)" in fake.explain(fake.messages[0])
+    assert "Mute: (its text can't be shown)" == fake.webhooks.attempts[0].outcome
+    assert "Mute: (its text can't be shown)" in fake.explain(fake.messages[0])
 
 
 def test_an_error_of_an_app_that_the_test_has_met_is_no_news() -> None:

@@ -15,12 +15,12 @@ import pytest
 from pytest_chatfake import ClosedError, Naming
 from pytest_chatfake.wire.recordings import RecordedEvent, read_recording
 
-from .fakes import fake_with_receiver, frozen_fake
+from .fakes import frozen_fake
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_chatfake import ChatFake
+    from pytest_chatfake import ChatFake, Receiver
 
 TYPE = "chat.message.updated"
 
@@ -151,37 +151,39 @@ def test_what_is_no_text_is_told(path: Path) -> None:
 # -- attempting ------------------------------------------------------------------------------------
 
 
-def test_recorded_events_come_byte_for_byte_at_their_distances(path: Path) -> None:
+def test_recorded_events_come_byte_for_byte_at_their_distances(
+    fake: ChatFake, receiver: Receiver, path: Path
+) -> None:
     written(
         path,
         event(1, "2026-03-01T09:00:00.000Z"),
         event(2, "2026-03-01T09:00:07.500Z"),
         event(3, "2026-03-02T09:00:00.000Z"),
     )
-    with fake_with_receiver() as (fake, receiver):
-        start = fake.clock.now
+    start = fake.clock.now
 
-        fake.webhooks.replay(path)
+    fake.webhooks.replay(path)
 
-        assert path.read_bytes().splitlines() == [one.body for one in receiver.requests]
-        assert ["evt_1", "evt_2", "evt_3"] == [one.id for one in receiver.events]
-        seconds = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
-        assert [0, 7.5, 86_400] == seconds
-        assert start + timedelta(days=1) == fake.clock.now
+    assert path.read_bytes().splitlines() == [one.body for one in receiver.requests]
+    assert ["evt_1", "evt_2", "evt_3"] == [one.id for one in receiver.events]
+    seconds = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
+    assert [0, 7.5, 86_400] == seconds
+    assert start + timedelta(days=1) == fake.clock.now
 
 
-def test_at_once_time_stands(path: Path) -> None:
+def test_at_once_time_stands(fake: ChatFake, receiver: Receiver, path: Path) -> None:
     written(path, event(1), event(2, "2026-03-02T09:00:00.000Z"))
-    with fake_with_receiver() as (fake, receiver):
-        start = fake.clock.now
+    start = fake.clock.now
 
-        fake.webhooks.replay(str(path), timing="at once")
+    fake.webhooks.replay(str(path), timing="at once")
 
-        assert ["evt_1", "evt_2"] == [one.id for one in receiver.events]
-        assert start == fake.clock.now
+    assert ["evt_1", "evt_2"] == [one.id for one in receiver.events]
+    assert start == fake.clock.now
 
 
-def test_an_event_that_was_overtaken_comes_at_once_and_one_without_a_moment_too(path: Path) -> None:
+def test_an_event_that_was_overtaken_comes_at_once_and_one_without_a_moment_too(
+    fake: ChatFake, receiver: Receiver, path: Path
+) -> None:
     written(
         path,
         event(1, None),
@@ -190,31 +192,33 @@ def test_an_event_that_was_overtaken_comes_at_once_and_one_without_a_moment_too(
         event(4, None),
         event(5, "2026-03-01T09:00:15Z"),
     )
-    with fake_with_receiver() as (fake, receiver):
-        start = fake.clock.now
+    start = fake.clock.now
 
-        fake.webhooks.replay(path)
+    fake.webhooks.replay(path)
 
-        assert 5 == len(receiver.events)
-        seconds = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
-        assert [0, 0, 0, 0, 5] == seconds
+    assert 5 == len(receiver.events)
+    seconds = [(one.at - start).total_seconds() for one in fake.webhooks.attempts]
+    assert [0, 0, 0, 0, 5] == seconds
 
 
-def test_what_is_due_on_the_way_happens_at_its_own_moment(path: Path) -> None:
+def test_what_is_due_on_the_way_happens_at_its_own_moment(
+    fake: ChatFake, receiver: Receiver, path: Path
+) -> None:
     written(path, event(1), event(2, "2026-03-01T09:01:00Z"))
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_text().after(seconds=30).deliver()
+    fake.send_text().after(seconds=30).deliver()
 
-        fake.webhooks.replay(path)
+    fake.webhooks.replay(path)
 
-        assert ["sent", None, "delivered", None] == [one.status for one in receiver.events]
+    assert ["sent", None, "delivered", None] == [one.status for one in receiver.events]
 
 
 def told(number: int, status: Any, message: Any = "0123456789abcdef") -> str:
     return event(number, chatMessage={"id": message, "status": status})
 
 
-def test_they_show_the_status_that_was_read_recording(path: Path) -> None:
+def test_they_show_the_status_that_was_read_recording(
+    fake: ChatFake, receiver: Receiver, path: Path
+) -> None:
     written(
         path,
         told(1, "sent"),
@@ -222,27 +226,24 @@ def test_they_show_the_status_that_was_read_recording(path: Path) -> None:
         told(3, "sent", "another"),
         told(4, "failed", 7),
     )
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.replay(path)
-        text = str(fake.timeline)
-        section = fake._story.section()
+    fake.webhooks.replay(path)
+    text = str(fake.timeline)
+    section = fake._story.section()
 
-        assert ["sent", "delivered", "sent", "failed"] == [one.status for one in fake.events]
-        assert [None] * 4 == [one.message_id for one in receiver.events]
-        assert "<Event evt_2 delivered of the recorded message 0123456789abcdef>" == repr(
-            fake.events[1]
-        )
-        assert "sent of the recorded message another, at Receiver()" in repr(
-            fake.webhooks.attempts[2]
-        )
-        assert "the failed event of the recorded message" == fake.events[3]._title
-        told_of = [line.split("event    ")[1] for line in text.splitlines() if "  event  " in line]
-        assert ["sent r1", "delivered r1", "sent r2", "failed (recorded)"] == told_of
-        assert "attempt  delivered r1 -> Receiver(): 200" in text
-        assert ["r1 = recorded message 0123456789abcdef", "r2 = recorded message another"] == [
-            line.strip() for line in text.splitlines() if " = " in line
-        ]
-        assert "Receiver() responded with 2xx to all 4 events\n" in section
+    assert ["sent", "delivered", "sent", "failed"] == [one.status for one in fake.events]
+    assert [None] * 4 == [one.message_id for one in receiver.events]
+    assert "<Event evt_2 delivered of the recorded message 0123456789abcdef>" == repr(
+        fake.events[1]
+    )
+    assert "sent of the recorded message another, at Receiver()" in repr(fake.webhooks.attempts[2])
+    assert "the failed event of the recorded message" == fake.events[3]._title
+    told_of = [line.split("event    ")[1] for line in text.splitlines() if "  event  " in line]
+    assert ["sent r1", "delivered r1", "sent r2", "failed (recorded)"] == told_of
+    assert "attempt  delivered r1 -> Receiver(): 200" in text
+    assert ["r1 = recorded message 0123456789abcdef", "r2 = recorded message another"] == [
+        line.strip() for line in text.splitlines() if " = " in line
+    ]
+    assert "Receiver() responded with 2xx to all 4 events\n" in section
 
 
 @pytest.mark.parametrize(
@@ -254,12 +255,11 @@ def test_they_show_the_status_that_was_read_recording(path: Path) -> None:
         event(1, message={"id": "1", "status": "read"}),
     ],
 )
-def test_what_tells_of_no_message_has_no_status(path: Path, recording: str) -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        fake.webhooks.replay(written(path, recording))
+def test_what_tells_of_no_message_has_no_status(fake: ChatFake, path: Path, recording: str) -> None:
+    fake.webhooks.receiver(events="*")
+    fake.webhooks.replay(written(path, recording))
 
-        assert [None] == [one.status for one in fake.events]
+    assert [None] == [one.status for one in fake.events]
 
 
 def test_the_names_of_the_channel_say_where_the_status_is(path: Path) -> None:
@@ -272,11 +272,10 @@ def test_the_names_of_the_channel_say_where_the_status_is(path: Path) -> None:
         assert ["read"] == [one.status for one in fake.events]
 
 
-def test_an_event_without_an_id_gets_one(path: Path) -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.replay(written(path, json.dumps({"type": TYPE, "id": 3})))
+def test_an_event_without_an_id_gets_one(fake: ChatFake, receiver: Receiver, path: Path) -> None:
+    fake.webhooks.replay(written(path, json.dumps({"type": TYPE, "id": 3})))
 
-        assert receiver.events[0].id.startswith("evt_")
+    assert receiver.events[0].id.startswith("evt_")
 
 
 def test_it_is_awaited_in_async_mode(path: Path) -> None:
@@ -295,19 +294,20 @@ def test_it_is_awaited_in_async_mode(path: Path) -> None:
 # -- bad input -------------------------------------------------------------------------------------
 
 
-def test_nothing_is_attempted_of_a_file_with_a_broken_line(path: Path) -> None:
+def test_nothing_is_attempted_of_a_file_with_a_broken_line(
+    fake: ChatFake, receiver: Receiver, path: Path
+) -> None:
     written(path, event(1), "{")
-    with fake_with_receiver() as (fake, receiver):
-        with pytest.raises(ValueError, match=r"incident\.jsonl:2: not JSON: Expecting property"):
-            fake.webhooks.replay(path)
+    with pytest.raises(ValueError, match=r"incident\.jsonl:2: not JSON: Expecting property"):
+        fake.webhooks.replay(path)
 
-        assert () == receiver.events
+    assert () == receiver.events
 
 
 @pytest.mark.parametrize("untyped", ['{"id": "evt_2"}', '{"type": ""}', '{"type": 5}'])
-def test_an_event_without_a_type_is_refused(path: Path, untyped: str) -> None:
+def test_an_event_without_a_type_is_refused(fake: ChatFake, path: Path, untyped: str) -> None:
     written(path, event(1), untyped)
-    with frozen_fake() as fake, pytest.raises(ValueError, match=":2: no type, so no endpoint"):
+    with pytest.raises(ValueError, match=":2: no type, so no endpoint"):
         fake.webhooks.replay(path)
 
 
@@ -320,13 +320,12 @@ def test_an_event_without_a_type_is_refused(path: Path, untyped: str) -> None:
     ],
 )
 def test_of_a_file_that_is_refused_nothing_is_attempted(
-    path: Path, second: str, words: str
+    fake: ChatFake, receiver: Receiver, path: Path, second: str, words: str
 ) -> None:
     written(path, event(1), second)
-    with fake_with_receiver() as (fake, receiver):
-        with pytest.raises(ValueError, match=words):
-            fake.webhooks.replay(path)
-        assert () == receiver.events
+    with pytest.raises(ValueError, match=words):
+        fake.webhooks.replay(path)
+    assert () == receiver.events
 
 
 def test_a_file_that_is_not_there_and_a_closed_fake_are_refused(path: Path) -> None:

@@ -17,61 +17,58 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint() -> None:
-    with frozen_fake() as fake:
-        resets = [fake.reset]
-        fake.webhooks.connect(handler=lambda _: resets.pop()() and None if resets else None)
-        receiver = fake.webhooks.receiver()
-        fake.send_text("before")
+def test_an_event_that_a_reset_overtakes_goes_to_no_other_endpoint(fake: ChatFake) -> None:
+    resets = [fake.reset]
+    fake.webhooks.connect(handler=lambda _: resets.pop()() and None if resets else None)
+    receiver = fake.webhooks.receiver()
+    fake.send_text("before")
 
-        assert [[], [], []] == [
-            received_statuses(receiver),
-            list(fake.messages),
-            [*fake.webhooks.attempts],
-        ]
-        fake.send_text("after")
-        assert ["sent"] == received_statuses(receiver)
+    assert [[], [], []] == [
+        received_statuses(receiver),
+        list(fake.messages),
+        [*fake.webhooks.attempts],
+    ]
+    fake.send_text("after")
+    assert ["sent"] == received_statuses(receiver)
 
 
-def test_what_a_receiver_does_after_its_reset_is_recorded() -> None:
-    with frozen_fake() as fake:
+def test_what_a_receiver_does_after_its_reset_is_recorded(fake: ChatFake) -> None:
+    def begin_anew(_: Any) -> None:
+        if fake.messages and fake.messages[0].body == "before":
+            fake.reset()
+            fake.webhooks.drop()
+            fake.send_text("after")
 
-        def begin_anew(_: Any) -> None:
-            if fake.messages and fake.messages[0].body == "before":
-                fake.reset()
-                fake.webhooks.drop()
-                fake.send_text("after")
+    fake.webhooks.connect(handler=begin_anew)
+    fake.send_text("before")
 
-        fake.webhooks.connect(handler=begin_anew)
-        fake.send_text("before")
-
-        assert ["after"] == [message.body for message in fake.messages]
-        assert ["drop"] == [attempt.fault for attempt in fake.webhooks.attempts]
+    assert ["after"] == [message.body for message in fake.messages]
+    assert ["drop"] == [attempt.fault for attempt in fake.webhooks.attempts]
 
 
 @pytest.mark.parametrize("where", ["in the receiver", "in another thread"])
-def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(where: str) -> None:
-    with frozen_fake() as fake:
+def test_a_reset_in_the_middle_of_an_attempt_leaves_nothing_of_it(
+    fake: ChatFake, where: str
+) -> None:
+    def receive(_: Any) -> int:
+        if where == "in the receiver":
+            fake.reset()
+        else:
+            thread = threading.Thread(target=fake.reset, daemon=True)
+            thread.start()
+            thread.join(5)
+            assert not thread.is_alive()
+        return 500
 
-        def receive(_: Any) -> int:
-            if where == "in the receiver":
-                fake.reset()
-            else:
-                thread = threading.Thread(target=fake.reset, daemon=True)
-                thread.start()
-                thread.join(5)
-                assert not thread.is_alive()
-            return 500
+    endpoint = fake.webhooks.connect(handler=receive, retry_after=[10])
+    fake.send_text("before")
 
-        endpoint = fake.webhooks.connect(handler=receive, retry_after=[10])
-        fake.send_text("before")
-
-        assert None is fake.clock.next_due  # no retry either
-        assert (0, 0) == (len(fake.messages), len(fake.webhooks.attempts))
-        endpoint.disconnect()
-        fake.webhooks.receiver()
-        fake.send_text("after")
-        assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
+    assert None is fake.clock.next_due  # no retry either
+    assert (0, 0) == (len(fake.messages), len(fake.webhooks.attempts))
+    endpoint.disconnect()
+    fake.webhooks.receiver()
+    fake.send_text("after")
+    assert [fake.events[0]] == [attempt.event for attempt in fake.webhooks.attempts]
 
 
 ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
@@ -90,56 +87,53 @@ ABOUT: dict[str, Callable[[ChatFake, Any], object]] = {
 
 
 @pytest.mark.parametrize("what", ABOUT)
-def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(what: str) -> None:
-    with frozen_fake() as fake:
-        old = fake.send_text("old")
-        fake.reset()
-        new = fake.send_text("new")
-        assert new.id == old.id != ""
+def test_a_message_of_before_is_not_taken_for_the_new_one_with_its_id(
+    fake: ChatFake, what: str
+) -> None:
+    old = fake.send_text("old")
+    fake.reset()
+    new = fake.send_text("new")
+    assert new.id == old.id != ""
 
-        with pytest.raises(ClosedError, match="no longer exists: the fake was reset"):
-            ABOUT[what](fake, old)
-        assert ["old", "sent"] == [old.body, old.status]
-        assert ["sent"] == [event.status for event in new.events]
-
-
-def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it() -> None:
-    with frozen_fake() as fake:
-
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, Any]:
-            raise LookupError("of before")
-
-        answer = Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
-        assert 500 == answer.status_code
-        fake.reset()  # raises nothing, and neither does what follows
-
-        fake.settle()
-        assert "sent" == fake.send_text("after").status
+    with pytest.raises(ClosedError, match="no longer exists: the fake was reset"):
+        ABOUT[what](fake, old)
+    assert ["old", "sent"] == [old.body, old.status]
+    assert ["sent"] == [event.status for event in new.events]
 
 
-def test_a_conversation_from_before_a_reset_is_gone() -> None:
-    with ChatFake() as fake:
-        conversation = fake.send_text().deliver().conversation
-        assert conversation is not None
-        fake.reset()
+def test_what_a_route_raised_before_a_reset_does_not_come_back_after_it(fake: ChatFake) -> None:
+    @fake.route("/send")
+    def send(_: Any) -> dict[str, Any]:
+        raise LookupError("of before")
 
-        with pytest.raises(ClosedError, match=f"conversation {conversation.id} no longer exists"):
-            fake.send_text(conversation=conversation)
-        assert ([], []) == (list(fake.messages), list(fake.conversations))
-        assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)
+    answer = Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+    assert 500 == answer.status_code
+    fake.reset()  # raises nothing, and neither does what follows
+
+    fake.settle()
+    assert "sent" == fake.send_text("after").status
+
+
+def test_a_conversation_from_before_a_reset_is_gone(fake: ChatFake) -> None:
+    conversation = fake.send_text().deliver().conversation
+    assert conversation is not None
+    fake.reset()
+
+    with pytest.raises(ClosedError, match=f"conversation {conversation.id} no longer exists"):
+        fake.send_text(conversation=conversation)
+    assert ([], []) == (list(fake.messages), list(fake.conversations))
+    assert "0.05" == str(fake.send_text(conversation=conversation.id).deliver().charged)
 
 
 @pytest.mark.parametrize("decide", ["accept", "reject"])
-def test_a_submission_of_before_a_reset_is_gone(decide: str) -> None:
-    with frozen_fake() as fake:
-        text, other = fake.submit_text("before"), fake.submit("image", {"url": "x"})
-        fake.reset()
-        for submission in (text, other):
-            with pytest.raises(ClosedError, match="the fake was reset after it was made"):
-                getattr(submission, decide)()
-        assert [] == list(fake.messages)
-        assert "sent" == fake.submit_text("after").accept().status
+def test_a_submission_of_before_a_reset_is_gone(fake: ChatFake, decide: str) -> None:
+    text, other = fake.submit_text("before"), fake.submit("image", {"url": "x"})
+    fake.reset()
+    for submission in (text, other):
+        with pytest.raises(ClosedError, match="the fake was reset after it was made"):
+            getattr(submission, decide)()
+    assert [] == list(fake.messages)
+    assert "sent" == fake.submit_text("after").accept().status
 
 
 def test_in_async_mode_it_counts_when_the_steps_are_performed() -> None:

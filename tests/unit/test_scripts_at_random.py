@@ -127,27 +127,25 @@ def test_a_script_reads_as_a_test_does() -> None:
     assert 2 == len(script)
 
 
-def test_deviations_end_with_the_play_and_are_not_missed() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        play(fake, Script((TWICE, LATE, SEND, Call("m1.deliver", (("devices", 2),)))))
-        (message,) = fake.messages
-        assert ["sent", "sent", "delivered", "delivered"] == receiver.statuses(message)
-        assert "test_scripts_at_random.py" in str(fake.events[0].line)
+def test_deviations_end_with_the_play_and_are_not_missed(fake: ChatFake) -> None:
+    receiver = fake.webhooks.receiver()
+    play(fake, Script((TWICE, LATE, SEND, Call("m1.deliver", (("devices", 2),)))))
+    (message,) = fake.messages
+    assert ["sent", "sent", "delivered", "delivered"] == receiver.statuses(message)
+    assert "test_scripts_at_random.py" in str(fake.events[0].line)
 
-        fake.webhooks.connect(handler=lambda _: None)
-        fake.send_text()
-        assert 5 == len(receiver.events)
+    fake.webhooks.connect(handler=lambda _: None)
+    fake.send_text()
+    assert 5 == len(receiver.events)
     # and no warning that one of them never fired: it would fail this test
 
 
-def test_deviations_end_with_a_play_that_fails_too() -> None:
-    with frozen_fake() as fake:
-        receiver = fake.webhooks.receiver()
-        with pytest.raises(IllegalTransition):
-            play(fake, Script((LATE, SEND, Call("m1.fail"), TWICE, Call("m1.read"))))
-        fake.send_text()
-        assert 3 == len(receiver.events)
+def test_deviations_end_with_a_play_that_fails_too(fake: ChatFake) -> None:
+    receiver = fake.webhooks.receiver()
+    with pytest.raises(IllegalTransition):
+        play(fake, Script((LATE, SEND, Call("m1.fail"), TWICE, Call("m1.read"))))
+    fake.send_text()
+    assert 3 == len(receiver.events)
 
 
 def test_in_async_mode_each_call_has_its_turn() -> None:
