@@ -6,33 +6,27 @@ async fake alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .model_life import WORDS
 from .model_types import Conversation, Label, Message, Refused
 from .scripts import (
     BAD_CALLS,
-    CONTENTS,
     FAILURES,
     FOCUS,
-    OTHERS,
     PEOPLE,
     REJECTIONS,
+    RESET,
     Advance,
     Bad,
+    Call,
     Cancel,
-    Describe,
-    Money,
-    Other,
-    Rate,
-    Reset,
     Schedule,
     Send,
     Step,
     ToDeadline,
     Verb,
-    Word,
     decimal,
 )
 
@@ -41,24 +35,6 @@ if TYPE_CHECKING:
 
 #: What the model calls otherwise.
 NAMES = {"read_receipts": "receipts"}
-
-
-@dataclass(frozen=True)
-class Call:
-    """One call, with its target and arguments settled."""
-
-    verb: str
-    message: int | None = None
-    address: str | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
-    expected_error: tuple[str, Any, Any] | None = None
-    conversation: Label | str | None = None
-    to: int = 0
-    how: int = 0
-    bad: bool = False
-    content: tuple[str, dict[str, Any]] | None = None  # of a message that is no text
-    other: tuple[str, dict[str, Any], dict[str, str]] | None = None
-    script: tuple[Any, ...] = ()  # lengths, each with (verb, arguments, expected error)s
 
 
 @dataclass
@@ -71,39 +47,27 @@ class Resolver:
     def resolve(self, step: Step) -> Call | None:
         """The call to make, or None where there is nothing to make it on."""
         match step:
+            case Call():
+                self.focus = None if step == RESET else self.focus
+                return step
             case Send():
                 return self._send(step)
-            case Other():
-                return Call("emit_event", other=OTHERS[step.number])
             case Verb():
                 return self._verb(step)
             case Advance():
                 return Call("move", arguments={"at": self.model.now + step.micros}, how=step.how)
             case ToDeadline():
                 return self._to_deadline(step)
-            case Money():
-                return Call(step.name, arguments={"amount": step.amount})
-            case Rate():
-                return Call("rate", arguments={"amount": step.amount})
             case Bad():
                 return self._bad(step)
-            case Word():
-                address, arguments = PEOPLE[step.to].address, {"word": step.word}
-                return Call("word", address=address, arguments=arguments, to=step.to)
-            case Describe():
-                address, arguments = PEOPLE[step.to].address, dict(step.fields)
-                return Call("describe", address=address, arguments=arguments, to=step.to)
             case Schedule():
                 return self._schedule(step)
             case Cancel():
                 target = self._target(step.which, submissions=False)
                 return None if target is None else Call("cancel", target.label.number)
-            case Reset():
-                self.focus = None
-                return Call("reset")
 
     def _send(self, step: Send) -> Call | None:
-        arguments: dict[str, Any] = {"body": step.body}
+        arguments: dict[str, Any] = {} if step.content else {"body": step.body}
         if step.price is not None:
             arguments["price"] = step.price
         if step.origin is not None:
@@ -119,17 +83,8 @@ class Resolver:
             # Whether a submission or its acceptance is refused is nobody's business: keep it fit.
             arguments.pop("origin_type", None)
         verb = "submit" if step.submit else "send"
-        content = None
-        if step.content is not None:
-            content = CONTENTS[step.content]
-            del arguments["body"]
         return Call(
-            verb,
-            address=PEOPLE[to].address,
-            arguments=arguments,
-            conversation=conversation,
-            to=to,
-            content=content,
+            verb, arguments=arguments, conversation=conversation, to=to, content=step.content
         )
 
     def _conversation(self, asked: str | int | None) -> Label | str | None:
@@ -209,53 +164,42 @@ class Resolver:
 
 def model_call(model: Model, call: Call) -> str | None:
     """What the model makes of a call: the name of the error that is due, or None."""
-    price = call.arguments.get("price")
-    asked = None if price is None else decimal(price)
-    message = None if call.message is None else model.messages[call.message]
+    message: Any = None if call.message is None else model.messages[call.message]
+    error: Any = call.expected_error
+    said = call.arguments
     try:
         match call.verb:
             case "send" | "submit":
-                text = {"body": call.arguments.get("body")}
+                price = said.get("price")
                 getattr(model, call.verb)(
                     call.address,
-                    call.content or ("text", text),
-                    price=asked,
-                    origin=call.arguments.get("origin_type"),
+                    call.content or ("text", {"body": said.get("body")}),
+                    price=None if price is None else decimal(price),
+                    origin=said.get("origin_type"),
                     conversation=call.conversation,
                 )
-            case "emit_event":
-                assert call.other is not None
-                model.emit_other(*call.other)
-            case "rate":
-                model.going_rate = decimal(call.arguments["amount"])
-            case "move":
-                model.move_to(call.arguments["at"])
-            case "top_up" | "set_balance":
-                getattr(model, call.verb)(decimal(call.arguments["amount"]))
-            case "fail" | "reject":
-                assert call.expected_error is not None
-                getattr(model, call.verb)(message, *call.expected_error)
-            case "deliver":
-                assert message is not None
-                model.deliver(message, call.arguments.get("devices"), asked)
-            case "read":
-                assert message is not None
-                model.read_by_user(message)
             case "accept":
-                assert message is not None
                 model.accept(message)
+            case "reject":
+                model.reject(message, *error)
+            case "deliver" | "read" | "fail":
+                model.do(message, call.verb, said, error)
+            case "emit_event":
+                model.emit_other(*call.other)
+            case "top_up" | "set_balance":
+                getattr(model, call.verb)(decimal(said["amount"]))
+            case "rate":
+                model.going_rate = decimal(said["amount"])
+            case "move":
+                model.move_to(said["at"])
             case "word":
-                model.life.change(
-                    call.address, "IllegalTransition", **WORDS[call.arguments["word"]]
-                )
+                model.life.change(call.address, "IllegalTransition", **WORDS[said["word"]])
             case "describe":
-                fields = {NAMES.get(n, n): value for n, value in call.arguments.items()}
+                fields = {NAMES.get(name, name): value for name, value in said.items()}
                 model.life.change(call.address, "ValueError", **fields)
             case "schedule":
-                assert message is not None
                 model.life.schedule(message, call.script)
             case "cancel":
-                assert message is not None
                 model.life.cancel(message)
             case "reset":
                 model.reset()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from pytest_chatfake import ChatFake, IllegalTransition, PlatformError
+import time_machine
+
+from pytest_chatfake import ChatFake, IllegalTransition
 
 from .model_types import EPOCH
 from .scripts import PEOPLE, START, decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import datetime
-    from decimal import Decimal
 
-    from .calls import Call
+    from .scripts import Call, Script
 
 
 def moment(micros: int) -> datetime:
@@ -64,8 +67,6 @@ class FakeDriver:
     def call(self, call: Call, number: int, conversation: Any = None) -> Any:
         """Make `call`; `number` is the model's number for a message that it would create."""
         arguments = dict(call.arguments)
-        if isinstance(arguments.get("platform_error"), dict):
-            arguments["platform_error"] = PlatformError(**arguments["platform_error"])
         match call.verb:
             case "send" | "submit":
                 if conversation is not None:
@@ -120,10 +121,7 @@ class FakeDriver:
         for length, verbs in call.script:
             later = later.after(timedelta(microseconds=length))
             for verb, said, _ in verbs:
-                arguments = dict(said)
-                if isinstance(arguments.get("platform_error"), dict):
-                    arguments["platform_error"] = PlatformError(**arguments["platform_error"])
-                later = getattr(later, verb)(**arguments)
+                later = getattr(later, verb)(**said)
         return later
 
     def catch_up(self) -> None:
@@ -157,3 +155,14 @@ class FakeDriver:
             lambda: clock.move_to(moment(at).isoformat().replace("+00:00", "Z")),
         ]
         return ways[how]()
+
+
+@contextmanager
+def driven(script: Script, mode: str = "sync") -> Iterator[FakeDriver]:
+    """Drive a fake at START, with the configuration of a script."""
+    rate = [Decimal("0.05")]
+    with (
+        time_machine.travel(START, tick=False) as traveller,
+        ChatFake(mode=mode, **script.config.fields(rate)) as fake,
+    ):
+        yield FakeDriver(fake, rate, traveller.shift if script.by_traveller else None)

@@ -9,22 +9,21 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-import time_machine
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, IllegalTransition, Naming
+from pytest_chatfake import IllegalTransition, Naming
 from pytest_chatfake.base import errors
 from pytest_chatfake.domain.messages import STATUSES
 from pytest_chatfake.wire.validation import deviations
 
-from .calls import Call, Resolver, model_call
-from .fake_driver import FakeDriver, moment
+from .calls import Resolver, model_call
+from .fake_driver import driven, moment
 from .model_types import Label, Message
-from .scripts import OTHERS, START
+from .scripts import OTHERS
 
 if TYPE_CHECKING:
     from .model import Model
-    from .scripts import Script
+    from .scripts import Call, Script
 
 
 class Divergence(AssertionError):
@@ -82,13 +81,8 @@ class ModelComparison:
 
     def run(self) -> Model:
         """Play it to the end; raises Divergence at the first difference."""
-        rate = [Decimal("0.05")]
-        with (
-            time_machine.travel(START, tick=False) as traveller,
-            ChatFake(**self.script.config.fields(rate)) as self.fake,
-        ):
-            shift = traveller.shift if self.script.by_traveller else None
-            self.driver = FakeDriver(self.fake, rate, shift)
+        with driven(self.script) as self.driver:
+            self.fake = self.driver.fake
             self.fake.webhooks.connect(
                 handler=self.received.append, events=[type_ for type_, _, _ in OTHERS]
             )
@@ -162,6 +156,10 @@ class ModelComparison:
         elif expected != found:
             self.differ(what, expected, found)
 
+    def same_fields(self, what: str, expected: dict[str, object], found: object) -> None:
+        for name, value in expected.items():
+            self.equal(f"{what}.{name}", value, getattr(found, name))
+
     def check_error(
         self, call: Call, state: str | None, expected: str | None, found: Exception | None
     ) -> None:
@@ -201,15 +199,17 @@ class ModelComparison:
         for entry, posted in zip(
             self.model.ledger[self.seen_entries :], ledger[self.seen_entries :], strict=True
         ):
-            self.equal("amount of a ledger entry", Decimal, type(posted.amount))
+            what = f"{entry.kind} in the ledger"
+            self.equal(f"type of the amount of the {what}", Decimal, type(posted.amount))
             if posted.kind not in {"opening", "adjustment"} and posted.amount <= 0:
                 self.differ("amounts are positive", "> 0", posted)
-            self.equal(f"amount of a {entry.kind}", Fraction(entry.amount), Fraction(posted.amount))
-            self.equal(f"time of a {entry.kind}", moment(entry.at), posted.at)
-            self.equal(f"message of a {entry.kind}", entry.message, posted.message_id)
-            self.equal(
-                f"conversation of a {entry.kind}", entry.conversation, posted.conversation_id
-            )
+            told = {
+                "amount": Fraction(entry.amount),
+                "at": moment(entry.at),
+                "message_id": entry.message,
+                "conversation_id": entry.conversation,
+            }
+            self.same_fields(what, told, posted)
         self.seen_entries = len(ledger)
         self.compare_balance()
         self.equal("now", moment(self.model.now), self.fake.clock.now)
@@ -227,18 +227,20 @@ class ModelComparison:
             wanted = expected.body["chatMessage"]["totalPrice"]
             if not isinstance(price, Number) or (wanted and price.text != format(wanted, "f")):
                 self.differ(f"text of totalPrice in {what}", wanted, found.body)
-        self.equal(f"status of {what}", expected.status, found.status)
-        self.equal(f"message of {what}", expected.message, found.message_id)
-        self.equal(f"type of {what}", expected.type, found.type)
-        self.equal(f"id of {what}", body["id"], found.id)
-        self.equal(f"time of {what}", moment(expected.at), found.create_time)
+        told = {
+            "status": expected.status,
+            "message_id": expected.message,
+            "type": expected.type,
+            "id": body["id"],
+            "create_time": moment(expected.at),
+        }
+        self.same_fields(what, told, found)
 
     def compare_balance(self) -> None:
         """The balance; the model's is the sum of its ledger, which is compared as well."""
-        model, balance = self.model, self.fake.balance
-        for name in ("available", "held", "charged"):
-            self.equal(f"balance.{name}", getattr(model, name), Fraction(getattr(balance, name)))
-        self.equal("balance.currency", model.knobs.currency, balance.currency)
+        told = {name: getattr(self.model, name) for name in ("available", "held", "charged")}
+        told["currency"] = self.model.knobs.currency
+        self.same_fields("balance", told, self.fake.balance)
 
     def check_stale(self) -> None:
         """A message of before a reset is not taken for the one that has its id now."""
@@ -261,21 +263,22 @@ class ModelComparison:
             return
         found = self.driver.handles[number]
         what = f"message {number}"
-        self.equal(f"{what}.id", expected.label, found.id)
-        self.equal(f"{what}.chat_message_id", Label("wamid.", number), found.chat_message_id)
-        self.equal(f"{what}.status", expected.status, found.status)
-        self.equal(f"{what}.dropped", expected.dropped, found.dropped)
-        self.equal(f"{what}.total_price", expected.total, found.total_price)
-        self.equal(f"{what}.held", expected.held, found.held)
-        self.equal(f"{what}.charged", expected.charged, found.charged)
+        told = {
+            "id": expected.label,
+            "chat_message_id": Label("wamid.", number),
+            "status": expected.status,
+            "dropped": expected.dropped,
+            "total_price": expected.total,
+            "held": expected.held,
+            "charged": expected.charged,
+        }
+        self.same_fields(what, told, found)
         own = [e.status for e in self.model.events if e.message == expected.label]
         self.equal(f"{what}.events", own, [event.status for event in found.events])
-        if expected.conversation is None:
-            self.equal(f"{what}.conversation", None, found.conversation)
-        else:
-            self.equal(
-                f"{what}.conversation.id", expected.conversation.label, found.conversation.id
-            )
+        conversation = expected.conversation and expected.conversation.label
+        self.equal(
+            f"{what}.conversation", conversation, found.conversation and found.conversation.id
+        )
         self.compare_explanation(expected, own, self.fake.explain(found))
 
     def compare_explanation(self, expected: Message, statuses: list[str | None], text: str) -> None:

@@ -39,18 +39,16 @@ class SomeText:
 SOME_TEXT: Any = SomeText()
 
 
+#: A platform error about which nothing was said.
+SOME_PLATFORM_ERROR: dict[str, Any] = {
+    "message": SOME_TEXT,
+    "type": SOME_TEXT,
+    "code": SOME_TEXT,
+    "trace_id": SOME_TEXT,
+    "error_data": {"messaging_product": "chat", "details": SOME_TEXT},
+}
 #: How a message to a number that is not registered fails (§7.2; assumed: after it was sent).
-NOT_REGISTERED: Any = (
-    "131026",
-    SOME_TEXT,
-    {
-        "message": SOME_TEXT,
-        "type": SOME_TEXT,
-        "code": SOME_TEXT,
-        "trace_id": SOME_TEXT,
-        "error_data": {"messaging_product": "chat", "details": SOME_TEXT},
-    },
-)
+NOT_REGISTERED: Any = ("131026", SOME_TEXT, SOME_PLATFORM_ERROR)
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,18 @@ message", "the next drop"), so that steps can be drawn, left out and made simple
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
 
+from pytest_chatfake import PlatformError
+
 from .model import Model
 from .model_life import WORDS
-from .model_types import DAY, SOME_TEXT, Knobs, Person
+from .model_types import DAY, SOME_PLATFORM_ERROR, SOME_TEXT, Knobs, Label, Person
 
 START = 1_767_268_800  # 2026-01-01T12:00:00Z, in seconds
 MINUTE = 60_000_000
@@ -56,7 +58,7 @@ ORIGINS = ["marketing", "utility"]
 HEX_IDS = ["c0ffee", "00aa11bb22cc33dd"]
 
 # What `fail` and `reject` may be told, beside the (code, text, platform error) to be expected.
-PLATFORM = {"message": "No", "type": "OAuth", "code": "7", "trace_id": "T1", "details": "why"}
+PLATFORM = PlatformError(message="No", type="OAuth", code="7", trace_id="T1", details="why")
 PLATFORM_BODY = {
     "message": "No",
     "type": "OAuth",
@@ -64,24 +66,17 @@ PLATFORM_BODY = {
     "trace_id": "T1",
     "error_data": {"messaging_product": "chat", "details": "why"},
 }
-PLATFORM_DEFAULT = {
-    "message": SOME_TEXT,
-    "type": SOME_TEXT,
-    "code": SOME_TEXT,
-    "trace_id": SOME_TEXT,
-    "error_data": {"messaging_product": "chat", "details": SOME_TEXT},
-}
 FAILURES: list[tuple[dict[str, Any], tuple[str, Any, Any]]] = [
-    ({}, ("131026", SOME_TEXT, PLATFORM_DEFAULT)),
-    ({"code": "100"}, ("100", "Parameter Invalid", PLATFORM_DEFAULT)),
-    ({"code": "470", "message": "Too late"}, ("470", "Too late", PLATFORM_DEFAULT)),
+    ({}, ("131026", SOME_TEXT, SOME_PLATFORM_ERROR)),
+    ({"code": "100"}, ("100", "Parameter Invalid", SOME_PLATFORM_ERROR)),
+    ({"code": "470", "message": "Too late"}, ("470", "Too late", SOME_PLATFORM_ERROR)),
     ({"message": "Gone", "platform_error": False}, ("131026", "Gone", None)),
     ({"platform_error": PLATFORM}, ("131026", SOME_TEXT, PLATFORM_BODY)),
 ]
 REJECTIONS: list[tuple[dict[str, Any], tuple[str, Any, Any]]] = [
     ({}, ("100", "Parameter Invalid", None)),
     ({"code": "131026"}, ("131026", SOME_TEXT, None)),
-    ({"code": "9", "message": "Own", "platform_error": True}, ("9", "Own", PLATFORM_DEFAULT)),
+    ({"code": "9", "message": "Own", "platform_error": True}, ("9", "Own", SOME_PLATFORM_ERROR)),
     ({"platform_error": PLATFORM}, ("100", "Parameter Invalid", PLATFORM_BODY)),
 ]
 # Arguments that nobody may get away with: (verb, keyword arguments).
@@ -102,6 +97,44 @@ FOCUS = -1  # as a target: what the last `ToDeadline` was about
 
 
 @dataclass(frozen=True)
+class Call:
+    """One call, with its target and arguments settled; some steps are calls from the beginning."""
+
+    verb: str
+    message: int | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    expected_error: tuple[str, Any, Any] | None = None
+    conversation: Label | str | None = None
+    to: int = 0
+    how: int = 0
+    bad: bool = False
+    content: tuple[str, dict[str, Any]] | None = None  # of a message that is no text
+    other: Any = None  # one of OTHERS
+    script: tuple[Any, ...] = ()  # lengths, each with (verb, arguments, expected error)s
+
+    @property
+    def address(self) -> str | None:
+        return PEOPLE[self.to].address
+
+
+RESET = Call("reset")
+
+
+def change_money(verb: str, amount: Any) -> Call:
+    """`top_up`, `set_balance`, or `rate`: what the price callable answers from now on."""
+    return Call(verb, arguments={"amount": amount})
+
+
+def say(to: int, word: str) -> Call:
+    """Something happens to a person: `comes_online`, for example."""
+    return Call("word", to=to, arguments={"word": word})
+
+
+def describe(to: int, *flags: tuple[str, Any]) -> Call:
+    return Call("describe", to=to, arguments=dict(flags))
+
+
+@dataclass(frozen=True)
 class Send:
     to: int
     price: Any = None
@@ -109,14 +142,7 @@ class Send:
     conversation: str | int | None = None  # a hex id, or the n-th last conversation known
     body: str = "Hello"
     submit: bool = False
-    content: int | None = None  # which of the contents that are no text
-
-
-@dataclass(frozen=True)
-class Other:
-    """An event of another type."""
-
-    number: int
+    content: tuple[str, dict[str, Any]] | None = None  # of a message that is no text
 
 
 @dataclass(frozen=True)
@@ -142,36 +168,9 @@ class ToDeadline:
 
 
 @dataclass(frozen=True)
-class Money:
-    name: str  # top_up, set_balance
-    amount: Any
-
-
-@dataclass(frozen=True)
-class Rate:
-    """What the price callable answers from now on."""
-
-    amount: Any
-
-
-@dataclass(frozen=True)
 class Bad:
     number: int
     which: int
-
-
-@dataclass(frozen=True)
-class Word:
-    """Something that happens to a person: `comes_online`, for example."""
-
-    to: int
-    word: str
-
-
-@dataclass(frozen=True)
-class Describe:
-    to: int
-    fields: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -187,68 +186,36 @@ class Cancel:
     which: int
 
 
-@dataclass(frozen=True)
-class Reset:
-    """The fake begins anew."""
-
-
-Step = (
-    Send
-    | Other
-    | Verb
-    | Advance
-    | ToDeadline
-    | Money
-    | Rate
-    | Bad
-    | Word
-    | Describe
-    | Schedule
-    | Cancel
-    | Reset
-)
+Step = Call | Send | Verb | Advance | ToDeadline | Bad | Schedule | Cancel
 
 
 @dataclass(frozen=True)
 class Config:
-    """The configuration, said once for both: `knobs` for the model, `fields` for the fake."""
+    """The configuration in the words of the fake, and for the model as `knobs`."""
 
-    opening: Any = "100"
+    opening_balance: Any = "100"
     price: Any = "0.05"  # None: a callable
-    length: Any = timedelta(hours=24)
+    conversation_length: Any = timedelta(hours=24)
     drop_after: Any = timedelta(days=30)
-    fail_when_low: bool = False
-    report_total: bool = False
-    per_message: bool = False
+    on_insufficient_balance: str = "allow"
+    balance_amount: str = "available"
+    event_ids: str = "unique"
 
     def knobs(self) -> Knobs:
         return Knobs(
-            opening=decimal(self.opening),
+            opening=decimal(self.opening_balance),
             price=None if self.price is None else decimal(self.price),
-            conversation_length=micros(self.length),
+            conversation_length=micros(self.conversation_length),
             drop_after=micros(self.drop_after),
-            fail_when_low=self.fail_when_low,
-            report_total=self.report_total,
-            event_id_per_message=self.per_message,
+            fail_when_low=self.on_insufficient_balance == "fail",
+            report_total=self.balance_amount == "total",
+            event_id_per_message=self.event_ids == "per-message",
             people=tuple(PEOPLE),
         )
 
     def fields(self, rate: list[Decimal]) -> dict[str, Any]:
         """What to give `ChatFake`; a price callable answers `rate[0]`."""
-        fields: dict[str, Any] = {
-            "opening_balance": self.opening,
-            "conversation_length": self.length,
-            "drop_after": self.drop_after,
-            "seed": "script",
-        }
-        fields["price"] = self.price or (lambda _message: rate[0])
-        if self.fail_when_low:
-            fields["on_insufficient_balance"] = "fail"
-        if self.report_total:
-            fields["balance_amount"] = "total"
-        if self.per_message:
-            fields["event_ids"] = "per-message"
-        return fields
+        return vars(self) | {"price": self.price or (lambda _message: rate[0]), "seed": "script"}
 
 
 @dataclass(frozen=True)
@@ -288,9 +255,9 @@ sends = st.builds(
     conversation=conversations,
     body=st.sampled_from(BODIES),
     submit=st.sampled_from([False, False, True]),
-    content=st.sampled_from([None, None, None, *range(len(CONTENTS))]),
+    content=st.sampled_from([None, None, None, *CONTENTS]),
 )
-others = st.builds(Other, st.integers(0, len(OTHERS) - 1))
+others = st.builds(lambda other: Call("emit_event", other=other), st.sampled_from(OTHERS))
 devices = st.sampled_from([None, None, 1, 2, 3])
 verbs = st.one_of(
     st.builds(Verb, st.just("deliver"), targets, devices=devices, price=prices),
@@ -302,10 +269,10 @@ lengths = st.sampled_from(
 )
 moves = st.builds(Advance, lengths, hows)
 money = st.one_of(
-    st.builds(Money, st.just("top_up"), st.sampled_from(AMOUNTS)),
-    st.builds(Money, st.just("set_balance"), st.sampled_from(["0", "0.04", "3.14", 1000])),
+    st.builds(change_money, st.just("top_up"), st.sampled_from(AMOUNTS)),
+    st.builds(change_money, st.just("set_balance"), st.sampled_from(["0", "0.04", "3.14", 1000])),
 )
-rates = st.builds(Rate, st.sampled_from(PRICES))
+rates = st.builds(change_money, st.just("rate"), st.sampled_from(PRICES))
 bad_verbs = [verb for verb, _ in BAD_CALLS]
 bad = st.builds(
     Bad,
@@ -370,19 +337,19 @@ def one(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Step, ...]]
 
 # People, and phones that come and go.
 somebody = st.integers(0, 4)
-words = st.builds(Word, somebody, st.sampled_from(sorted(WORDS)))
+words = st.builds(say, somebody, st.sampled_from(sorted(WORDS)))
 FLAGS = ["read_receipts", "online", "blocked", "chat_open", "registered", "withheld"]
 flags = st.tuples(st.sampled_from(FLAGS), st.booleans())
 descriptions = st.one_of(
-    st.builds(Describe, somebody, st.tuples(flags)),
-    st.builds(Describe, somebody, st.tuples(st.tuples(st.just("devices"), st.integers(1, 3)))),
-    st.builds(Describe, somebody, st.tuples(flags, flags)),
+    st.builds(describe, somebody, flags),
+    st.builds(describe, somebody, st.tuples(st.just("devices"), st.integers(1, 3))),
+    st.builds(describe, somebody, flags, flags),
 )
-NOTHING_WRONG = tuple((flag, flag in {"read_receipts", "online", "registered"}) for flag in FLAGS)
+NOTHING_WRONG = [(flag, flag in {"read_receipts", "online", "registered"}) for flag in FLAGS]
 # A phone is away in some way, while messages come.
 away = st.builds(
     lambda to, verb, earlier, state, back: (
-        *(Send(to), Describe(to, (state,)), Send(to, origin="utility"), verb, Verb(earlier, 1)),
+        *(Send(to), describe(to, state), Send(to, origin="utility"), verb, Verb(earlier, 1)),
         *back(to),
     ),
     somebody,
@@ -393,11 +360,11 @@ away = st.builds(
     ),
     st.sampled_from(
         [
-            lambda to: (Describe(to, NOTHING_WRONG),),
-            lambda to: (Word(to, "comes_online"), Describe(to, NOTHING_WRONG)),
-            lambda to: (Word(to, "unblocks"), Describe(to, NOTHING_WRONG), Verb("deliver", 0)),
-            lambda to: (Word(to, "blocks"), Word(to, "comes_online"), Word(to, "opens_chat"),
-                        Word(to, "unblocks"), Describe(to, NOTHING_WRONG)),
+            lambda to: (describe(to, *NOTHING_WRONG),),
+            lambda to: (say(to, "comes_online"), describe(to, *NOTHING_WRONG)),
+            lambda to: (say(to, "unblocks"), describe(to, *NOTHING_WRONG), Verb("deliver", 0)),
+            lambda to: (say(to, "blocks"), say(to, "comes_online"), say(to, "opens_chat"),
+                        say(to, "unblocks"), describe(to, *NOTHING_WRONG)),
             lambda to: (),
         ]
     ),
@@ -405,9 +372,9 @@ away = st.builds(
 # The chat is opened, before or after, and messages come and arrive in it.
 chats = st.builds(
     lambda to, verb: (
-        *(Send(to), verb, Word(to, "opens_chat"), Send(to), Verb("deliver", 1)),
-        *(Word(to, "closes_chat"), Send(to), verb, Word(to, "goes_offline")),
-        *(Word(to, "opens_chat"), Describe(to, NOTHING_WRONG)),
+        *(Send(to), verb, say(to, "opens_chat"), Send(to), Verb("deliver", 1)),
+        *(say(to, "closes_chat"), Send(to), verb, say(to, "goes_offline")),
+        *(say(to, "opens_chat"), describe(to, *NOTHING_WRONG)),
     ),
     somebody,
     st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
@@ -438,8 +405,8 @@ scripted = st.builds(
         st.tuples(st.builds(Cancel, st.integers(0, 1))),
         st.builds(
             lambda to: (
-                *(Word(to, "goes_offline"), Send(to), Schedule(0, plain), Word(to, "comes_online")),
-                *(Advance(MINUTE), Word(to, "opens_chat")),
+                *(say(to, "goes_offline"), Send(to), Schedule(0, plain), say(to, "comes_online")),
+                *(Advance(MINUTE), say(to, "opens_chat")),
             ),
             somebody,
         ),
@@ -456,19 +423,21 @@ blocks = st.one_of(
     decided_twice, decided_twice, at_the_drop, at_the_drop, at_the_drop,
     at_the_expiry, at_the_expiry, at_the_expiry, one(moves), one(money), one(rates), one(bad),
     one(words), one(descriptions), away, away, chats, one(scheduling), scripted, scripted, scripted,
-    one(others), one(others), one(st.just(Reset())),
+    one(others), one(others), one(st.just(RESET)),
 )  # fmt: skip
 configs = st.one_of(
     st.just(Config()),
     st.builds(
         Config,
-        opening=st.sampled_from(["100", "0", "0.10", Decimal("1.005")]),
+        opening_balance=st.sampled_from(["100", "0", "0.10", Decimal("1.005")]),
         price=st.sampled_from(["0.05", None, 1, "0"]),
-        length=st.sampled_from([timedelta(hours=24), 600, timedelta(seconds=1, microseconds=7)]),
+        conversation_length=st.sampled_from(
+            [timedelta(hours=24), 600, timedelta(seconds=1, microseconds=7)]
+        ),
         drop_after=st.sampled_from([timedelta(days=30), 3600, timedelta(minutes=10)]),
-        fail_when_low=st.booleans(),
-        report_total=st.booleans(),
-        per_message=st.booleans(),
+        on_insufficient_balance=st.sampled_from(["allow", "fail"]),
+        balance_amount=st.sampled_from(["available", "total"]),
+        event_ids=st.sampled_from(["unique", "per-message"]),
     ),
 )
 

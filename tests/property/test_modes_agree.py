@@ -6,20 +6,18 @@ import asyncio
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
 from itertools import cycle, takewhile
 from typing import TYPE_CHECKING, Any
 
-import time_machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_chatfake import ChatFake, ClockError, IllegalTransition
+from pytest_chatfake import ClockError, IllegalTransition
 
-from .calls import Call, Resolver, model_call
-from .fake_driver import FakeDriver
+from .calls import Resolver, model_call
+from .fake_driver import driven
 from .required_paths import profile
-from .scripts import START, Reset, Script, scripts
+from .scripts import RESET, Call, Script, scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +41,7 @@ def pieces(script: Script) -> list[Piece]:
     resolver = Resolver(model)
     sizes = cycle(script.chunks)
     found, room = [Piece()], next(sizes)
-    for step in takewhile(lambda step: not isinstance(step, Reset), script.steps):
+    for step in takewhile(lambda step: step != RESET, script.steps):
         call = resolver.resolve(step)
         if call is None:
             continue
@@ -69,20 +67,14 @@ class Run:
         self.script = script
         self.mode = mode
         # A reaction costs money, so none where the script may fail for want of it.
-        self.reacts = reacts and not script.config.fail_when_low
+        self.reacts = reacts and script.config.on_insufficient_balance != "fail"
         self.seen: list[tuple[Any, ...]] = []
         self.outcomes: list[str | None] = []
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        rate = [Decimal("0.05")]
-        fields = self.script.config.fields(rate)
-        with (
-            time_machine.travel(START, tick=False) as traveller,
-            ChatFake(mode=self.mode, **fields) as self.fake,
-        ):
-            shift = traveller.shift if self.script.by_traveller else None
-            self.driver = FakeDriver(self.fake, rate, shift)
+        with driven(self.script, self.mode) as self.driver:
+            self.fake = self.driver.fake
             self.fake.webhooks.connect(handler=self.watch, events="*")
             yield
 
