@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,12 +11,12 @@ from .api_clients import call_with_werkzeug
 from .fakes import frozen_fake, played
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pytest_chatfake import ChatFake, Receiver
 
     from .api_clients import CallApi
-    from .fakes import Scenario
+    from .fakes import Play
 
 
 @pytest.fixture
@@ -38,6 +38,6 @@ def call_api() -> CallApi:
 
 
 @pytest.fixture(params=["sync", "async"])
-def play(request: pytest.FixtureRequest) -> Callable[[Scenario], Any]:
+def play(request: pytest.FixtureRequest) -> Play:
     """Plays a scenario in a mode."""
     return partial(played, request.param)

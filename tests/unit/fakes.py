@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from typing import TypeAlias
 
-    #: Takes a fake, and a function that awaits what a verb returned, where that is the way.
-    Scenario: TypeAlias = Callable[[ChatFake, Callable[[Any], Awaitable[Any]]], Any]
+    #: Awaits what a verb returned, where that is the way.
+    Do: TypeAlias = Callable[[Any], Awaitable[Any]]
+    Scenario: TypeAlias = Callable[[ChatFake, Do], Any]
+    #: Plays a scenario, and returns what it returns.
+    Play: TypeAlias = Callable[[Scenario], Any]
 
     from pytest_chatfake import Receiver
 

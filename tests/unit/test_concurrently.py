@@ -15,14 +15,14 @@ from pytest_chatfake import ChatFake, ClosedError
 from pytest_chatfake.transport.client.loops import running_framework
 
 from .both_frameworks import BOTH, hard_limit
-from .fakes import attempt_rows, frozen_fake, played
+from .fakes import attempt_rows, frozen_fake
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
+
+    from .fakes import Do, Play
 
 __all__ = ["hard_limit"]  # every test here has one
-
-MODES = pytest.mark.parametrize("mode", ["sync", "async"])
 
 
 class Meeting:
@@ -69,9 +69,8 @@ async def in_a_block(fake: ChatFake, chain: Callable[[], Any]) -> None:
 # -- the block -------------------------------------------------------------------------------------
 
 
-@MODES
-def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(mode: str) -> None:
-    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(play: Play) -> None:
+    async def scenario(fake: ChatFake, do: Do) -> None:
         app = Meeting()
         fake.webhooks.connect(asgi=app)
 
@@ -85,12 +84,11 @@ def test_what_is_emitted_in_the_block_is_attempted_at_its_end_all_at_once(mode: 
         assert rows == attempt_rows(fake)
         assert {"at the same time"} == {m.text for one in fake.webhooks.attempts for m in one.marks}
 
-    played(mode, scenario)
+    play(scenario)
 
 
-@MODES
-def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
-    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+def test_a_wsgi_app_is_called_in_several_threads(play: Play) -> None:
+    async def scenario(fake: ChatFake, do: Do) -> None:
         seen: list[object] = []
         both = threading.Barrier(2, timeout=60)
 
@@ -104,12 +102,11 @@ def test_a_wsgi_app_is_called_in_several_threads(mode: str) -> None:
         await in_a_block(fake, lambda: fake.send_text().deliver())
         assert [True, True] == seen
 
-    played(mode, scenario)
+    play(scenario)
 
 
-@MODES
-def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(mode: str) -> None:
-    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(play: Play) -> None:
+    async def scenario(fake: ChatFake, do: Do) -> None:
         log: list[str] = []
 
         async def awaited(request: Any) -> None:
@@ -123,7 +120,7 @@ def test_async_functions_overlap_and_plain_ones_come_before_one_by_one(mode: str
         tasks = ["in sent", "in delivered", "out sent", "out delivered"]
         assert ["plain sent", "plain delivered", *tasks] == log
 
-    played(mode, scenario)
+    play(scenario)
 
 
 def test_a_block_with_one_event_or_none_is_as_no_block(fake: ChatFake) -> None:
@@ -173,7 +170,6 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake: ChatFak
 # -- the fault -------------------------------------------------------------------------------------
 
 
-@MODES
 @pytest.mark.parametrize(
     ("by", "start", "expected"),
     [
@@ -186,9 +182,9 @@ def test_a_batch_counts_for_the_faults_and_none_of_them_changes_it(fake: ChatFak
     ],
 )
 def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
-    mode: str, by: int, start: int, expected: str
+    play: Play, by: int, start: int, expected: str
 ) -> None:
-    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+    async def scenario(fake: ChatFake, do: Do) -> None:
         app = Meeting()
         fake.webhooks.connect(asgi=app)
         fault = fake.webhooks.concurrently(by=by, start=start)
@@ -199,7 +195,7 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
         assert f"concurrently(by={by}" in fault.description
         assert 3 + (by == 0) == len(fake.webhooks.attempts)
 
-    played(mode, scenario)
+    play(scenario)
 
 
 def test_those_of_a_batch_have_its_mark_in_the_order_in_which_they_began() -> None:
@@ -249,9 +245,8 @@ def test_an_error_of_each_app_is_recorded_and_the_first_comes_out(
     assert ["sent", "delivered"] == [str(one.error) for one in fake.webhooks.attempts]
 
 
-@MODES
-def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str) -> None:
-    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(play: Play) -> None:
+    async def scenario(fake: ChatFake, do: Do) -> None:
         async def settling(_: Any) -> None:
             await do(fake.settle())
 
@@ -259,7 +254,7 @@ def test_a_barrier_inside_an_attempt_leaves_the_others_to_be_recorded(mode: str)
         await in_a_block(fake, lambda: fake.send_text().deliver())
         assert ["sent", "delivered"] == [one.event.status for one in fake.webhooks.attempts]
 
-    played(mode, scenario)
+    play(scenario)
 
 
 @pytest.mark.parametrize("failing", ["sent", "delivered"])
@@ -422,9 +417,8 @@ def test_the_timeline_shows_each_of_those_that_are_being_made(fake: ChatFake) ->
 # -- a pause ---------------------------------------------------------------------------------------
 
 
-@MODES
-def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(mode: str) -> None:
-    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(play: Play) -> None:
+    async def scenario(fake: ChatFake, do: Do) -> None:
         start = fake.clock.now
 
         def attempts() -> list[tuple[str, float]]:
@@ -444,7 +438,7 @@ def test_a_repeat_comes_when_so_much_time_has_passed_and_settle_moves_it(mode: s
         assert 86_400 == (fake.clock.now - start).total_seconds()
         assert "duplicate(pause=60.5" in str(fake.timeline)
 
-    played(mode, scenario)
+    play(scenario)
 
 
 def test_a_settle_inside_a_receiver_moves_no_time(fake: ChatFake) -> None:

@@ -101,6 +101,19 @@ class Meeting:
 
         patch.setattr(owner, name, property(standing) if read is not inner else standing)
 
+    def standing(self, base: type, *names: str) -> Any:
+        """A subclass, in which whoever calls one of these methods stands before it returns."""
+
+        def method(name: str) -> Callable[..., Any]:
+            def standing(*arguments: Any) -> Any:
+                result = getattr(base, name)(*arguments)
+                self.stand()
+                return result
+
+            return standing
+
+        return type(base.__name__, (base,), {name: method(name) for name in names})
+
     def hold(self, first: Callable[[], Any], second: Callable[[], Any]) -> list[Any]:
         """Let `second` begin when `first` stands in the middle; return what both returned."""
         with ThreadPoolExecutor(2) as pool:
@@ -124,6 +137,12 @@ def locked(request: pytest.FixtureRequest) -> bool:
 @pytest.fixture
 def meeting() -> Meeting:
     return Meeting()
+
+
+@pytest.fixture
+def lock(locked: bool, meeting: Meeting) -> Any:
+    """A lock that is watched, or missing."""
+    return WatchedLock(threading.Lock() if locked else None, meeting.waits)
 
 
 @pytest.fixture
@@ -246,12 +265,11 @@ def test_a_fault_of_the_api_is_taken_back_while_no_query_is_counted(
     assert expected(locked) == meeting.outcome
 
 
-def test_one_thread_drains_the_queue_at_a_time(locked: bool, meeting: Meeting) -> None:
+def test_one_thread_drains_the_queue_at_a_time(locked: bool, lock: Any) -> None:
     """A thread that emits while another one attempts leaves its event to that one."""
     seen: list[str] = []
     with ChatFake() as fake, suppress(IndexError):  # without the lock, two threads collide
-        turn: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
-        fake._engine.drain._turn = turn
+        fake._engine.drain._turn = lock
 
         def app(request: Any) -> None:
             seen.append(request.event.message_id)
@@ -270,64 +288,23 @@ def test_one_thread_drains_the_queue_at_a_time(locked: bool, meeting: Meeting) -
 
 
 @pytest.fixture
-def service(locked: bool, meeting: Meeting) -> Service:
+def service(lock: Any) -> Service:
     """A service whose lock is watched, or missing."""
     service = Service()
-    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
     service._lock = lock
     return service
-
-
-class StandingDict(dict[str, Any]):
-    """A dict in which whoever looks what is there stands for a moment."""
-
-    def __init__(self, meeting: Meeting, **items: Any) -> None:
-        super().__init__(items)
-        self._meeting = meeting
-
-    def __contains__(self, key: object) -> bool:
-        found = super().__contains__(key)
-        self._meeting.stand()
-        return found
-
-    def __len__(self) -> int:
-        count = super().__len__()
-        self._meeting.stand()
-        return count
-
-    def get(self, key: str, default: Any = None) -> Any:
-        found = super().get(key, default)
-        self._meeting.stand()
-        return found
-
-
-def test_of_two_fakes_with_one_key_that_open_at_once_one_is_refused(
-    service: Service, locked: bool, meeting: Meeting
-) -> None:
-    service._accounts = StandingDict(meeting)
-
-    def opening(name: str) -> str:
-        account: Any = SimpleNamespace(_key="the-one-key", name=name)
-        try:
-            service.open(account)
-        except ValueError:
-            return "refused"
-        return "opened"
-
-    outcomes = meeting.hold(lambda: opening("first"), lambda: opening("second"))
-
-    assert ["opened", "refused" if locked else "opened"] == outcomes
 
 
 @pytest.mark.parametrize(
     "first",
     [
+        lambda service, _: service.open(SimpleNamespace(_key="another")),
         lambda service, account: service.close(account),
         lambda service, account: service.rekey(account, "another"),
         lambda service, _: service.url,
         lambda service, _: service.release(),
     ],
-    ids=["close", "rekey", "url", "release"],
+    ids=["open", "close", "rekey", "url", "release"],
 )
 def test_nobody_gets_into_the_middle_of_a_change_of_the_service(
     service: Service, locked: bool, meeting: Meeting, first: Callable[[Service, Any], Any]
@@ -336,7 +313,8 @@ def test_nobody_gets_into_the_middle_of_a_change_of_the_service(
     listener: Any = SimpleNamespace(is_running=lambda: meeting.stand() or True, host="", port=0)
     listener.stop = lambda: None
     service._listener = listener
-    service._accounts = StandingDict(meeting, key=account)
+    accounts = meeting.standing(dict, "__contains__", "__len__", "get")
+    service._accounts = accounts(key=account)
     service.hold()
     meeting.hold(lambda: first(service, account), service.hold)
 
@@ -356,10 +334,7 @@ def test_two_threads_get_one_listener(
     assert locked == (one is other)
 
 
-@pytest.mark.parametrize("change", ["hold", "release"])
-def test_users_of_the_listener_are_counted_one_at_a_time(
-    change: str, locked: bool, meeting: Meeting
-) -> None:
+def test_users_let_the_listener_go_one_at_a_time(locked: bool, lock: Any, meeting: Meeting) -> None:
     class StandingService(Service):
         """A service in which whoever reads the count stands for a moment before it writes."""
 
@@ -375,32 +350,22 @@ def test_users_of_the_listener_are_counted_one_at_a_time(
 
     service = StandingService()
     service.count = 5
-    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
     service._lock = lock
+    meeting.hold(service.release, service.release)
 
-    meeting.hold(getattr(service, change), getattr(service, change))
-
-    step = 1 if change == "hold" else -1
-    assert 5 + step * (2 if locked else 1) == service.count
+    assert (3 if locked else 4) == service.count
 
 
 # -- below the fakes
 
 
-def test_no_more_threads_wait_for_clients_than_may(locked: bool, meeting: Meeting) -> None:
-    class StandingThreads(set[Any]):
-        """Threads that wait; who counts them stands for a moment."""
-
-        def __len__(self) -> int:
-            count = super().__len__()
-            meeting.stand()
-            return count
-
+def test_no_more_threads_wait_for_clients_than_may(
+    locked: bool, lock: Any, meeting: Meeting
+) -> None:
     listener: Any = Listener(SimpleNamespace())
-    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
     listener._lock = lock
     listener.server = SimpleNamespace()
-    listener._waiting = StandingThreads({"one"})
+    listener._waiting = meeting.standing(set, "__len__")({"one"})
     clients = [Served(listener.server) for _ in range(2)]
     listener.connections = dict.fromkeys(clients)
 
@@ -411,7 +376,7 @@ def test_no_more_threads_wait_for_clients_than_may(locked: bool, meeting: Meetin
 
 
 def test_a_client_that_is_accepted_while_the_listener_stops_is_hung_up_on(
-    locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
+    locked: bool, lock: Any, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class StandingConnections(dict[Any, Any]):
         """Connections; who adds one stands for a moment before it is there."""
@@ -425,7 +390,6 @@ def test_a_client_that_is_accepted_while_the_listener_stops_is_hung_up_on(
     waits = SimpleNamespace(fileobj=SimpleNamespace(accept=lambda: (client, None)))
     server = SimpleNamespace(socket=waits.fileobj, server_close=lambda: None)
     listener: Any = Listener(SimpleNamespace())
-    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
     listener._lock = lock
     listener.server = server
     listener._waker = listener._woken = SimpleNamespace(close=lambda: None)
@@ -445,23 +409,14 @@ def test_a_client_that_is_accepted_while_the_listener_stops_is_hung_up_on(
     assert expected(locked) == meeting.outcome
 
 
-def test_two_threads_begin_one_watch(locked: bool, meeting: Meeting) -> None:
-    class StandingWatch(Watchdog):
-        """A watch in which whoever begins the thread stands for a moment."""
-
-        begun = 0
-
-        def _begin(self) -> Any:
-            self.begun += 1
-            meeting.stand()
-            return threading.current_thread()
-
-    watchdog = StandingWatch()
-    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+def test_two_threads_begin_one_watch(locked: bool, lock: Any, meeting: Meeting) -> None:
+    begun: list[object] = []
+    watchdog = Watchdog()
+    watchdog._begin = lambda: begun.append(meeting.stand()) or threading.current_thread()  # type: ignore[func-returns-value]
     watchdog._lock = lock
-    meeting.hold(lambda: watchdog.add(Watched()), lambda: watchdog.add(Watched()))
+    meeting.hold(*[lambda: watchdog.add(Watched())] * 2)
 
-    assert (1 if locked else 2) == watchdog.begun
+    assert (1 if locked else 2) == len(begun)
 
 
 class Served:
@@ -481,7 +436,9 @@ class Watched:
         return None
 
 
-def test_what_is_added_while_the_watch_ends_is_watched(locked: bool, meeting: Meeting) -> None:
+def test_what_is_added_while_the_watch_ends_is_watched(
+    locked: bool, lock: Any, meeting: Meeting
+) -> None:
     class StandingThings(dict[Any, None]):
         """A dict in which whoever asks whether it is empty stands for a moment."""
 
@@ -492,7 +449,6 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked: bool, meeting: Me
     begun: list[object] = []
     watchdog = Watchdog()
     watchdog._begin = lambda: begun.append(1) or threading.current_thread()  # type: ignore[func-returns-value]
-    lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
     watchdog._lock = lock
     watchdog._thread = threading.current_thread()
     watchdog._watched = StandingThings()
@@ -502,16 +458,10 @@ def test_what_is_added_while_the_watch_ends_is_watched(locked: bool, meeting: Me
     assert ([] if locked else [1]) == begun  # without it there are two
 
 
-def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(locked: bool, meeting: Meeting) -> None:
-    class StandingLoop(PrivateLoop):
-        """A loop where whoever has it stands for a moment."""
-
-        def _take(self, owner: object) -> None:
-            super()._take(owner)
-            meeting.stand()
-
-    with closing(StandingLoop()) as loop:
-        lock: Any = WatchedLock(threading.Lock() if locked else None, meeting.waits)
+def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(
+    locked: bool, lock: Any, meeting: Meeting
+) -> None:
+    with closing(meeting.standing(PrivateLoop, "_take")()) as loop:
         loop._turn = lock
         meeting.hold(*[lambda: (loop._take(object()), loop._give_back())] * 2)
 
