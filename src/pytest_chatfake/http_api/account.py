@@ -228,7 +228,7 @@ class AccountApi:
         What a route raises is a 500, and comes back in the test.
         """
         asked = self._arrived(request.method, path)
-        faults = self._due(request.method, path, asked.moment)
+        faults = self._due(request.method, path, asked.moment) if self._faults.active else []
         request.environ[COMPLETE] = partial(self._answered, asked, faults)
         if faults and faults[-1]._kind not in TAKES_EFFECT:
             return damaged(NO_REPLY, faults, asked.moment)

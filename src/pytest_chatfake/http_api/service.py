@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from werkzeug import Request, Response
@@ -125,27 +126,24 @@ class Service:
 
         So a handler of pytest-httpserver checks the key itself, if it is to.
         """
-        key = request.headers.get("X-API-Key")
-        if _asks_for_the_balance(request):
+        key, path = request.headers.get("X-API-Key"), _path(request)
+        if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
             return self.balance(key, method=request.method)
         account = self._accounts.get(key or "")
         if account is not None:
-            return account._answer(request, _path(request), by_handler)
+            return account._answer(request, path, by_handler)
+        request.environ[COMPLETE] = partial(self._record, request.method, path, key)
         response = by_handler(request)
         return _INVALID_KEY if response is None else response
 
     def answered(self, request: Request, status: int | None) -> None:
-        """Record the response to a request that was not a balance query."""
+        """Complete the record of a request that was not a balance query."""
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status)
-        elif not _asks_for_the_balance(request):
-            key = request.headers.get("X-API-Key")
-            self._record(request.method, _path(request), key, status)
 
     def _record(self, method: str, path: str, key: str | None, status: int | None) -> None:
-        """Record with the key's account; a request with nobody's key with all of them."""
-        own = self._accounts.get(key or "")
-        for account in [own] if own else list(self._accounts.values()):
+        """Record a request with nobody's key with all accounts."""
+        for account in list(self._accounts.values()):
             account._record(method, path, key, status)
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -161,10 +159,6 @@ class Service:
         headers, body = response.content(environ["REQUEST_METHOD"])
         start_response(status_line(response.status), headers)
         return [body]
-
-
-def _asks_for_the_balance(request: Request) -> bool:
-    return _path(request) == BALANCE_PATH and request.method in {"GET", "HEAD"}
 
 
 def _path(request: Request) -> str:
