@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from billing_flask.testing import Billing, Campaign
 from flask import Flask
-from werkzeug import Request, Response
+from werkzeug import Request
 
 from pytest_chatfake import ChatFake
 
@@ -61,26 +61,23 @@ def test_a_key_that_is_not_accepted_sends_nothing(
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (({"error": {"message": "OUT_OF_ORDER"}}, 503), "503 OUT_OF_ORDER"),
-        (Response("<html>Bad gateway", 502), "502"),
-        (Response("<html>", 200), "the answer is not JSON"),
-        ({"status": "sent"}, "the answer has no message id"),
+        ({"status": 503, "message": "OUT_OF_ORDER"}, "503 OUT_OF_ORDER"),
+        ({"status": 502, "body": "<html>Bad gateway"}, "502"),
+        ({"status": 200, "body": "<html>"}, "the answer is not JSON"),
+        ({"status": 200, "body": '{"status": "sent"}'}, "the answer has no message id"),
     ],
 )
 def test_an_answer_that_is_no_use_is_reported(
-    chat_fake: ChatFake, app: Flask, path: str, answer: Any, reason: str
+    chat_fake: ChatFake, app: Flask, path: str, answer: dict[str, Any], reason: str
 ) -> None:
-    chat_fake.route("/v2/messages")(lambda request: answer)
+    chat_fake.api.fail(**answer, path="/v2/messages")
     response = app.test_client().post(path, json=ORDER)
     assert response.status_code == 502
     assert response.get_json() == {"error": f"not sent: {reason}"}
 
 
 def test_a_rate_limit_is_passed_on(chat_fake: ChatFake, app: Flask, path: str) -> None:
-    @chat_fake.route("/v2/messages")
-    def send(request: Request) -> Response:
-        return Response(status=429, headers={"Retry-After": "30"})
-
+    chat_fake.api.rate_limit(30, path="/v2/messages")
     response = app.test_client().post(path, json=ORDER)
     assert response.status_code == 503
     assert response.headers["Retry-After"] == "30"
