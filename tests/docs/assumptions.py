@@ -286,6 +286,35 @@ def scripted_delivery(fake: ChatFake) -> object:
 
 
 @row
+def scripted_reading(fake: ChatFake) -> object:
+    message = fake.send_text(to=ANNA).deliver().after(60).read()
+    fake.recipient(ANNA).opens_chat()
+    return message.status
+
+
+@row
+def let_through(fake: ChatFake) -> object:
+    person = fake.recipient(ANNA, online=False)
+    message = fake.send_text(to=person)
+    fake.recipient(ANNA, withheld=True)
+    person.comes_online()
+    refusal(message.deliver)
+    found = [message.status]
+    fake.recipient(ANNA, withheld=False)
+    return [*found, message.status]
+
+
+@row
+def arrival_in_chat(fake: ChatFake) -> object:
+    message, other = fake.send_text(to=ANNA), fake.send_text(to="+2")
+    fake.recipient(ANNA).blocks().opens_chat().unblocks()
+    fake.recipient("+2").goes_offline()
+    fake.recipient("+2", online=True, chat_open=True)
+    assert [event.status for event in message.events] == [event.status for event in other.events]
+    return [event.status for event in message.events]
+
+
+@row
 def open_chat(fake: ChatFake) -> object:
     message = fake.send_text(to=ANNA)
     fake.recipient(ANNA).opens_chat()
@@ -345,6 +374,17 @@ def retries(fake: ChatFake) -> object:
     fake.send_text()
     fake.clock.advance(days=1)
     return len(fake.webhooks.attempts)
+
+
+@row
+def redelivery(fake: ChatFake) -> object:
+    receiver = fake.webhooks.receiver()
+    message = fake.send_text()
+    with fake.webhooks.drop(times=None), fake.webhooks.tamper(times=None):
+        fake.webhooks.redeliver(message.events[0])
+        message.deliver()
+    assert [message.events[0].body] * 2 == [request.body for request in receiver.requests]
+    return [attempt.fault for attempt in fake.webhooks.attempts[1:2]]
 
 
 @row

@@ -30,7 +30,7 @@ WORDS: dict[str, dict[str, bool]] = {
 
 
 def reachable(person: Person) -> bool:
-    return person.online and person.registered and not person.blocked
+    return person.online and person.registered and not person.blocked and not person.withheld
 
 
 @dataclass

@@ -81,17 +81,24 @@ def test_delays_add_up() -> None:
         assert NOON + timedelta(seconds=42) == fake.clock.next_due
 
 
-def test_a_redelivered_event_is_delayed_from_now() -> None:
+@pytest.mark.parametrize("kind", [*FAULT_KINDS, "reorder", "lose_response", "refuse"])
+def test_no_fault_concerns_what_a_test_redelivers(kind: str) -> None:
     with fake_with_receiver() as (fake, receiver):
-        fake.send_text().deliver()
-        fake.clock.advance(hours=1)
-        fake.webhooks.delay(30)
+        fault = set_up_fault(fake, kind)
+        fake.send_text()
+        fake.clock.advance(30)
+        fired, before = fault.fired, len(fake.webhooks.attempts)
+        with set_up_fault(fake, kind) as another:
+            fake.webhooks.redeliver(fake.events[0])
+            fake.settle()
+            assert (fired, 0) == (fault.fired, another.fired)
+            fake.send_text()
+            fake.clock.advance(30)
 
-        fake.webhooks.redeliver(fake.events[0])
-
-        assert ["sent", "delivered"] == received_statuses(receiver)
-        fake.clock.advance(seconds=30)
-        assert ["sent", "delivered", "sent"] == received_statuses(receiver)
+        again = fake.webhooks.attempts[before]
+        assert (1, None, 200) == (again.number, again.fault, again.status_code)
+        assert fake.events[0] == again.event != fake.webhooks.attempts[before + 1].event
+        assert fake.events[0].body in received_bodies(receiver)
 
 
 def test_a_tampered_body_is_changed_after_it_was_signed() -> None:

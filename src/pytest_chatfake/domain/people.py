@@ -28,7 +28,7 @@ class PersonRecord(NamedTuple):
     @property
     def is_reachable(self) -> bool:
         """Whether something that is sent now can reach a device."""
-        return self.online and self.registered and not self.blocked
+        return self.online and self.registered and not (self.blocked or self.withheld)
 
     @property
     def acts_at_once(self) -> bool:

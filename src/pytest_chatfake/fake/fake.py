@@ -44,7 +44,6 @@ from ..report.story import Story
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.events import Event
-from ..webhooks.fault_kinds import effect_of
 from .clock import Clock
 from .config import ChatFakeConfig, Price, given_or_default
 from .drafts import Drafts
@@ -598,8 +597,7 @@ class ChatFake:
 
         Raises:
             AssertionError: The snapshot changed; the text names the first event that changed it.
-            ChatFakeError: No event was accepted before, or a fault or a pause keeps one from the
-                app.
+            ChatFakeError: No event was accepted before, or a pause keeps one from the app.
             TypeError: The snapshot can't be copied.
         """
         check_snapshot(snapshot)
@@ -678,13 +676,12 @@ class ChatFake:
         return iter(taken)
 
     def _require_redelivery(self, event: Event, attempted: int) -> None:
-        """Refuse a check whose repeat did not reach the app; an exploration may want that."""
+        """Refuse a check whose repeat did not reach the app."""
         again = list(self._engine.outbox.attempts)[attempted:]
-        came = any(one.event == event and effect_of(one.fault).reaches_app for one in again)
-        if not came and self._baseline is None:
+        if not any(one.event == event for one in again):
             raise ChatFakeError(
                 f"assert_idempotent() can't tell: {event._title} did not come to the app again. "
-                f"End faults and pauses first, and leave the endpoint connected"
+                f"End the pause first, and leave the endpoint connected"
             )
 
     def _require_attempts(self, baseline: Baseline) -> None:

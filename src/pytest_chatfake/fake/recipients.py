@@ -43,8 +43,8 @@ class Recipient:
     def comes_online(self) -> Self:
         """Turn the phone on: messages that are still sent are delivered, in order.
 
-        Messages stay sent that were sent while they had blocked the sender or were withheld, or
-        that a script delivers later (assumed).
+        Nothing arrives while they have blocked the sender, or are withheld. Messages stay sent
+        that were sent meanwhile, or that a script delivers later (assumed).
 
         Raises:
             IllegalTransition: The change contradicts another property of the person.
@@ -56,11 +56,16 @@ class Recipient:
         return self._change("blocks()", blocked=True)
 
     def unblocks(self) -> Self:
-        """Unblock the sender: messages from before the block are delivered, in order (assumed)."""
+        """Unblock the sender: messages from before the block are delivered, in order (assumed).
+
+        If the chat is open, they are read at once.
+        """
         return self._change("unblocks()", blocked=False)
 
     def opens_chat(self) -> Self:
         """Open the chat: delivered messages are read, and new ones are read at once.
+
+        Messages that a script delivers or reads later are left to it (assumed).
 
         Raises:
             IllegalTransition: The phone is off, or the number is not registered.

@@ -492,7 +492,7 @@ class Webhooks:
         return PendingPlan(engine.performer)
 
     def redeliver(self, event: Event) -> PendingPlan:
-        """Attempt a past event again, byte for byte: same id, fresh signature.
+        """Attempt a past event again, byte for byte: same id, fresh signature, no fault (assumed).
 
         Args:
             event: One of ``fake.events``.

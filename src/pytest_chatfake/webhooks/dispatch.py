@@ -55,6 +55,11 @@ class Dispatch:
     overrides: Overrides = _NO_OVERRIDES
     batch: object | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it is an event's first attempt: no retry, and not what the test sends again."""
+        return self.number == 1 and all(mark.kind != "redeliver" for mark in self.overrides.marks)
+
     def mark(self, mark: Mark) -> None:
         """Add a mark."""
         self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))

@@ -21,7 +21,7 @@ from .fault_kinds import FaultKind, effect_of
 class Fault(Trigger):
     """A fault of matching events, as ``webhooks.duplicate()`` and others return it.
 
-    It concerns only an event's first attempt, never a retry.
+    It concerns only an event's first attempt, never a retry or what ``redeliver()`` sends again.
 
     Attributes:
         kind: The name of the method that set it up.

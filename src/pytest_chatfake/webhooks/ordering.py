@@ -153,7 +153,7 @@ class Ordering:
         """
         key = (dispatch.event._index, endpoint)
         choice: Choice | None = None
-        if key not in self._chances and dispatch.number == 1:
+        if key not in self._chances and dispatch.is_new:
             self._chances[key] = len(self._chances) + 1
             choice = self._choose(dispatch.event, endpoint, taken=in_batch)
         elif dispatch.overrides.fault == "duplicate" and self._is_dropped(key):
@@ -223,7 +223,7 @@ class Ordering:
         self._made += 1
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
         key = (dispatch.event._index, endpoint)
-        choice = self._choices.get(key) if dispatch.number == 1 else None
+        choice = self._choices.get(key) if dispatch.is_new else None
         if self.log is not None:
             chance, outcome = self._chances.get(key, 0), _outcome(answer, choice)
             self.log.append(
@@ -246,10 +246,9 @@ class Ordering:
 
     def keep_failed(self, dispatch: Dispatch, endpoint: Endpoint) -> None:
         """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
-        number = dispatch.number
-        again = number <= len(endpoint._retries)
-        if again or (number == 1 and (dispatch.event._index, endpoint) in self._choices):
-            repeat = Dispatch(dispatch.event, (endpoint,), dispatch.depth, number + 1)
+        again = dispatch.number <= len(endpoint._retries)
+        if again or (dispatch.is_new and (dispatch.event._index, endpoint) in self._choices):
+            repeat = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
             self._failed.append(repeat)
 
     # Barriers

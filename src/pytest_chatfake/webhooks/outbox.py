@@ -156,7 +156,7 @@ class Outbox:
         if mark is not None:
             dispatch.mark(mark)
         queue = self.queue if self.paused is None else self.paused
-        if not self.faults.active:
+        if not (self.faults.active and dispatch.is_new):
             queue.append(dispatch)
             return
         for part in shaped(dispatch, self.faults.active):
