@@ -49,7 +49,7 @@ def declare(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "chat_fake_strict",
-        "whether a test fails where it would be given a WebhookWarning (default: true)",
+        "whether a test fails for what it overlooked, or is given a WebhookWarning (default: true)",
         type="bool",
         default=True,
     )

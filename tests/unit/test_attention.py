@@ -37,6 +37,7 @@ def test_an_event_that_comes_late_or_twice_says_after_what() -> None:
         fake.webhooks.redeliver(fake.events[0])
 
         lines = looked_at(fake)
+        assert 4 == sum(not attempt.ok for attempt in fake.webhooks.attempts)
 
     assert [
         "20 attempt: delivered m1 -> Receiver() #2: 200 [delayed 30 s: LINE], after read m1 (18)",

@@ -219,6 +219,7 @@ def test_due_work_without_an_end_is_bounded_and_says_so(monkeypatch: pytest.Monk
 
         with pytest.raises(ClockError) as caught:
             fake.clock.advance(days=1)
+        assert not any(attempt.ok for attempt in fake.webhooks.attempts)
 
     assert str(caught.value).startswith("stopped at 2026-01-01T12:00:0")
     assert "after 50 unplanned events: each one seems to schedule the next" in str(caught.value)
@@ -233,6 +234,7 @@ def test_only_unplanned_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         fake.clock.advance(days=31)
 
         assert message.dropped
+        assert 3 == len(fake.webhooks.attempts)
 
 
 def test_the_longest_lengths_are_still_within_the_calendar_in_the_farthest_year() -> None:

@@ -59,6 +59,7 @@ def test_a_short_key_is_no_reason_to_hide_letters_of_words() -> None:
         fake.webhooks.connect(handler=lambda _: (500, "the shed"))
         message = fake.send_text()
         assert "sent m1 -> <lambda>(): 500 the shed" == fake.timeline[-1].text
+        assert not fake.webhooks.attempts[0].ok
         assert "sent" == message.status
 
 

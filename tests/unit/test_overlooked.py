@@ -115,13 +115,21 @@ def test_a_reset_makes_later_failures_news_again() -> None:
     assert text.startswith("1 attempt failed")
 
 
-def test_an_answer_that_the_test_wrote_itself_is_no_news() -> None:
+def test_a_response_that_the_test_asked_for_is_no_news() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.receiver().respond(503, times=2)
-        fake.webhooks.connect(handler=lambda _: 500)
-        fake.send_text()
+        fake.send_text().deliver()
 
     assert [] == warnings_at_the_end(scenario)
+
+
+def test_a_function_may_be_the_app() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.connect(handler=lambda _: 302)
+        fake.send_text()
+
+    (text,) = warnings_at_the_end(scenario)
+    assert ": status 302 (does it redirect, to a login for example?)" in text
 
 
 def test_a_long_list_of_failures_is_cut() -> None:

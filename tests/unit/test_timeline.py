@@ -394,6 +394,7 @@ def test_an_attempt_that_failed_shows_the_beginning_of_the_answer(
     fake.send_text()
 
     assert f"sent m1 -> <lambda>(): {shown}" == fake.timeline[-1].text
+    assert 422 == fake.webhooks.attempts[0].status_code
 
 
 def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_stay_whole() -> None:
@@ -435,6 +436,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_the_picture_is_well_formed_and_has_a_text_alternative(fake: ChatFake) -> None:
     fake.webhooks.connect(handler=lambda request: (422, "<b> & co"))
     fake.send_text("<script>").deliver()
+    assert not any(attempt.ok for attempt in fake.webhooks.attempts)
     picture = ET.fromstring(fake.timeline.svg())
 
     assert "img" == picture.get("role")
@@ -453,6 +455,7 @@ def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_respo
     fake.webhooks.connect(handler=lambda request: (500, "payment not attempted"))
     fake.webhooks.drop(status="delivered")
     fake.send_text().deliver()
+    assert not any(attempt.ok for attempt in fake.webhooks.attempts)
     paths = ET.fromstring(fake.timeline.svg()).findall(f"{SVG}path")
 
     ends = {one.get("class"): re.findall(r"M200 \d+H(\d+)", one.get("d") or "") for one in paths}

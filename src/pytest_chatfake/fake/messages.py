@@ -187,7 +187,7 @@ class Message:
 
         If a step is not possible at its moment, time stops there, the message's other steps are
         cancelled, and the call that moved time raises an error with the line of the step. An
-        ``after()`` without a verb causes a warning at the end of the test.
+        ``after()`` without a verb fails the test at its end.
 
         Args:
             delta: A ``timedelta`` or seconds.

@@ -152,6 +152,7 @@ class Webhooks:
             retries=retry_delays(config.retry_after if retry_after is None else retry_after),
             signer=signer or config.signer,
             scripted=handler is not None,
+            expected=isinstance(handler, Receiver),
             disconnect=self._outbox.disconnect,
         )
         self._outbox.endpoints.connect(endpoint)

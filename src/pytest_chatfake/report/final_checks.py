@@ -158,9 +158,11 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
 def _is_caused(attempt: Attempt) -> bool:
     """Whether the test wanted an attempt to fail, or the app had reason to refuse it."""
     effects = [effect_of(mark.kind) for mark in attempt.marks]
-    # A handler's response is the test's own; what it raises may be a mistake in it.
-    answered = attempt.endpoint._scripted and attempt.error is None
-    return answered or attempt.event.synthetic or any(one.fails or one.is_wrong for one in effects)
+    return (
+        attempt.endpoint._expected
+        or attempt.event.synthetic
+        or any(one.fails or one.is_wrong for one in effects)
+    )
 
 
 def _story(attempt: Attempt) -> str:

@@ -42,6 +42,7 @@ class Endpoint:
         retries: tuple[int, ...],
         signer: Signer | None,
         scripted: bool,
+        expected: bool,
         disconnect: Callable[[Endpoint], None],
     ) -> None:
         self.name = name
@@ -53,7 +54,8 @@ class Endpoint:
         self.connected = True
         self._target = target
         self._retries = retries
-        self._scripted = scripted  # the test writes its responses, so it expects failures
+        self._scripted = scripted  # a function of the test's own
+        self._expected = expected  # the test says what it responds, so a failure is no news
         self._disconnect = disconnect
         self._shown = redacted_place(name)  # what texts call it
 
