@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import traceback
 from typing import Any
 
 import pytest
@@ -71,6 +72,17 @@ def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_war
     assert 5 == len(expected)
     assert "\n".join(expected) == own_lines(str(refused.value))
     assert fake._engine.closed
+
+
+def test_the_error_stands_at_the_first_line_that_it_is_about() -> None:
+    with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake() as fake:
+        fake.webhooks.connect(wsgi=failing_app)
+        fake.send_text()
+
+    place = traceback.extract_tb(refused.value.__traceback__)[-1]
+    line = fake.webhooks.attempts[0].event.line
+    assert (line.file, line.number) == (place.filename, place.lineno)
+    assert "fake.send_text()" == place.line
 
 
 def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once() -> None:

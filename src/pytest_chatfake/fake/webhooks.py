@@ -556,8 +556,9 @@ class Webhooks:
         """Emit an event of another type, which belongs to no message and costs nothing (assumed).
 
         The service's description has one type (§6); the shapes of others are yours to give. The
-        event goes to the endpoints that listen for its type. Signatures, retries, faults and
-        :meth:`redeliver` apply to it as to all others.
+        event goes to the endpoints that listen for its type: connect the app with ``events="*"``.
+        If none does, the test fails at its end. Signatures, retries, faults and :meth:`redeliver`
+        apply to it as to all others.
 
         Args:
             type: The event's type; endpoints that listen for it get the event.

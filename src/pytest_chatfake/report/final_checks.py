@@ -35,7 +35,7 @@ class Finding(NamedTuple):
 
     text: str
     line: Line
-    fails: bool = True
+    fails: bool
 
 
 class FinalChecks:
@@ -112,16 +112,14 @@ class FinalChecks:
         for is_shared in (False, True):
             if some := [one for one in unused if one._is_shared == is_shared]:
                 yield _listed(
-                    f"{counted(len(some), 'unused fault')}: set a fault up before the "
-                    f"verb, or remove it",
+                    f"{counted(len(some), 'unused fault')}: set a fault up before the verb, or "
+                    f"remove it",
                     [
-                        (
-                            f"{one.description}, set up at {one.line}{why_unused(one)}",
-                            one.line,
-                        )
+                        (f"{one.description}, set up at {one.line}{why_unused(one)}", one.line)
                         for one in some
                     ],
-                )._replace(fails=not is_shared)
+                    fails=not is_shared,
+                )
         if idle := list(self._idle()):
             yield _listed(
                 f"{len(idle)} after() without a verb: write after(60).deliver()",
@@ -174,7 +172,7 @@ def _story(attempt: Attempt) -> str:
     )
 
 
-def _listed(head: str, lines: list[tuple[str, Line]]) -> Finding:
+def _listed(head: str, lines: list[tuple[str, Line]], *, fails: bool = True) -> Finding:
     """Return a finding with its first lines."""
     shown = folded((text for text, _ in lines), _MAX_LINES)
-    return Finding("\n".join([f"{head}:", *(f"  {text}" for text in shown)]), lines[0][1])
+    return Finding("\n".join([f"{head}:", *(f"  {text}" for text in shown)]), lines[0][1], fails)
