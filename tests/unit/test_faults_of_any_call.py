@@ -356,6 +356,17 @@ def test_a_request_is_shown_where_it_arrived(fake: ChatFake) -> None:
     ]
 
 
+def test_a_reset_forgets_a_request_that_is_being_answered(fake: ChatFake) -> None:
+    @fake.route("/reset")
+    def reset(_: Any) -> None:
+        fake.reset()
+
+    fake.api.delay(1)
+
+    assert 204 == status(fake, "/reset")
+    assert ((), []) == (fake.api.requests, list(fake.timeline))
+
+
 def test_a_long_method_is_cut(fake: ChatFake) -> None:
     status(fake, "/own", "M" * 1_000)
 
