@@ -47,7 +47,7 @@ class FakeApi:
             return by_handler(request) or error_reply(404, "NOT_FOUND", request.path)
         return answer(request) if callable(answer) and not isinstance(answer, Response) else answer
 
-    def answered(self, request: Request, status: int | None, /) -> None:
+    def answered(self, request: Request, status: int | None, body: bytes, /) -> None:
         self.statuses.append((request.path, status))
 
 

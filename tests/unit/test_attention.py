@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, HmacSigner
 from pytest_chatfake.report import active_stories
@@ -158,6 +159,58 @@ def test_a_forgotten_settle_is_named_with_its_call() -> None:
 
     assert ["sent m1 was not attempted yet: call chat_fake.settle()"] == one
     assert ["sent m1 and 2 more were not attempted yet: call chat_fake.settle()"] == three
+
+
+def called(fake: ChatFake, to: str | None = "+1") -> None:
+    """Send by the send call."""
+    body = {"to": to, "type": "text", "text": {"body": "Hello"}}
+    Client(fake.wsgi_app).post("/v2/messages", json=body, headers={"X-API-Key": fake.api_key})
+
+
+def test_a_send_call_that_was_refused_has_the_beginning_of_its_response() -> None:
+    with frozen_fake(api_key="secret-key-1234") as fake:
+        fake.webhooks.receiver()
+        fake.send_endpoint()
+        called(fake, to=None)
+        (line,) = looked_at(fake)
+        (asked,) = fake.api.requests
+
+    head = "1 request: POST /v2/messages with the key ...1234: 400 "
+    assert line.startswith(head + '{"error":{"status":400,"code":')
+    assert asked.body.decode().startswith(line.removeprefix(head).removesuffix(" ..."))
+
+
+def test_a_response_that_was_lost_is_told_by_its_mark() -> None:
+    with frozen_fake(api_key="secret-key-1234") as fake:
+        fake.webhooks.receiver()
+        fake.send_endpoint()
+        fake.api.lose_response(path="/v2/messages")
+        with pytest.raises(ConnectionResetError):
+            called(fake)
+        fake.settle()
+
+        assert [
+            (
+                "2 request: POST /v2/messages with the key ...1234: no response "
+                "[api.lose_response(path='/v2/messages'): LINE]"
+            )
+        ] == looked_at(fake)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first: bool) -> None:
+    with frozen_fake(api_key="secret-key-1234") as fake:
+        fake.webhooks.receiver()
+        fake.send_endpoint()
+        if is_first:
+            fake.api.webhooks_first()
+        called(fake)
+        fake.settle()
+        (asked,) = (one.text for one in fake.timeline if one.kind == "request")
+
+        early = "1 request: " if not is_first else "2 request: "
+        assert asked.endswith(", responded after 6") is is_first
+        assert (f"{early}{asked}" in looked_at(fake)) is is_first
 
 
 def test_a_signature_that_is_stale_early_missing_or_wrong_is_called_so() -> None:

@@ -27,6 +27,8 @@ CLOCK: Final = 7
 WEBHOOK_FAULT: Final = 8
 #: A fault of the API was set up.
 API_FAULT: Final = 9
+#: The API has responded to a request that did something.
+RESPONSE: Final = 10
 #: From here on: a fact, by the code of the rule that it rests on, and :data:`ENTRY` for each entry
 #: that the ledger took. These and its event, if it has one, are its records.
 FACT: Final = 32

@@ -15,7 +15,7 @@ from werkzeug.exceptions import HTTPException
 from ..base.arguments import check_bytes, check_int, check_str, cited
 from ..base.calling_line import calling_line
 from ..base.marks import Mark
-from ..base.notes import API_FAULT, REQUEST
+from ..base.notes import API_FAULT, REQUEST, RESPONSE
 from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..base.views import counted
@@ -54,6 +54,7 @@ class ApiRequest(NamedTuple):
         status: The status of the response; None if there was none, or it was lost, or not yet.
         moment: When it was responded to, in nanoseconds since the epoch.
         marks: What faults did to the response, and the lines that set them up.
+        body: The body of a response of your own, if its status is none of 200 to 299; else empty.
     """
 
     method: str
@@ -63,6 +64,7 @@ class ApiRequest(NamedTuple):
     status: int | None
     moment: int
     marks: tuple[Mark, ...] = ()
+    body: bytes = b""
 
     @property
     def at(self) -> datetime:
@@ -157,6 +159,7 @@ class AccountApi:
         # Of each call of a route: the place of its request, and whether its webhooks come first.
         self._calls: list[tuple[int | None, bool]] = []
         self._arrivals: dict[int, int] = {}  # when each of these came: it is recorded as answered
+        self._ended: list[int] = []  # the places of these, in the order of their responses
         self._routes = Routes()
         self._faults: Triggers[ApiFault] = Triggers()
 
@@ -173,6 +176,7 @@ class AccountApi:
         self._log.clear()
         self._calls.clear()
         self._arrivals.clear()
+        self._ended.clear()
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
@@ -180,10 +184,13 @@ class AccountApi:
         self._keys.append(key)
         self._tail = tail(key)
 
-    def _record(self, method: str, path: str, key: str | None, status: int | None) -> None:
+    def _record(
+        self, method: str, path: str, key: str | None, status: int | None, body: bytes
+    ) -> None:
         """Record a request that came without the right key."""
         self._note(REQUEST)
-        self._log.append(ApiRequest(method, path, tail(key), False, status, self._now()))
+        asked = ApiRequest(method, path, tail(key), False, status, self._now(), body=body)
+        self._log.append(asked)
 
     def _arrived(self, method: str, path: str) -> ApiRequest:
         """Record a request with the right key that is about to be answered."""
@@ -192,13 +199,19 @@ class AccountApi:
         self._log.append(asked)
         return asked
 
-    def _answered(self, asked: ApiRequest, faults: list[ApiFault], status: int | None) -> None:
+    def _answered(
+        self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes
+    ) -> None:
         """Complete its record, unless a reset has removed it."""
         place = self._place_of(asked)
         if place is not None:
             marks = tuple(one._mark for one in faults)
             self._arrivals[place] = asked.moment
-            self._log[place] = asked._replace(status=status, moment=self._now(), marks=marks)
+            self._log[place] = asked._replace(
+                status=status, moment=self._now(), marks=marks, body=body
+            )
+            self._ended.append(place)
+            self._note(RESPONSE)
 
     def _place_of(self, asked: ApiRequest) -> int | None:
         """Return the place of a record; it is among the last ones, if it is there."""

@@ -136,15 +136,17 @@ class Service:
         response = by_handler(request)
         return _INVALID_KEY if response is None else response
 
-    def answered(self, request: Request, status: int | None) -> None:
+    def answered(self, request: Request, status: int | None, body: bytes) -> None:
         """Complete the record of a request that was not a balance query."""
         if (complete := request.environ.get(COMPLETE)) is not None:
-            complete(status)
+            complete(status, body)
 
-    def _record(self, method: str, path: str, key: str | None, status: int | None) -> None:
+    def _record(
+        self, method: str, path: str, key: str | None, status: int | None, body: bytes = b""
+    ) -> None:
         """Record a request with nobody's key with all accounts."""
         for account in list(self._accounts.values()):
-            account._record(method, path, key, status)
+            account._record(method, path, key, status, body)
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer as a WSGI app: the same API, without a socket and without real waiting."""

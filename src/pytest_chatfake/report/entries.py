@@ -51,6 +51,7 @@ class Entry(NamedTuple):
         marks: What is not as the service would do it.
         rule: What it rests on, if it is an event or a drop of the service's own.
         posted: What a verb about the whole account posted.
+        until: The number of the last attempt that a request caused before its own response.
     """
 
     number: int
@@ -62,6 +63,7 @@ class Entry(NamedTuple):
     marks: tuple[Mark, ...] = ()
     rule: Rule | None = None
     posted: LedgerEntry | None = None
+    until: int | None = None
 
     @property
     def verb(self) -> str:
@@ -124,7 +126,8 @@ class Entry(NamedTuple):
             case Event() as event:
                 return (event.type, event.status)
             case ApiRequest() as request:
-                return (request.method, request.path, request.accepted, request.status)
+                asked = request.method, request.path, request.accepted
+                return (*asked, request.status, self.until is not None)
             case ClockRecord() as move:
                 return (move.what, move.line, move.end - move.start)
             case VerbRecord() as verb:
@@ -142,4 +145,4 @@ class Entry(NamedTuple):
     @property
     def is_odd(self) -> bool:
         """Whether it has marks, or another thing that is not as usual."""
-        return bool(self.marks or self.retry or self.failed or self.is_unused)
+        return bool(self.marks or self.retry or self.failed or self.is_unused or self.until)

@@ -165,7 +165,7 @@ def _is_caused(attempt: Attempt) -> bool:
 
 def _story(attempt: Attempt) -> str:
     """Tell of a failed attempt, with the beginning of the response's body below it."""
-    body = beginning_of_body(attempt)
+    body = beginning_of_body(attempt.body)
     return (
         f"{attempt.event._subject} at {attempt.endpoint._shown}: {attempt.outcome}"
         f"{hint(attempt)}; caused {attempt.event.line.place}" + (f"\n    {body}" if body else "")

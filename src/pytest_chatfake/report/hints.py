@@ -106,9 +106,9 @@ def _requests_instead(fault: ApiFault) -> str:
     return f"no request {fault._target}{instead}"
 
 
-def beginning_of_body(attempt: Attempt) -> str:
+def beginning_of_body(body: bytes) -> str:
     """Return the beginning of a response's body, as one line; a 422 names the field."""
-    return beginning(attempt.body[: _MOST * 4 + 4].decode("utf-8", "replace"))
+    return beginning(body[: _MOST * 4 + 4].decode("utf-8", "replace"))
 
 
 def beginning(text: str) -> str:

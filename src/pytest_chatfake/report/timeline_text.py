@@ -73,7 +73,8 @@ def _text(entry: Entry, labels: Labels, hinted: bool) -> str:
             to = labels.endpoint(attempt.endpoint)
             return f"{labels.event(attempt.event)} -> {to}: {_outcome(attempt, hinted)}"
         case ApiRequest() as request:
-            return str(request)
+            body = f" {beginning_of_body(request.body)}" if entry.failed and request.body else ""
+            return f"{request}{body}" + (f", responded after {entry.until}" if entry.until else "")
         case ClockRecord() as move:
             return f"{move.what} by {length(move.end - move.start)}"
         case MessageState() as message:
@@ -110,7 +111,7 @@ def _outcome(attempt: Attempt | InFlight, hinted: bool) -> str:
     if attempt.ok:
         return str(attempt.status_code)
     meaning = hint(attempt) if hinted else ""
-    return f"{attempt.status_code}{meaning} {beginning_of_body(attempt)}".rstrip()
+    return f"{attempt.status_code}{meaning} {beginning_of_body(attempt.body)}".rstrip()
 
 
 def length(nanoseconds: int) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect, bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ..base import notes
@@ -35,10 +35,10 @@ from ..webhooks.in_flight import InFlight
 from .entries import Entry, Kind
 
 #: What an entry can be, beside the kinds of :mod:`~pytest_chatfake.base.notes`.
-_DROP: Final = 10
-_HOLD: Final = 11
-_RELEASE: Final = 12
-_CHARGE: Final = 13
+_DROP: Final = 16
+_HOLD: Final = 17
+_RELEASE: Final = 18
+_CHARGE: Final = 19
 
 _KINDS: Final[dict[int, Kind]] = {
     notes.VERB: "verb",
@@ -97,6 +97,8 @@ class Trace:
         self._posting_places = array("Q")
         self._posted: dict[int, int] = {}  # of verbs: the places of what they posted
         self._ledger_read = 0
+        # Of each request that has its response, by its place: the first entry after that.
+        self._responses: dict[int, int] = {}
         # Places in the log of attempts: of those that were made, and of those that were lost.
         self._made: dict[int, array[int]] = {notes.ATTEMPT: array("Q"), notes.LOSS: array("Q")}
         self._attempts_of = GrowingIndex(outbox.attempts._events, int)
@@ -123,6 +125,9 @@ class Trace:
                     if self._codes and self._codes[-1] == notes.VERB:
                         self._posted[len(self._indices[notes.VERB]) - 1] = self._ledger_read
                     self._ledger_read += 1
+                elif code == notes.RESPONSE:
+                    request = self._api._ended[len(self._responses)]
+                    self._responses[request] = len(self._codes)
                 else:
                     self._add(code)
             self._read_attempts()
@@ -302,7 +307,8 @@ class Trace:
                 return Entry(number, moment, kind, attempt, state, cause, attempt.marks)
             case ApiRequest() as request:
                 moment = self._api._arrivals.get(place, request.moment)
-                return Entry(number, moment, kind, request, marks=request.marks)
+                until = self._attempt_before_response(index, place)
+                return Entry(number, moment, kind, request, marks=request.marks, until=until)
             case ClockRecord() as move:
                 return Entry(number, move.start, kind, move)
             case MessageState() as message:
@@ -369,6 +375,16 @@ class Trace:
         known = self._indices[notes.REQUEST]
         return known[place] + 1 if kind == notes.REQUEST and place < len(known) else None
 
+    def _attempt_before_response(self, index: int, place: int) -> int | None:
+        """Return the last attempt that a request caused before its response."""
+        end = self._responses.get(place, index)
+        if self._codes.find(notes.ATTEMPT, index, end) < 0:
+            return None
+        causes = {one.number: one.cause for one in self._made_of(range(index + 1, end))}
+        attempts = (number for number in causes if self._codes[number - 1] == notes.ATTEMPT)
+        early = [number for number in attempts if _first_cause(causes, number) == index + 1]
+        return max(early, default=None)
+
     def _origin(self, index: int, attempt: Attempt | InFlight) -> int | None:
         """Return the attempt before a retry, what asked for an event again, or the event."""
         event = attempt.event
@@ -406,6 +422,13 @@ class Trace:
     def _begun(self) -> int:
         moment: int = self._logs[_HOLD][0].moment
         return moment
+
+
+def _first_cause(causes: Mapping[int, int | None], number: int) -> int:
+    """Return where a chain of causes began."""
+    while (cause := causes.get(number)) is not None:
+        number = cause
+    return number
 
 
 def _rule_in(byte: int) -> int:

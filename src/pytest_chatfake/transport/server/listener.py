@@ -44,8 +44,11 @@ class Api(Protocol):
         """Answer any request, with a handler of pytest-httpserver where nothing of its own fits."""
         ...
 
-    def answered(self, request: Request, status: int | None, /) -> None:
-        """Take note of the status that a request is about to be answered with, if with any."""
+    def answered(self, request: Request, status: int | None, body: bytes, /) -> None:
+        """Take note of how a request is about to be answered, if it is.
+
+        The body is that of a user's own response that is no success.
+        """
         ...
 
 
@@ -194,11 +197,14 @@ class Listener(HTTPServer):
         pytest-httpserver keeps it: ``check()`` raises it.
         """
         response = self._answer(request)
+        body = b""
         if isinstance(response, Reply):
             status = None if response.disconnect else response.status
         else:
             status = response.status_code
-        self.api.answered(request, status)
+            if status >= 300 and response.is_sequence:
+                body = response.get_data()
+        self.api.answered(request, status, body)
         return response
 
     def _answer(self, request: Request) -> Response | Reply:
