@@ -932,3 +932,22 @@ def test_the_three_ways_to_write_it_are_one() -> None:
 
     assert [first, second, third] == explorer.explorations
     assert [10, 3, 1] == [one.worlds for one in explorer.explorations]
+
+
+def test_two_events_of_another_type_are_told_apart_in_a_finding() -> None:
+    def body(fake: ChatFake) -> None:
+        seen: list[int] = []
+        fake.webhooks.connect(
+            handler=lambda request: seen.append(request.json()["chatInboundMessage"]["number"]),
+            events="*",
+        )
+        for number in (1, 2):
+            fake.webhooks.emit_event("chat.inbound_message.received", {"number": number})
+        fake.settle()
+        assert sorted(seen) == seen
+
+    with pytest.raises(AssertionError) as caught:
+        explore(body, deviations=["reorder"])
+
+    title = "chat.inbound_message.received"
+    assert f"`{title} #2` was attempted before `{title}`" in caught.value.__notes__[0]
