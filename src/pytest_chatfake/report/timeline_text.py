@@ -158,7 +158,7 @@ def timeline_text(
     return "\n".join(
         [
             _heading(engine, begun),
-            *(next(lines) if isinstance(row, Entry) else f"  {row.text}" for row in rows),
+            *(next(lines) if isinstance(row, Entry) else f"  {row}" for row in rows),
             *_legend(labels, shown, _EXPLAINED if folded else len(shown)),
         ]
     )

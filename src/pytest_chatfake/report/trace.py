@@ -102,9 +102,7 @@ class Trace:
         # Places in the log of attempts: of those that were made, and of those that were lost.
         self._made: dict[int, array[int]] = {notes.ATTEMPT: array("Q"), notes.LOSS: array("Q")}
         self._attempts_of = GrowingIndex(outbox.attempts._events, int)
-        # Of each event: the places of the verbs about it; and how many verbs were read for that.
-        self._verbs_of: defaultdict[Event, list[int]] = defaultdict(list)
-        self._verbs_read = 0
+        self._verbs_about = GrowingIndex(journal.verbs, _event_of)
         self._drops_of: dict[int, int] = {}
 
     @property
@@ -224,10 +222,10 @@ class Trace:
     def _indices_of(self, message: MessageState) -> Iterator[int]:
         """Give what may be about a message: its records, and what the ledger took beside them."""
         verbs, events = self._indices[notes.VERB], self._events.of(message.number)
-        subjects = zip(verbs, self._engine.journal.subjects, strict=False)
-        yield from (index for index, subject in subjects if subject is message)
+        for index, subject in zip(verbs, self._engine.journal.subjects, strict=False):
+            if subject is message or (isinstance(subject, Event) and subject in events):
+                yield index
         for event in events:
-            yield from self._verbs_about(event)
             if event._index < len(self._indices[notes.EVENT]):
                 index = self._indices[notes.EVENT][event._index]
                 yield index
@@ -239,14 +237,6 @@ class Trace:
         if message.number in self._drops_of:
             yield self._drops_of[message.number]
             yield from self._postings_beside(self._drops_of[message.number], 1)
-
-    def _verbs_about(self, event: Event) -> Iterator[int]:
-        known, subjects = self._indices[notes.VERB], self._engine.journal.subjects
-        for place in range(self._verbs_read, len(subjects)):
-            if isinstance(subject := subjects[place], Event):
-                self._verbs_of[subject].append(place)
-        self._verbs_read = len(subjects)
-        return (known[place] for place in self._verbs_of[event] if place < len(known))
 
     def _attempt(self, place: int) -> int:
         """Return the entry of an attempt, by its place in the log."""
@@ -395,9 +385,10 @@ class Trace:
                 if (made.endpoint, made.number) == (attempt.endpoint, attempt.number - 1):
                     return before + 1
         if any(mark.kind == "redeliver" for mark in attempt.marks):
-            verbs = [verb for verb in self._verbs_about(event) if verb < index]
-            if verbs:
-                return verbs[-1] + 1
+            end = bisect_left(self._indices[notes.VERB], index)
+            places = [one for one in self._verbs_about.places(event) if one < end]
+            if places:
+                return self._indices[notes.VERB][places[-1]] + 1
         known = self._indices[notes.EVENT]
         return known[event._index] + 1 if event._index < len(known) else None
 
@@ -422,6 +413,11 @@ class Trace:
     def _begun(self) -> int:
         moment: int = self._logs[_HOLD][0].moment
         return moment
+
+
+def _event_of(verb: VerbRecord) -> Event | None:
+    """Return the event that a verb was about, if it was about one."""
+    return verb.subject if isinstance(verb.subject, Event) else None
 
 
 def _first_cause(causes: Mapping[int, int | None], number: int) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from array import array
 from bisect import bisect
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -63,8 +62,6 @@ class EventLog:
         self._about: dict[int, str] = {}  # messages of which recorded events tell
         self._recorded: dict[str, int] = {}  # numbers of these messages, by their ids
         self._other_places: list[int] = []
-        self._of_type: Counter[str] = Counter()  # events of other types
-        self._nths: dict[int, int] = {}  # which of its type each of them is, by its place
         self._by_message: GrowingIndex[int, int] = GrowingIndex(self._numbers, int)
 
     def __len__(self) -> int:
@@ -117,8 +114,6 @@ class EventLog:
         self._types[index] = draft.type
         self._given_ids[index] = draft.id or ""
         self._other_places.append(index)
-        self._of_type[draft.type] += 1
-        self._nths[index] = self._of_type[draft.type]
         if draft.about:
             self._about[index] = draft.about
             self._recorded.setdefault(draft.about, len(self._recorded) + 1)
@@ -174,7 +169,8 @@ class Event:
     @property
     def _label(self) -> str:
         """What an event of another type is called: its type, and its number from the second on."""
-        nth = self._log._nths.get(self._index, 1)
+        before = self._log._other_places[: bisect(self._log._other_places, self._index)]
+        nth = [self._log._types[place] for place in before].count(self.type)
         return self.type if nth == 1 else f"{self.type} #{nth}"
 
     @property
