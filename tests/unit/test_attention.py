@@ -147,6 +147,24 @@ def test_what_is_alike_is_one_line_with_a_count() -> None:
     assert "  ... the same 29 times more: 6 to 121 ..." in section.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("messages", "named", "shown"),
+    [(4, None, 4 * 4), (5, None, 2 * 4 + 1), (11, 10, 2 * 4 + 1), (11, 3, 5 * 4 + 1)],
+)
+def test_what_comes_again_is_folded_where_that_saves_lines_and_not_what_is_named(
+    messages: int, named: int | None, shown: int
+) -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        sent = [fake.send_text(to=f"+{number}") for number in range(messages)]
+        if named is not None:
+            with pytest.raises(AssertionError):
+                fake.assert_charged(1, message=sent[named])
+        told = fake._story.section().partition("What happened\n")[2]
+
+    assert shown == len([line for line in told.splitlines()[1:] if " = " not in line])
+
+
 def test_a_forgotten_settle_is_named_with_its_call() -> None:
     with frozen_fake() as fake:
         fake.webhooks.receiver()

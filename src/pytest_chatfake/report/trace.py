@@ -54,9 +54,6 @@ _KINDS: Final[dict[int, Kind]] = {
     _RELEASE: "release",
     _CHARGE: "charge",
 }
-#: The statuses whose events tell a final price (§2.3).
-_ARRIVED: Final = frozenset({"delivered", "read"})
-
 _POSTINGS: Final = {"hold": _HOLD, "release": _RELEASE, "charge": _CHARGE}
 
 
@@ -191,16 +188,11 @@ class Trace:
     def priced(self, start: int = 0) -> list[MessageState]:
         """Return the messages whose price is worth a look, of those with events since an entry.
 
-        They are the one whose final price most events told, and the last one that costs nothing.
+        They are the charged one with most events, and the last one that costs nothing.
         """
-        log, first = self._events, bisect_left(self._indices[notes.EVENT], start)
-        numbers = log._numbers[first:]
-        told = Counter(
-            number
-            for number, status in zip(numbers, log._statuses[first:], strict=True)
-            if status in _ARRIVED
-        )
-        messages = [one for one in map(self._message, sorted(set(numbers))) if one is not None]
+        first = bisect_left(self._indices[notes.EVENT], start)
+        told = Counter(self._events._numbers[first:])
+        messages = [one for one in map(self._message, sorted(told)) if one is not None]
         charged = [one for one in messages if one.charged] or messages
         free = [one for one in messages if not (one.held or one.charged)]
         most = max(charged, key=lambda one: (told[one.number], one.number), default=None)
