@@ -148,7 +148,7 @@ class Resolver:
         if not ahead:
             return None
         due, _, self.focus = min(ahead, key=lambda entry: entry[:2])
-        model.paths[f"moved to {step.what} {step.offset:+d} us"] += 1
+        model.took(f"moved to {step.what} {step.offset:+d} us")
         return Call("move", arguments={"at": due + step.offset}, how=step.how)
 
     def _bad(self, step: Bad) -> Call | None:

@@ -171,7 +171,7 @@ class ModelComparison:
                 kinds = (*kinds, IllegalTransition)  # which of two reasons is named is open
             if not isinstance(found, kinds):
                 self.differ(f"a bad {call.verb} is refused", kinds, found)
-            self.model.paths[f"refused: bad argument of {call.verb}"] += 1
+            self.model.took(f"refused: bad argument of {call.verb}")
         elif expected == "ValueError":
             if not isinstance(found, ValueError):
                 self.differ(f"{call.verb} is refused", expected, found)
@@ -251,7 +251,7 @@ class ModelComparison:
             except errors.ClosedError:
                 outcome = "closed"
             self.equal(f"deliver() of {message.body!r}, of before a reset", "closed", outcome)
-            self.model.paths["refused: a message of before a reset"] += 1
+            self.model.took("refused: a message of before a reset")
 
     def compare_messages(self) -> None:
         for number in range(len(self.model.messages)):

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from .model_types import Message, Person, Refused, ScheduledVerb
 
 if TYPE_CHECKING:
-    from collections import Counter
-
     from .model import Model
 
 ARRIVALS = {"deliver", "read"}
@@ -42,10 +40,6 @@ class Life:
     people: dict[str | None, Person] = field(default_factory=dict)
     scheduled: list[ScheduledVerb] = field(default_factory=list)
 
-    @property
-    def paths(self) -> Counter[str]:
-        return self.model.paths
-
     def of(self, message: Message) -> Person:
         return self.people[message.address]
 
@@ -61,7 +55,7 @@ class Life:
             "withheld": person.withheld and arrives,
         }.items():
             if so:
-                self.paths[f"refused: {verb} to a person who is {why}"] += 1
+                self.model.took(f"refused: {verb} to a person who is {why}")
                 raise Refused("IllegalTransition", f"{verb}: {why}")
 
     # -- what people do by themselves ----------------------------------------------------------
@@ -70,15 +64,15 @@ class Life:
         person = self.of(message)
         message.undeliverable = person.blocked or person.withheld
         if not person.registered:
-            self.paths["by itself: sent to nobody -> failed"] += 1
+            self.model.took("by itself: sent to nobody -> failed")
             self.model.fail(message, *self.not_registered)
         elif person.chat_open and not message.undeliverable:
-            self.paths["by itself: sent into an open chat -> read"] += 1
+            self.model.took("by itself: sent into an open chat -> read")
             self.model.read_by_user(message, by_itself=True)
 
     def delivered(self, message: Message) -> None:
         if self.of(message).chat_open and not self.scripted(message):
-            self.paths["by itself: delivered into an open chat -> read"] += 1
+            self.model.took("by itself: delivered into an open chat -> read")
             self.model.read_by_user(message, by_itself=True)
 
     def scripted(self, message: Message) -> bool:
@@ -89,7 +83,7 @@ class Life:
         before = self.people[address]
         after = replace(before, **fields)
         if after.chat_open and not (after.online and after.registered):
-            self.paths[f"refused: an open chat where there can't be one ({error})"] += 1
+            self.model.took(f"refused: an open chat where there can't be one ({error})")
             raise Refused(error, "the chat can't be open there")
         self.people[address] = after
         if reachable(after) and not reachable(before):
@@ -97,23 +91,23 @@ class Life:
         if after.chat_open and not before.chat_open:
             for message in self.to(address, "delivered"):
                 if self.scripted(message):
-                    self.paths["left alone: scripted reading, as the chat is opened"] += 1
+                    self.model.took("left alone: scripted reading, as the chat is opened")
                 else:
-                    self.paths["by itself: delivered, and the chat is opened -> read"] += 1
+                    self.model.took("by itself: delivered, and the chat is opened -> read")
                     self.model.read_by_user(message, by_itself=True)
 
     def back(self, address: str | None, person: Person) -> None:
         """Deliver what waited, in the order of sending."""
         for message in self.to(address, "sent"):
             if message.undeliverable:  # assumed
-                self.paths["left alone: sent while blocked or withheld"] += 1
+                self.model.took("left alone: sent while blocked or withheld")
             elif self.scripted(message):
-                self.paths["left alone: a scripted delivery, as the phone comes back"] += 1
+                self.model.took("left alone: a scripted delivery, as the phone comes back")
             elif person.chat_open:
-                self.paths["by itself: the phone comes back -> read"] += 1
+                self.model.took("by itself: the phone comes back -> read")
                 self.model.read_by_user(message, by_itself=True)
             else:
-                self.paths["by itself: the phone comes back -> delivered"] += 1
+                self.model.took("by itself: the phone comes back -> delivered")
                 self.model.deliver(message, None, None, by_itself=True)
 
     def to(self, address: str | None, state: str) -> list[Message]:
@@ -125,7 +119,7 @@ class Life:
     def schedule(self, message: Message, script: tuple[tuple[int, tuple[Any, ...]], ...]) -> None:
         """Each length counts from the one before; verbs behind one share its moment."""
         if any(one.message is message for one in self.scheduled):
-            self.paths["script: a second one for a message"] += 1
+            self.model.took("script: a second one for a message")
         at = self.model.now
         for length, verbs in script:
             at += length
@@ -136,9 +130,9 @@ class Life:
 
     def cancel(self, message: Message) -> None:
         kept = [one for one in self.scheduled if one.message is not message]
-        self.paths[
+        self.model.took(
             "script: cancelled" if len(kept) < len(self.scheduled) else "script: none to cancel"
-        ] += 1
+        )
         self.scheduled = kept
 
     def run(self, step: ScheduledVerb) -> None:
@@ -148,7 +142,7 @@ class Life:
             self.model.do(step.message, step.verb, step.arguments, step.error)
         except Refused:
             rest = [one for one in self.scheduled if one.message is step.message]
-            self.paths["script: an illegal step" + (" drops the rest" if rest else "")] += 1
+            self.model.took("script: an illegal step" + (" drops the rest" if rest else ""))
             self.scheduled = [one for one in self.scheduled if one.message is not step.message]
             raise
-        self.paths[f"script: {step.verb}"] += 1
+        self.model.took(f"script: {step.verb}")

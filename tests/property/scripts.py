@@ -242,6 +242,17 @@ def micros(duration: Any) -> int:
 
 # -- strategies ------------------------------------------------------------------------------------
 
+
+the_last = st.just(0)
+
+
+def verb_of(
+    *names: str, which: st.SearchStrategy[int] = the_last, **more: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Verb]:
+    """One of these verbs; of the last message, unless said otherwise."""
+    return st.builds(Verb, st.sampled_from(names), which, **more)
+
+
 targets = st.integers(0, 5)
 prices = st.one_of(st.none(), st.sampled_from(PRICES))
 offsets = st.sampled_from([-1000, -1, 0, 1, 1000])
@@ -260,9 +271,9 @@ sends = st.builds(
 others = st.builds(lambda other: Call("emit_event", other=other), st.sampled_from(OTHERS))
 devices = st.sampled_from([None, None, 1, 2, 3])
 verbs = st.one_of(
-    st.builds(Verb, st.just("deliver"), targets, devices=devices, price=prices),
-    st.builds(Verb, st.sampled_from(["accept", "read", "deliver"]), targets),
-    st.builds(Verb, st.sampled_from(["fail", "reject"]), targets, variant=st.integers(0, 4)),
+    verb_of("deliver", which=targets, devices=devices, price=prices),
+    verb_of("accept", "read", "deliver", which=targets),
+    verb_of("fail", "reject", which=targets, variant=st.integers(0, 4)),
 )
 lengths = st.sampled_from(
     [1, 37, 999, 1001, 123_457, 5 * MINUTE, DAY - 1000, DAY, DAY + 1, 29 * DAY + 3, 31 * DAY + 7]
@@ -282,29 +293,27 @@ bad = st.builds(
 )
 at_the_drop = st.tuples(
     st.builds(ToDeadline, st.just("drop"), offsets, hows),
-    st.builds(
-        Verb, st.sampled_from(["deliver", "read", "fail", "accept", "reject"]), st.just(FOCUS)
-    ),
+    verb_of("deliver", "read", "fail", "accept", "reject", which=st.just(FOCUS)),
 )
 at_the_expiry = st.tuples(
     st.builds(ToDeadline, st.just("expiry"), offsets, hows),
     st.builds(Send, to=st.just(FOCUS), conversation=st.sampled_from([None, None, FOCUS])),
 )
-exchange = st.tuples(sends, st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)))
+exchange = st.tuples(sends, verb_of("deliver", "read"))
 # Two messages wait in one conversation; the second arrives after the first, perhaps much later.
 side_by_side = st.builds(
     lambda send, first, move, second: (send, send, first, move, second),
     sends,
-    st.builds(Verb, st.just("deliver"), st.just(1), price=prices),
+    verb_of("deliver", which=st.just(1), price=prices),
     moves,
-    st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
+    verb_of("deliver", "read"),
 )
 # The second is sent into the session that the first has started, and may arrive after its end.
 one_after_the_other = st.builds(
     lambda send, move, second: (send, Verb("deliver", 0), send, move, second),
     st.builds(Send, to=st.sampled_from([0, 1, 3])),
     st.builds(Advance, st.sampled_from([MINUTE, DAY - 1000, DAY, 29 * DAY]), hows),
-    st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
+    verb_of("deliver", "read"),
 )
 # Conversations beside each other, with one and the same person.
 parallel = st.builds(
@@ -314,7 +323,7 @@ parallel = st.builds(
     ),
     st.integers(0, 1),
     st.sampled_from(HEX_IDS),
-    st.builds(Verb, st.sampled_from(["deliver", "read", "fail"]), st.integers(0, 1)),
+    verb_of("deliver", "read", "fail", which=st.integers(0, 1)),
     moves,
 )
 # A submission is decided twice, with something in between.
@@ -322,10 +331,10 @@ decided_twice = st.builds(
     lambda send, between, again: (send, Verb("accept", 0), between, again),
     st.builds(Send, to=st.sampled_from([0, 0, 1, 2, 3]), submit=st.just(True)),
     st.one_of(
-        st.builds(Verb, st.sampled_from(["read", "deliver", "fail"]), st.just(0)),
+        verb_of("read", "deliver", "fail"),
         st.builds(Advance, st.sampled_from([37, 31 * DAY + 7]), hows),
     ),
-    st.builds(Verb, st.sampled_from(["accept", "reject"]), st.just(0)),
+    verb_of("accept", "reject"),
 )
 # Several fall due, at moments of their own, in one long move.
 burst = st.tuples(sends, st.builds(Advance, st.sampled_from([1, 999, MINUTE])), sends, moves)
@@ -353,7 +362,7 @@ away = st.builds(
         *back(to),
     ),
     somebody,
-    st.builds(Verb, st.sampled_from(["deliver", "read", "fail"]), st.just(0)),
+    verb_of("deliver", "read", "fail"),
     st.sampled_from(["deliver", "read"]),
     st.sampled_from(
         [("online", False), ("blocked", True), ("registered", False), ("withheld", True)]
@@ -377,14 +386,14 @@ chats = st.builds(
         *(say(to, "opens_chat"), describe(to, *NOTHING_WRONG)),
     ),
     somebody,
-    st.builds(Verb, st.sampled_from(["deliver", "read"]), st.just(0)),
+    verb_of("deliver", "read"),
 )
 # Scripts in time, alone and beside each other; some of them go wrong on the way.
 later_verbs = st.lists(
     st.one_of(
-        st.builds(Verb, st.sampled_from(["deliver", "deliver", "read"]), st.just(0)),
-        st.builds(Verb, st.just("deliver"), st.just(0), devices=devices, price=prices),
-        st.builds(Verb, st.just("fail"), st.just(0), variant=st.integers(0, 4)),
+        verb_of("deliver", "deliver", "read"),
+        verb_of("deliver", devices=devices, price=prices),
+        verb_of("fail", variant=st.integers(0, 4)),
     ),
     min_size=1, max_size=2,
 ).map(tuple)  # fmt: skip

@@ -6,6 +6,7 @@ import asyncio
 import re
 import warnings
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import time_machine
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
     from pytest_chatfake import Receiver
 
-START = 1_767_268_800  # 2026-01-01T12:00:00Z
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+START = 1_767_268_800  # the same moment
+
+
+def at(**since_noon: float) -> datetime:
+    return NOON + timedelta(**since_noon)
 
 
 @contextmanager

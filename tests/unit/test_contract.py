@@ -54,6 +54,17 @@ def validator(naming: Naming) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
+ABSENT: Any = "absent"
+
+
+def put(place: dict[str, object], changes: dict[str, object]) -> None:
+    """Set the fields, and delete those that are to be absent."""
+    for key, value in changes.items():
+        place[key] = value
+        if value is ABSENT:
+            del place[key]
+
+
 def damaged(body: Any) -> Iterator[tuple[str, Any]]:
     """Bodies with one thing wrong, and what."""
 
@@ -65,14 +76,12 @@ def damaged(body: Any) -> Iterator[tuple[str, Any]]:
 
     too_many = MESSAGE_FIELDS.keys() - body["chatMessage"].keys()
     for *parents, key in [*places(body, ()), *(("chatMessage", name) for name in too_many)]:
-        for value in ("absent", None, True, 7, -1, "", "x", [], {}):
+        for value in (ABSENT, None, True, 7, -1, "", "x", [], {}):
             other = copy.deepcopy(body)
             place = other
             for parent in parents:
                 place = place[parent]
-            place[key] = value
-            if value == "absent":
-                del place[key]
+            put(place, {key: value})
             if other != body:
                 added = "added: " if key in too_many else ""
                 yield f"{added}{'.'.join((*parents, key))}: {value!r}", other
@@ -134,73 +143,54 @@ def told(kind: str, change: Callable[[Any, Any], object], **options: bool) -> li
     return deviations(body, DESCRIBED, **options)
 
 
-SENTENCES: dict[str, Callable[[Any, Any], object]] = {
-    "`chatMessage.totalPrice`: expected a number, got '0.05'": (
-        lambda _, message: message.update(totalPrice="0.05")
-    ),
-    "`chatMessage.totalPrice`: expected a number, got true": (
-        lambda _, message: message.update(totalPrice=True)
-    ),
-    "`chatMessage.totalPrice`: expected at least 0, got -0.05": (
-        lambda _, message: message.update(totalPrice=Decimal("-0.05"))
-    ),
-    "`chatMessage.errorCode`: expected a text, got 131026.0": (
-        lambda _, message: message.update(errorCode=Decimal("131026.0"))
-    ),
+#: What is told of changes of a message, and of changes of its envelope.
+MESSAGES: dict[str, dict[str, Any]] = {
+    "`chatMessage.totalPrice`: expected a number, got '0.05'": {"totalPrice": "0.05"},
+    "`chatMessage.totalPrice`: expected a number, got true": {"totalPrice": True},
+    "`chatMessage.totalPrice`: expected at least 0, got -0.05": {"totalPrice": Decimal("-0.05")},
+    "`chatMessage.errorCode`: expected a text, got 131026.0": {"errorCode": Decimal("131026.0")},
     "`chatMessage.id`: expected a text without half of a letter (a lone surrogate), "
-    "got '\\ud800'": lambda _, message: message.update(id="\ud800"),
-    "the event: expected a text without half of a letter (a lone surrogate), got '\\ud800'": (
-        lambda event, _: event.update({"\ud800": 1})
-    ),
-    "`chatMessage`: expected a text without half of a letter (a lone surrogate), got '\\ud800'": (
-        lambda _, message: message.update({"\ud800": 1})
-    ),
-    "`chatMessage.id`: expected a text, got null": lambda _, message: message.update(id=None),
-    "`chatMessage.id`: expected a text that is not empty, got ''": (
-        lambda _, message: message.update(id="")
-    ),
-    "`chatMessage`: expected an object, got a list": lambda event, _: event.update(chatMessage=[]),
-    "`chatMessage`: expected an object, got 0.5": (
-        lambda event, _: event.update(chatMessage=Decimal("0.5"))
-    ),
-    "`chatMessage.text`: expected an object, got null": (
-        lambda _, message: message.update(text=None)
-    ),
-    "`chatMessage.chatApiError`: expected an object, got false": (
-        lambda _, message: message.update(chatApiError=False)
-    ),
-    "`createTime`: expected a moment in UTC with milliseconds and Z, got an object": (
-        lambda event, _: event.update(createTime={})
-    ),
-    "`createTime`: expected a moment in UTC with milliseconds and Z, got '2026-01-01T12:00:00Z'": (
-        lambda event, _: event.update(createTime="2026-01-01T12:00:00Z")
-    ),
+    "got '\\ud800'": {"id": "\ud800"},
+    "`chatMessage`: expected a text without half of a letter (a lone surrogate), got '\\ud800'": {
+        "\ud800": 1
+    },
+    "`chatMessage.id`: expected a text, got null": {"id": None},
+    "`chatMessage.id`: expected a text that is not empty, got ''": {"id": ""},
+    "`chatMessage.text`: expected an object, got null": {"text": None},
+    "`chatMessage.chatApiError`: expected an object, got false": {"chatApiError": False},
+    "`chatMessage.errorCode`: missing in a failed message": {"errorCode": ABSENT},
+    "`chatMessage.readTime`: unexpected in a failed message, got null": {"readTime": None},
+    "`chatMessage.text`: missing in a text message": {"text": ABSENT},
+    "`chatMessage.text`: unexpected in a message that is no text, got an object": {
+        "type": "image",
+        "image": {},
+    },
+    "`chatMessage.colour`: not in the description": {"colour": "red"},
+}
+ENVELOPES: dict[str, dict[str, Any]] = {
+    "the event: expected a text without half of a letter (a lone surrogate), got '\\ud800'": {
+        "\ud800": 1
+    },
+    "`chatMessage`: expected an object, got a list": {"chatMessage": []},
+    "`chatMessage`: expected an object, got 0.5": {"chatMessage": Decimal("0.5")},
+    "`createTime`: expected a moment in UTC with milliseconds and Z, got an object": {
+        "createTime": {}
+    },
+    "`createTime`: expected a moment in UTC with milliseconds and Z, got '2026-01-01T12:00:00Z'": {
+        "createTime": "2026-01-01T12:00:00Z"
+    },
     "`createTime`: expected a moment in UTC with milliseconds and Z, "
-    "got '2026-02-30T12:00:00.000Z'": (
-        lambda event, _: event.update(createTime="2026-02-30T12:00:00.000Z")
-    ),
-    "`apiVersion`: expected 'v2', got 'v3'": lambda event, _: event.update(apiVersion="v3"),
-    "`id`: expected the form ^evt_.+, got 'event-1'": lambda event, _: event.update(id="event-1"),
-    "`apiVersion`: missing": lambda event, _: event.pop("apiVersion"),
-    "`chatMessage.errorCode`: missing in a failed message": (
-        lambda _, message: message.pop("errorCode")
-    ),
-    "`chatMessage.readTime`: unexpected in a failed message, got null": (
-        lambda _, message: message.update(readTime=None)
-    ),
-    "`chatMessage.text`: missing in a text message": lambda _, message: message.pop("text"),
-    "`chatMessage.text`: unexpected in a message that is no text, got an object": (
-        lambda _, message: message.update(type="image", image={})
-    ),
-    "`chatMessage.colour`: not in the description": (
-        lambda _, message: message.update(colour="red")
-    ),
+    "got '2026-02-30T12:00:00.000Z'": {"createTime": "2026-02-30T12:00:00.000Z"},
+    "`apiVersion`: expected 'v2', got 'v3'": {"apiVersion": "v3"},
+    "`id`: expected the form ^evt_.+, got 'event-1'": {"id": "event-1"},
+    "`apiVersion`: missing": {"apiVersion": ABSENT},
 }
 
 
 def test_a_deviation_is_told_in_a_sentence_with_its_path() -> None:
-    assert [[sentence] for sentence in SENTENCES] == [
-        told("failed", change) for change in SENTENCES.values()
+    assert [[sentence] for sentence in [*MESSAGES, *ENVELOPES]] == [
+        *(told("failed", lambda _, one, c=c: put(one, c)) for c in MESSAGES.values()),
+        *(told("failed", lambda one, _, c=c: put(one, c)) for c in ENVELOPES.values()),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,10 +11,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError
 
-from .fakes import START, frozen_fake
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
+from .fakes import START, at, frozen_fake
 
 # -- handles ---------------------------------------------------------------------------------------
 
@@ -39,8 +36,8 @@ def test_a_conversation_tells_its_life(fake: ChatFake) -> None:
     fake.clock.advance(60)
     second.deliver()
     assert "open" == conversation.state
-    assert NOON + timedelta(minutes=1) == conversation.started_at
-    assert NOON + timedelta(minutes=1, days=1) == conversation.expires_at
+    assert at(minutes=1) == conversation.started_at
+    assert at(minutes=1, days=1) == conversation.expires_at
     fake.clock.advance(hours=24)
     assert "expired" == conversation.state
     assert f"<Conversation {conversation.id} with +1: expired>" == repr(conversation)

@@ -167,12 +167,15 @@ def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(pa
     assert number > 1_000
 
 
-def test_an_interrupt_in_a_receiver_closes_the_fake_and_is_recorded() -> None:
+@pytest.mark.parametrize("raises", [True, False])
+def test_an_interrupt_in_a_receiver_closes_the_fake_and_is_never_only_recorded(
+    raises: bool,
+) -> None:
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
     with ChatFake() as fake:
-        fake.webhooks.connect(handler=interrupted)
+        fake.webhooks.connect(handler=interrupted, raise_exceptions=raises)
         with pytest.raises(KeyboardInterrupt):
             fake.send_text()
         with pytest.raises(ClosedError, match="closed, because KeyboardInterrupt interrupted it"):

@@ -89,14 +89,6 @@ def test_an_exception_may_be_only_recorded(fake: ChatFake) -> None:
     assert "KeyError: 'a'" == fake.webhooks.attempts[0].outcome
 
 
-def test_a_keyboard_interrupt_is_never_only_recorded(fake: ChatFake) -> None:
-    fake.webhooks.connect(handler=raising(KeyboardInterrupt()), raise_exceptions=False)
-    with pytest.raises(KeyboardInterrupt):
-        fake.send_text()
-
-    assert [KeyboardInterrupt] == [type(one.error) for one in fake.webhooks.attempts]
-
-
 def test_an_error_that_can_not_say_itself_does_not_spoil_the_report(fake: ChatFake) -> None:
     class Mute(Exception):
         def __str__(self) -> str:
