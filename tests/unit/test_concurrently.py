@@ -9,10 +9,11 @@ import json
 import threading
 from typing import TYPE_CHECKING, Any
 
+import anyio
+import anyio.lowlevel
 import pytest
 
 from pytest_chatfake import ChatFake, ClosedError
-from pytest_chatfake.transport.client.loops import running_framework
 
 from .both_frameworks import BOTH, hard_limit
 from .fakes import attempt_rows, frozen_fake
@@ -45,15 +46,9 @@ class Meeting:
         await send({"type": "http.response.body", "body": b""})
 
 
-def _is_trio() -> bool:
-    return running_framework() == "trio"
-
-
 async def _some_turns() -> None:
-    import trio
-
     for _ in range(3):
-        await (trio.lowlevel.checkpoint() if _is_trio() else asyncio.sleep(0))
+        await anyio.lowlevel.checkpoint()
 
 
 async def in_a_block(fake: ChatFake, chain: Callable[[], Any]) -> None:
@@ -318,46 +313,29 @@ def test_an_interrupt_comes_out_when_all_are_recorded(run: Any, raises: bool) ->
 def test_a_cancellation_ends_all_of_them_and_the_fake_goes_on(run: Any) -> None:
     ended: list[str] = []
 
-    async def chain(fake: ChatFake) -> None:
-        await fake.send_text().deliver()
+    async def hanging(request: Any) -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append(request.event.status)
 
     async def main() -> None:
         with ChatFake(mode="async") as fake:
 
-            async def hanging(request: Any) -> None:
-                import trio
-
-                try:
-                    await (trio.sleep_forever() if _is_trio() else asyncio.Event().wait())
-                finally:
-                    ended.append(request.event.status)
+            async def chain() -> None:
+                await fake.send_text().deliver()
 
             fake.webhooks.connect(handler=hanging)
             fake.webhooks.concurrently(by=1)
-            await _cancelled(lambda: chain(fake))
+            async with anyio.create_task_group() as group:
+                group.start_soon(chain)
+                await anyio.wait_all_tasks_blocked()
+                group.cancel_scope.cancel()
             await fake.settle()
             assert [False, False] == [one.ok for one in fake.webhooks.attempts]
 
     run(main)
     assert {"sent", "delivered"} == set(ended)
-
-
-async def _cancelled(function: Callable[[], Any]) -> None:
-    """Run it, and cancel it once it waits."""
-    if _is_trio():
-        import trio.testing
-
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(function)
-            await trio.testing.wait_all_tasks_blocked()
-            nursery.cancel_scope.cancel()
-        return
-    task = asyncio.ensure_future(function())
-    for _ in range(20):
-        await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
 
 
 def test_a_batch_that_cannot_be_made_says_why_of_each(fake: ChatFake) -> None:

@@ -7,6 +7,8 @@ import traceback
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
+import anyio
+import anyio.lowlevel
 import pytest
 import trio
 
@@ -209,7 +211,7 @@ def test_an_app_may_clean_up_after_it_said_that_its_startup_failed(run, both):
     async def app(scope, receive, send):
         await receive()
         await send({"type": "lifespan.startup.failed", "message": "no database"})
-        await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
+        await anyio.sleep(0.01)
         cleaned.append(True)
 
     async def main():
@@ -238,12 +240,12 @@ def test_a_lifespan_that_dies_in_the_middle_surfaces_at_the_end(run, both):
     async def app(scope, receive, send):
         await receive()
         await send({"type": "lifespan.startup.complete"})
-        await (trio.lowlevel.checkpoint() if run is in_trio else asyncio.sleep(0))
+        await anyio.lowlevel.checkpoint()
         raise OSError("the connection pool is gone")
 
     async def main():
         async with both.lifespan(app):
-            await (trio.sleep(0.01) if run is in_trio else asyncio.sleep(0.01))
+            await anyio.sleep(0.01)
 
     with pytest.raises(OSError, match="the connection pool is gone"):
         run(main)
@@ -271,7 +273,7 @@ def test_a_cancellation_anywhere_leaves_nothing_behind(run, where, portal):
 
     async def sleep_in(place):
         if place == where:
-            await (trio.sleep(100) if run is in_trio else asyncio.sleep(100))
+            await anyio.sleep(100)
 
     async def app(scope, receive, send):
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from enum import Enum
 from typing import Any
 
@@ -204,22 +203,6 @@ def test_many_events_of_one_verb_are_no_chain(fake: ChatFake, receiver: Receiver
     fake.send_text().deliver(devices=2_000)
 
     assert 2_001 == len(receiver.requests)
-
-
-def test_threads_that_send_at_once_lose_no_event(fake: ChatFake, receiver: Receiver) -> None:
-    threads = [
-        threading.Thread(target=lambda: [fake.send_text() for _ in range(50)]) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(20)
-        assert not thread.is_alive()
-    fake.settle()
-
-    assert 200 == len(receiver.requests) == len(fake.messages) == len(fake.webhooks.attempts)
-    assert [event.id for event in fake.events] == [one.id for one in receiver.requests]
-    assert 200 == len({message.id for message in fake.messages})
 
 
 def test_a_header_may_be_the_member_of_an_enumeration_and_is_text_for_everyone(

@@ -13,7 +13,9 @@ from pytest_chatfake import ChatFake
 from .fakes import attempt_rows, frozen_fake, played, received_statuses, warnings_at_the_end
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
+
+    from .fakes import Do
 
 
 def raising(error: BaseException) -> Any:
@@ -52,7 +54,7 @@ def test_an_exception_surfaces_with_its_own_traceback_and_a_note_where_it_came_f
 def test_a_stop_iteration_is_itself_where_no_coroutine_lies_between(
     mode: str, expected: type[Exception]
 ) -> None:
-    async def scenario(fake: ChatFake, do: Callable[[Any], Awaitable[Any]]) -> None:
+    async def scenario(fake: ChatFake, do: Do) -> None:
         fake.webhooks.connect(handler=raising(StopIteration("no more campaigns")))
         with pytest.raises(expected) as caught:
             await do(fake.send_text())
