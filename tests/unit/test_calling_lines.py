@@ -147,15 +147,24 @@ def test_a_call_over_a_socket_says_where_the_test_stood() -> None:
     assert f" verb     the send call m1  by the app, at {here}" in fake.timeline.text()
 
 
+def send(fake: ChatFake) -> None:
+    fake.send_text()
+
+
 @pytest.fixture
-def sent_by_a_thread(fake: ChatFake) -> ChatFake:
+def sent_by_threads(fake: ChatFake) -> ChatFake:
     in_a_thread(fake.send_text)
+    in_a_thread(lambda: send(fake))
     return fake
 
 
-def test_what_a_thread_of_a_fixture_does_names_the_test(sent_by_a_thread: ChatFake) -> None:
-    test = line_after(test_what_a_thread_of_a_fixture_does_names_the_test, 0)
-    assert f"the app, at {test}" == str(sent_by_a_thread.events[0].line)
+def test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test(
+    sent_by_threads: ChatFake,
+) -> None:
+    alone, helped = (str(event.line) for event in sent_by_threads.events)
+    test = test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test
+    assert f"the app, at {line_after(test, 0)}" == alone
+    assert line_after(send, 1) == helped
 
 
 def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread() -> None:

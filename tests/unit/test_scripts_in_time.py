@@ -233,3 +233,11 @@ def test_an_after_with_nothing_behind_it_is_warned_about_with_its_line() -> None
     head, line = text.splitlines()
     assert "1 after() without a verb: write after(60).deliver():" == head
     assert "  written at test_scripts_in_time.py:" in line
+
+
+def test_what_is_scheduled_for_a_phone_that_is_off_says_what_comes_first(fake: ChatFake) -> None:
+    fake.send_text(to="+1").after(60).deliver()
+    fake.recipient("+1").goes_offline()
+
+    told = "Before that, the phone of +1 is off. Call recipient('+1').comes_online().\n"
+    assert told in fake._story.section()
