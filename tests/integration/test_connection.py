@@ -8,7 +8,7 @@ import json
 import socket
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 import requests
@@ -17,6 +17,7 @@ from werkzeug import Response
 
 from pytest_chatfake.transport.server import connection as connection_module
 from pytest_chatfake.transport.server import requests as reading
+from pytest_chatfake.transport.server.listener import Listener
 from pytest_chatfake.transport.server.replies import Reply
 
 from .listener_support import BALANCE, QUERY, SECONDS, FakeApi, RawClient, eventually
@@ -24,7 +25,7 @@ from .listener_support import BALANCE, QUERY, SECONDS, FakeApi, RawClient, event
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_chatfake.transport.server.listener import Listener
+    from werkzeug.serving import BaseWSGIServer
 
 POST = b"POST /echo HTTP/1.1\r\nHost: test\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -209,6 +210,8 @@ def test_the_limits_themselves_are_within_them(
     head = b"POST /echo HTTP/1.1\r\n" + fields + b"\r\n"
 
     assert 200 == client.ask(head + b"5\r\nhello\r\n" * 2 + b"0\r\n\r\n").status
+    longest = b"X-A: %b\r\n" % (b"x" * (reading.MAX_LINE - 7))
+    assert 200 == client.ask(POST + longest + b"\r\n").status
     assert 400 == client.ask(head + b"5\r\nhello\r\n" * 2 + b"1\r\nx\r\n0\r\n\r\n").status
 
 
@@ -221,6 +224,25 @@ def test_a_client_still_sending_gets_the_refusal_and_no_reset(
 
     assert 400 == client.receive().status
     assert client.hung_up()
+
+
+def test_whatever_a_refused_client_has_sent_is_read_before_the_connection_is_closed() -> None:
+    address = ("127.0.0.1", 0)
+    with (
+        socket.create_server(address) as listening,
+        socket.create_connection(listening.getsockname(), SECONDS) as client,
+        listening.accept()[0] as accepted,
+    ):
+        client.sendall(b"garbage\r\n" + b"x" * 50_000)
+        client.shutdown(socket.SHUT_WR)
+        site = Listener(FakeApi())
+        connection_module.Connection(accepted, address, cast("BaseWSGIServer", None), site).serve()
+
+        assert b"" == accepted.recv(1)  # or its close would be a reset, and the response be lost
+
+
+def test_a_line_that_is_too_long_is_refused_before_its_end(client: RawClient) -> None:
+    assert 400 == client.ask(b"G" * (reading.MAX_LINE + 1)).status
 
 
 @pytest.mark.parametrize("sends", [True, False], ids=["goes on sending", "never hangs up"])

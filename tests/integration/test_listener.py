@@ -97,6 +97,21 @@ def test_a_stop_waits_for_a_handler_but_not_for_ever(
         assert client.hung_up()
 
 
+def test_a_stop_cuts_a_delayed_response_short(
+    listener: Listener, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "JOIN_SECONDS", SECONDS)
+    api.reply = Reply(200, BALANCE, delay=SECONDS)
+    with RawClient(listener) as client:
+        client.send(QUERY)
+        assert eventually(lambda: 1 == len(api.queries))
+        begin = time.monotonic()
+        listener.stop()
+
+        assert SECONDS / 2 > time.monotonic() - begin
+        assert client.hung_up()
+
+
 @pytest.mark.parametrize("half", [b"", QUERY, QUERY + QUERY[:10], QUERY[:10]])
 def test_a_stop_hangs_up_on_a_waiting_client_at_once_and_never_answers_it(
     listener: Listener, api: FakeApi, half: bytes, monkeypatch: pytest.MonkeyPatch

@@ -98,15 +98,21 @@ def test_waiting_for_handlers_works(listener: Listener, client: RawClient) -> No
     [ZeroDivisionError("by zero"), AssertionError("by zero"), pytest.fail.Exception("by zero")],
     ids=lambda error: type(error).__name__,
 )
+@pytest.mark.parametrize("raised_by", ["a handler", "the API"])
 def test_an_error_is_a_500_and_comes_back_once(
-    listener: Listener, client: RawClient, error: BaseException
+    listener: Listener, client: RawClient, api: FakeApi, error: BaseException, raised_by: str
 ) -> None:
     def broken(_: Request) -> Response:
         raise error
 
-    listener.expect_request("/handled").respond_with_handler(broken)
+    if raised_by == "the API":
+        api.answers["/handled"] = broken
+    else:
+        listener.expect_request("/handled").respond_with_handler(broken)
     assert 500 == client.ask(GET).status
 
+    is_assertion = isinstance(error, AssertionError)
+    assert [error] == (listener.assertions if is_assertion else listener.handler_errors)
     with pytest.raises(type(error), match="by zero"):
         listener.check()
     listener.check()
