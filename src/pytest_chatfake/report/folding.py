@@ -29,9 +29,9 @@ _SAVED: Final = 10
 
 #: What is kept where the middle is folded: the first rows, the last ones; and between them, of what
 #: is named, and of what is odd.
-_FIRST: Final = 16
-_LAST: Final = 16
-_NAMED: Final = 16
+_FIRST: Final = 12
+_LAST: Final = 12
+_NAMED: Final = 14
 _ODD: Final = 8
 
 
