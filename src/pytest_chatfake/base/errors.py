@@ -59,7 +59,10 @@ class WebhookWarning(UserWarning):
     """
 
 
-# Reports name the module of an error: that is the one that users import it from.
-for _error in (ChatFakeError, *ChatFakeError.__subclasses__(), WebhookWarning):
-    _error.__module__ = __name__.partition(".")[0]
-del _error
+def _show_public_module(*errors: type[Exception]) -> None:
+    """Let reports name the module that users import an error from."""
+    for error in errors:
+        error.__module__ = __name__.partition(".")[0]
+
+
+_show_public_module(ChatFakeError, *ChatFakeError.__subclasses__(), WebhookWarning)
