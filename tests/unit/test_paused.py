@@ -147,41 +147,33 @@ def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(
 
 
 @pytest.mark.parametrize(
-    ("order", "error", "words"),
+    ("arguments", "error", "words"),
     [
-        ("backwards", ValueError, "'emitted', 'reversed', 'shuffled' or a list of indices"),
-        (1, TypeError, "order: expected a str or a list of indices"),
-        (None, TypeError, "order: expected a str or a list of indices"),
-        ([0.5], TypeError, "order: expected a list of ints"),
-        ([True], TypeError, "order: expected a list of ints"),
-        (["0"], TypeError, "order: expected a list of ints"),
-        ([0, 0], ValueError, "order: expected each index once"),
-        ([2], IndexError, "no event 2 in the queue, which holds 2, counted from 0"),
-        ([-1], IndexError, "no event -1 in the queue"),
+        (["backwards"], ValueError, "'emitted', 'reversed', 'shuffled' or a list of indices"),
+        ([1], TypeError, "order: expected a str or a list of indices"),
+        ([None], TypeError, "order: expected a str or a list of indices"),
+        ([[0.5]], TypeError, "order: expected a list of ints"),
+        ([[True]], TypeError, "order: expected a list of ints"),
+        ([["0"]], TypeError, "order: expected a list of ints"),
+        ([[0, 0]], ValueError, "order: expected each index once"),
+        ([[2]], IndexError, "no event 2 in the queue, which holds 2, counted from 0"),
+        ([[-1]], IndexError, "no event -1 in the queue"),
+        (["shuffled", True], TypeError, "seed: expected an int or a str, got "),
+        (["shuffled", 1.5], TypeError, "seed: expected an int or a str, got "),
+        (["shuffled", b"x"], TypeError, "seed: expected an int or a str, got "),
+        (["shuffled", [1]], TypeError, "seed: expected an int or a str, got "),
     ],
 )
-def test_an_order_that_is_none_is_refused_and_releases_nothing(
-    fake: ChatFake, receiver: Receiver, order: Any, error: Any, words: str
+def test_an_order_or_a_seed_that_is_none_is_refused_and_releases_nothing(
+    fake: ChatFake, receiver: Receiver, arguments: list[Any], error: Any, words: str
 ) -> None:
     with fake.webhooks.paused() as queue:
         fake.send_text().deliver()
 
         with pytest.raises(error, match=words):
-            queue.release(order)
+            queue.release(*arguments)
 
         assert 2 == len(queue)
-        assert [] == received_statuses(receiver)
-
-
-@pytest.mark.parametrize("seed", [True, 1.5, b"x", [1]])
-def test_a_seed_that_is_none_is_refused_and_releases_nothing(
-    fake: ChatFake, receiver: Receiver, seed: Any
-) -> None:
-    with fake.webhooks.paused() as queue:
-        fake.send_text()
-        with pytest.raises(TypeError, match="seed: expected an int or a str, got "):
-            queue.release("shuffled", seed)
-        assert 1 == len(queue)
         assert [] == received_statuses(receiver)
 
 
