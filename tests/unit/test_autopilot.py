@@ -312,6 +312,12 @@ def test_what_was_read_unseen_is_not_seen_later(fake: ChatFake) -> None:
     assert ["sent", "delivered"] == statuses(message)
 
 
+def test_a_reading_at_the_moment_of_the_delivery_is_told_apart(fake: ChatFake) -> None:
+    fake.autopilot(deliver_after=HOUR, read_after=0)
+    fake.send_text()
+    assert [("deliver()", 1), ("read()", 1)] == promised(fake)
+
+
 def test_a_delivery_that_the_drop_comes_before_is_not_promised(fake: ChatFake) -> None:
     fake.autopilot(deliver_after=timedelta(days=30))
     fake.send_text()

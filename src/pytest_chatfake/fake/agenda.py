@@ -62,7 +62,9 @@ def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
         line = engine.outbox.events_of(subject.number)[0].line
         what = f"drop of message {subject.id} if it is still sent, sent"
         return _made(engine, at, "drop", subject, line, what)
-    return _made(engine, at, kind, subject.message, subject.line, subject.reason(at))
+    what = subject.reason(kind)
+    shown = "autopilot" if kind == "reading" else kind
+    return _made(engine, at, shown, subject.message, subject.line, what)
 
 
 def _expiries(engine: Engine) -> Iterator[tuple[int, AgendaEntry]]:

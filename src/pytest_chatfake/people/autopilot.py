@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 from hashlib import blake2b
 from random import Random
-from typing import Final, Self, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from ..base.arguments import check_share, check_takes, cited
 from ..base.calling_line import Line
@@ -25,7 +25,7 @@ from ..domain.failures import failure
 from ..domain.instants import parse_delay
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
-from ..domain.schedule import due_of
+from ..domain.schedule import DueKind, due_of
 from ..engine.engine import Engine
 
 #: A length of time: one, a pair for a uniform range, or a function that draws one.
@@ -144,15 +144,13 @@ class FlightPlan:
             arrived = self.delivery
         return None if arrived is None or self.read is None else arrived + self.read
 
-    def does(self, at: int) -> str:
-        """Return the name of the verb that is due at a moment."""
-        if not self.deliver_key or due_of(self.deliver_key) != at:
-            return "read"
-        return "fail" if self.fails else "deliver"
+    def does(self, kind: DueKind) -> str:
+        """Return the name of the verb that is due."""
+        return "read" if kind == "reading" else "fail" if self.fails else "deliver"
 
-    def reason(self, at: int) -> str:
-        """Return the sentence of the agenda for a moment; the line follows it."""
-        return f"{self.does(at)}() of message {self.message.id} by the autopilot, set up"
+    def reason(self, kind: DueKind) -> str:
+        """Return the sentence of the agenda; the line follows it."""
+        return f"{self.does(kind)}() of message {self.message.id} by the autopilot, set up"
 
 
 class Autopilots:
@@ -182,7 +180,8 @@ class Autopilots:
             self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
                 self._engine.changes.watchers.append(self._watch)
-                self._engine.changes.due_handlers["autopilot"] = self._run
+                handlers: dict[DueKind, Any] = {"autopilot": self._deliver, "reading": self._read}
+                self._engine.changes.due_handlers |= handlers
         return autopilot
 
     def end(self, autopilot: Autopilot) -> None:
@@ -276,23 +275,24 @@ class Autopilots:
                 delivery, reading = delivery if plan.fails else None, None
             elif not person.read_receipts or (arrives and person.chat_open):
                 reading = None  # nobody learns of it, or the delivery is the reading
-        plan.deliver_key = self._moved(plan, plan.deliver_key, delivery, after)
-        plan.read_key = self._moved(plan, plan.read_key, reading, after)
+        plan.deliver_key = self._moved("autopilot", plan, plan.deliver_key, delivery, after)
+        plan.read_key = self._moved("reading", plan, plan.read_key, reading, after)
         return reading if delivery is None else delivery
 
-    def _moved(self, plan: FlightPlan, key: int, due: int | None, after: int) -> int:
+    def _moved(self, kind: DueKind, plan: FlightPlan, key: int, due: int | None, after: int) -> int:
         """Schedule a verb for another moment, or not at all; return the key that cancels it."""
         if key and due == due_of(key):
             return key
         schedule = self._engine.schedule
         schedule.cancel(key)
-        return 0 if due is None or due <= after else schedule.add(due, "autopilot", plan)
+        return 0 if due is None or due <= after else schedule.add(due, kind, plan)
 
-    def _run(self, at: int, plan: FlightPlan) -> None:
-        if plan.deliver_key:
-            plan.deliver_key = 0
-        else:
-            plan.read_key = 0
+    def _deliver(self, at: int, plan: FlightPlan) -> None:
+        plan.deliver_key = 0
+        self._act(plan, at)
+
+    def _read(self, at: int, plan: FlightPlan) -> None:
+        plan.read_key = 0
         self._act(plan, at)
 
     def _act(self, plan: FlightPlan, now: int) -> None:

@@ -17,6 +17,7 @@ from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
+from ..domain.schedule import DueKind
 from ..engine.due_runner import LAST
 from ..engine.engine import Engine
 from .autopilot import Autopilots
@@ -36,11 +37,11 @@ class ScheduledVerb:
         """The message that it is about."""
         return cast("MessageState", self.verb.message)
 
-    def does(self, _: int) -> str:
+    def does(self, _: DueKind) -> str:
         """Return the name of the verb that is due."""
         return self.verb.name
 
-    def reason(self, _: int) -> str:
+    def reason(self, _: DueKind) -> str:
         """Return the sentence of the agenda; the line follows it."""
         return f"{self.what} of message {self.message.id}, scheduled"
 

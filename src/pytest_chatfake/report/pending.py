@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 from ..base.calling_line import Line
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
+from ..domain.schedule import DueKind
 from ..engine.engine import Engine
 from .labels import Labels
 
@@ -32,8 +33,8 @@ class Scheduled(Protocol):
         """Where the test scheduled it, or set its autopilot up."""
         ...
 
-    def does(self, at: int, /) -> str:
-        """Return the name of the verb that is due at a moment."""
+    def does(self, kind: DueKind, /) -> str:
+        """Return the name of the verb that is due."""
         ...
 
 
@@ -71,20 +72,15 @@ def pending_items(engine: Engine, labels: Labels) -> list[PendingItem]:
 
 
 def _items(engine: Engine, labels: Labels) -> Iterator[PendingItem]:
-    landing: set[int] = set()  # the messages that the autopilot delivers, and reads after that
     for at, kind, subject in engine.schedule.pending():
         if kind == "attempt":
             event = subject.event
             what = f"attempt {subject.number} at {labels.event(event)}"
             state = labels.message_of(event)
             yield PendingItem(at, "attempt", state, what, f"caused {event.line.place}")
-        elif kind == "step":
-            yield _scheduled(engine, labels, at, subject, subject.does(at), "scheduled at")
-        elif kind == "autopilot":
-            state = subject.message
-            does = "read" if state.number in landing else subject.does(at)
-            landing.add(state.number)
-            yield _scheduled(engine, labels, at, subject, does, "by the autopilot of")
+        elif kind != "drop":
+            how = "scheduled at" if kind == "step" else "by the autopilot of"
+            yield _scheduled(engine, labels, at, subject, subject.does(kind), how)
 
 
 def _scheduled(
