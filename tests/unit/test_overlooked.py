@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import traceback
 from typing import Any
 
 import pytest
+import time_machine
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks
 
-from .fakes import frozen_fake, own_lines, warnings_at_the_end
+from .fakes import START, frozen_fake, own_lines, warnings_at_the_end
 
 
 def failing_app(environ: Any, start_response: Any) -> list[bytes]:
@@ -203,6 +205,22 @@ def test_in_async_mode_the_error_about_the_queue_names_the_await() -> None:
     assert "1 event still queued: end the test with `await chat_fake.settle()`:" == head
     number = send_over_http.__code__.co_firstlineno + 5
     assert f"  sent of message ..., caused at test_overlooked.py:{number}" == line
+
+
+def test_in_async_mode_what_is_due_at_the_end_stays_due() -> None:
+    with (
+        time_machine.travel(START, tick=False) as traveller,
+        ChatFake(mode="async", retry_after=[1]) as fake,
+    ):
+        fake.webhooks.connect(wsgi=failing_app)
+
+        async def send() -> None:
+            await fake.send_text()
+
+        asyncio.run(send())
+        traveller.shift(2)  # nobody performs the retry
+
+    assert 1 == len(fake.webhooks.attempts)
 
 
 # -- what the test caused --------------------------------------------------------------------------
