@@ -80,6 +80,7 @@ def test_the_error_stands_at_the_first_line_that_it_is_about() -> None:
     with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake() as fake:
         fake.webhooks.connect(wsgi=failing_app)
         fake.send_text()
+        fake.webhooks.drop()
 
     place = traceback.extract_tb(refused.value.__traceback__)[-1]
     line = fake.webhooks.attempts[0].event.line
@@ -205,6 +206,15 @@ def test_in_async_mode_the_error_about_the_queue_names_the_await() -> None:
     assert "1 event still queued: end the test with `await chat_fake.settle()`:" == head
     number = send_over_http.__code__.co_firstlineno + 5
     assert f"  sent of message ..., caused at test_overlooked.py:{number}" == line
+
+
+def test_what_is_queued_for_nobody_any_more_is_no_news() -> None:
+    def scenario(fake: ChatFake) -> None:
+        fake.webhooks.receiver()
+        send_over_http(fake)
+        fake.webhooks.disconnect()
+
+    assert [] == warnings_at_the_end(scenario, mode="async")
 
 
 def test_in_async_mode_what_is_due_at_the_end_stays_due() -> None:

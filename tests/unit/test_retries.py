@@ -176,19 +176,6 @@ def test_a_failure_whose_retry_will_never_be_made_is_news() -> None:
     assert text.startswith("1 attempt failed")
 
 
-def test_a_late_repeat_of_the_same_event_is_no_retry_of_its_failure() -> None:
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.connect(wsgi=app_that_answers(500, 500))
-        fake.webhooks.connect(handler=lambda _: 500, retry_after=[1])
-        fake.webhooks.duplicate()
-        fake.webhooks.delay(60, start=2)
-        fake.send_text().deliver()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("2 attempts failed")
-    assert "sent of message" in text
-
-
 def test_retries_that_are_all_in_vain_are_one_line_of_a_warning() -> None:
     def scenario(fake: ChatFake) -> None:
         fake.webhooks.connect(wsgi=app_that_answers(500, 500, 500), path="/hooks")

@@ -143,9 +143,8 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
         retried = {
             (dispatch.event, endpoint)
             for _, kind, dispatch in engine.schedule.pending()
-            if kind == "attempt" and dispatch.number > 1
+            if kind == "attempt"
             for endpoint in dispatch.endpoints
-            if endpoint.connected
         }
     for one in (attempts[place] for place in failed):
         key = one.event, one.endpoint
