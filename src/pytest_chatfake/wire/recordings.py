@@ -53,7 +53,7 @@ def read_recording(path: str | PathLike[str]) -> list[RecordedEvent]:
         whole: Any = _parsed(text) if text.strip() else []
     except ValueError as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        return _lines(name, text) or [RecordedEvent(name + line, problem=_not_json(error))]
+        return _lines(name, text) or [RecordedEvent(name + line, problem=_unreadable(error))]
     if whole == []:
         return [RecordedEvent(name, problem="no events")]
     if isinstance(whole, list):
@@ -71,14 +71,14 @@ def _lines(name: str, text: str) -> list[RecordedEvent]:
             if body:
                 entries.append(_entry(where, _parsed(body), body))
         except ValueError as error:
-            entries.append(RecordedEvent(where, problem=_not_json(error)))
+            entries.append(RecordedEvent(where, problem=_unreadable(error)))
     return entries if any(not one.problem for one in entries) else []
 
 
-def _not_json(error: ValueError) -> str:
+def _unreadable(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON: {error.msg} at column {error.colno}"
-    return f"not JSON: {error}"
+    return str(error)
 
 
 def _entry(where: str, value: Any, text: str) -> RecordedEvent:
@@ -101,7 +101,7 @@ def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
         try:
             inner = _parsed(inner)
         except ValueError as error:
-            raise ValueError(f"body: {_not_json(error)}") from None
+            raise ValueError(f"body: {_unreadable(error)}") from None
     else:
         body = _member(text, "body").encode()
     if not isinstance(inner, dict):
@@ -166,7 +166,7 @@ _LARGEST_EXPONENT: Final = 400
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"JSON has no {constant}")
+    raise ValueError(f"not JSON: it has no {constant}")
 
 
 _DECODER: Final = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)
