@@ -94,6 +94,7 @@ class AsgiTarget(Target):
                 return Response(None, b"", late.why)
         finally:
             exchange.disconnect()
+            self._exchange = None
         return exchange.response()
 
     def has_responded(self) -> bool:
