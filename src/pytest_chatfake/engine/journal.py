@@ -16,7 +16,8 @@ receiver does, a request before what its route does. So causes stand before effe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -96,9 +97,9 @@ class Journal:
         return View(_Rows(self._verbs), VerbRecord._make)
 
     @property
-    def subjects(self) -> Sequence[object]:
-        """What each verb so far was about, in order."""
-        return self._verbs[VerbRecord._fields.index("subject") :: _FIELDS]
+    def subjects(self) -> View[object]:
+        """What each verb was about, in order."""
+        return View(_Rows(self._verbs), itemgetter(VerbRecord._fields.index("subject")))
 
     @property
     def moves(self) -> View[ClockRecord]:

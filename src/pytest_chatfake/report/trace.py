@@ -99,7 +99,7 @@ class Trace:
         # Places in the log of attempts: of those that were made, and of those that were lost.
         self._made: dict[int, array[int]] = {notes.ATTEMPT: array("Q"), notes.LOSS: array("Q")}
         self._attempts_of = GrowingIndex(outbox.attempts._events, int)
-        self._verbs_about = GrowingIndex(journal.verbs, _event_of)
+        self._verbs_about = GrowingIndex(journal.subjects, _known)
         self._drops_of: dict[int, int] = {}
 
     @property
@@ -214,17 +214,16 @@ class Trace:
     def _indices_of(self, message: MessageState) -> Iterator[int]:
         """Give what may be about a message: its records, and what the ledger took beside them."""
         verbs, events = self._indices[notes.VERB], self._events.of(message.number)
-        for index, subject in zip(verbs, self._engine.journal.subjects, strict=False):
-            if subject is message or (isinstance(subject, Event) and subject in events):
-                yield index
+        subjects: list[MessageState | Event] = [message, *events]
+        for subject in subjects:
+            known = self._verbs_about.places(subject)
+            yield from (verbs[place] for place in known if place < len(verbs))
         for event in events:
+            yield from map(self._attempt, self._attempts_of.places(event._index))
             if event._index < len(self._indices[notes.EVENT]):
                 index = self._indices[notes.EVENT][event._index]
                 yield index
                 yield from self._postings_beside(index, -1)
-        numbers = {event._index for event in events}
-        attempted = enumerate(self._engine.outbox.attempts._events)
-        yield from (self._attempt(place) for place, number in attempted if number in numbers)
         yield from self._indices[notes.ATTEMPT][len(self._made[notes.ATTEMPT]) :]  # in flight
         if message.number in self._drops_of:
             yield self._drops_of[message.number]
@@ -407,9 +406,9 @@ class Trace:
         return moment
 
 
-def _event_of(verb: VerbRecord) -> Event | None:
-    """Return the event that a verb was about, if it was about one."""
-    return verb.subject if isinstance(verb.subject, Event) else None
+def _known(subject: object) -> MessageState | Event | None:
+    """Return what a verb was about, if that can be looked for."""
+    return subject if isinstance(subject, (MessageState, Event)) else None
 
 
 def _first_cause(causes: Mapping[int, int | None], number: int) -> int:
