@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from pytest_chatfake.transport.client import connection as module
-from pytest_chatfake.transport.client.connection import Connection
+from pytest_chatfake.transport.client.connection import Connection, Deadline
 from pytest_chatfake.transport.client.responses import Response
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -62,14 +62,14 @@ def connect(monkeypatch):
 def test_every_read_has_what_is_left_of_the_time(connect):
     sock, connection = connect(OK[:5], OK[5:20], OK[20:-1], OK[-1:])
 
-    assert (Response(200, b"ok"), True) == connection.exchange(b"", 10.0)
+    assert (Response(200, b"ok"), True) == connection.exchange(b"", Deadline(10.0))
     assert [10.0, 10.0, 9.0, 8.0, 7.0] == sock.timeouts
 
 
 def test_the_next_exchange_has_its_whole_time_again(connect):
     sock, connection = connect(OK[:5], OK[5:], OK)
-    connection.exchange(b"", 10.0)
-    connection.exchange(b"", sock.now + 10.0)
+    connection.exchange(b"", Deadline(10.0))
+    connection.exchange(b"", Deadline(10.0))
 
     assert [10.0, 10.0, 9.0, 10.0, 10.0] == sock.timeouts
 
@@ -78,4 +78,4 @@ def test_when_the_time_is_up_nothing_is_read_any_more(connect):
     _, connection = connect(*(bytes([byte]) for byte in OK))
 
     with pytest.raises(TimeoutError):
-        connection.exchange(b"", 5.0)
+        connection.exchange(b"", Deadline(5.0))

@@ -59,7 +59,6 @@ class Connection:
     def __init__(self, sock: socket) -> None:
         self._sock = sock
         self._timeout = sock.gettimeout() or 0.0
-        self._deadline = self._time = 0.0
         self.watched_until: float = 0.0
         self._poll: select.poll | None = None
         if hasattr(select, "poll"):
@@ -76,7 +75,7 @@ class Connection:
             return bool(self._poll.poll(seconds * 1000))
         return bool(select.select([self._sock], [], [], seconds)[0])
 
-    def exchange(self, request: bytes, deadline: float) -> tuple[Response, bool]:
+    def exchange(self, request: bytes, deadline: Deadline) -> tuple[Response, bool]:
         """Send a request and read its response, to the last byte before the deadline.
 
         Returns:
@@ -86,46 +85,58 @@ class Connection:
             HTTPException: What came is not HTTP, or is cut off.
             OSError: The connection broke, or the time was up.
         """
-        self._deadline = deadline
-        self._time = time_left(deadline)
-        self._keep_to_deadline()
+        self._keep_to(deadline)
         # The server may have answered before it had read everything.
         with suppress(BrokenPipeError, ConnectionResetError):
             self._sock.sendall(request)
-        arrived = self.receive(KEEP_LIMIT)
+        arrived = self.receive(KEEP_LIMIT, deadline)
         end = arrived.find(b"\r\n\r\n") + 4
         plain = _read_plain_head(arrived[:end])
         if plain is not None and len(arrived) == end + plain[1]:
             return Response(plain[0], arrived[end:]), True
-        with _HttpResponse(cast("socket", _Incoming(self, arrived)), method="POST") as response:
+        with _HttpResponse(
+            cast("socket", _Incoming(self, arrived, deadline)), method="POST"
+        ) as response:
             response.begin()
             received = Response(response.status, response.read_start())
             return received, not response.will_close and response.status >= 200
 
-    def receive(self, limit: int) -> bytes:
+    def receive(self, limit: int, deadline: Deadline) -> bytes:
         """Return what arrives next, at most so many bytes; none at the end of the connection."""
         while True:
+            self._keep_to(deadline)
             try:
-                self._keep_to_deadline()
                 return self._sock.recv(limit)
             except TimeoutError:
-                if not is_debugging():  # somebody thinks: the time begins anew
-                    raise
-            self._deadline = monotonic() + self._time
+                deadline.pass_by()
 
-    def _keep_to_deadline(self) -> None:
-        left = time_left(self._deadline)
+    def _keep_to(self, deadline: Deadline) -> None:
+        left = deadline.left()
         if abs(left - self._timeout) > TOLERANCE_SECONDS:
             self._sock.settimeout(left)
             self._timeout = left
 
 
-def time_left(deadline: float) -> float:
-    """Return the seconds until a time on the monotonic clock; if it is over, raise TimeoutError."""
-    left = deadline - monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
+class Deadline:
+    """The end of the time that an attempt has, in real seconds from now."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end = monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds that are left; if there are none, :meth:`pass_by`."""
+        left = self._end - monotonic()
+        if left > 0:
+            return left
+        self.pass_by()
+        return self._seconds
+
+    def pass_by(self) -> None:
+        """Raise a TimeoutError; but while somebody debugs, the time begins anew."""
+        if not is_debugging():
+            raise TimeoutError
+        self._end = monotonic() + self._seconds
 
 
 @lru_cache(maxsize=32)  # a server's answers often have the same head
@@ -144,8 +155,9 @@ def _read_plain_head(head: bytes) -> tuple[int, int] | None:
 class _Incoming(io.RawIOBase):
     """What a connection receives, with what it has received already before it."""
 
-    def __init__(self, connection: Connection, arrived: bytes) -> None:
+    def __init__(self, connection: Connection, arrived: bytes, deadline: Deadline) -> None:
         self._connection = connection
+        self._deadline = deadline
         self._arrived = arrived
         self._received = len(arrived)
 
@@ -160,7 +172,7 @@ class _Incoming(io.RawIOBase):
         space = memoryview(buffer)
         arrived = self._arrived
         if not arrived:
-            arrived = self._connection.receive(len(space))
+            arrived = self._connection.receive(len(space), self._deadline)
             self._received += len(arrived)
             if self._received > READ_LIMIT:
                 raise HTTPException(f"the response is longer than {READ_LIMIT // 2**20} MiB")

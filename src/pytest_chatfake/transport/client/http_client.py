@@ -15,7 +15,7 @@ from http.client import HTTPException
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from .connection import Connection, time_left
+from .connection import Connection, Deadline
 from .headers import Headers, complete_headers
 from .responses import Response, timed_out
 from .url import Address, Server, parse_url
@@ -62,7 +62,7 @@ class HttpClient:
         lines = _request_lines(tuple(headers.items()), self._address)
         request = b"%bContent-Length: %d\r\n\r\n%b" % (lines, len(body), body)
         try:
-            return self._exchange(request, monotonic() + self._timeout)
+            return self._exchange(request, Deadline(self._timeout))
         except TimeoutError as error:
             late = timed_out(self._timeout)
             late.__cause__ = error
@@ -75,7 +75,7 @@ class HttpClient:
         self._keeps = False
         _close_kept(self._address.server)
 
-    def _exchange(self, request: bytes, deadline: float) -> Response:
+    def _exchange(self, request: bytes, deadline: Deadline) -> Response:
         connection = self._take_kept() or self._connect(deadline)
         kept = None
         try:
@@ -102,7 +102,7 @@ class HttpClient:
         self._keeps = False
         return None
 
-    def _connect(self, deadline: float) -> Connection:
+    def _connect(self, deadline: Deadline) -> Connection:
         failure: OSError | None = None
         host, port, tls = self._address.server
         for server in list(_kept):
@@ -113,7 +113,7 @@ class HttpClient:
         ):
             sock = socket.socket(family, kind, protocol)
             try:
-                sock.settimeout(time_left(deadline))
+                sock.settimeout(deadline.left())
                 sock.connect(place)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if tls:
