@@ -379,15 +379,18 @@ def test_a_long_method_is_cut(fake: ChatFake) -> None:
     [
         (
             {"path": "/v2/messages"},
-            "no request to /v2/messages; there were 2 to /v2/balance, 1 to /own",
+            "no request to /v2/messages after that; there were 2 to /v2/balance, 1 to /own",
         ),
         (
             {"path": "/own", "method": "GET"},
-            "no request to /own by GET; there were 2 to /v2/balance by GET, 1 to /own by POST",
+            (
+                "no request to /own by GET after that; there were 2 to /v2/balance by GET, 1 to "
+                "/own by POST"
+            ),
         ),
         (
             {"method": "PUT"},
-            "no request by PUT; there were 2 to /v2/balance by GET, 1 to /own by POST",
+            "no request by PUT after that; there were 2 to /v2/balance by GET, 1 to /own by POST",
         ),
         ({"path": "/v2/balance", "start": 3}, "2 requests matched, and it begins with number 3"),
         ({"path": "/own", "start": 2}, "1 request matched, and it begins with number 2"),
@@ -409,9 +412,9 @@ def test_a_fault_that_never_fired_says_what_there_was_instead(
 @pytest.mark.parametrize(
     ("set_up", "why"),
     [
-        (lambda api: api.fail(), "no request with the fake's key"),
-        (lambda api: api.delay(1, path="/v2/messages"), "no request to /v2/messages"),
-        (lambda api: api.webhooks_first(), "no request to an endpoint of your own"),
+        (lambda api: api.fail(), "no request with the fake's key after that"),
+        (lambda api: api.delay(1, path="/v2/messages"), "no request to /v2/messages after that"),
+        (lambda api: api.webhooks_first(), "no request to an endpoint of your own after that"),
     ],
 )
 def test_without_a_request_it_says_that(fake: ChatFake, set_up: Any, why: str) -> None:
@@ -436,4 +439,4 @@ def test_the_report_of_what_is_unused_has_the_request_that_there_was() -> None:
 
     (text,) = warnings_at_the_end(scenario)
 
-    assert text.endswith("(no request to /v2/messages; there was 1 to /v2/balance)")
+    assert text.endswith("(no request to /v2/messages after that; there was 1 to /v2/balance)")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import socket
-import time
 
 import pytest
 
 from pytest_chatfake.transport.client import connection as module
-from pytest_chatfake.transport.client.connection import Connection
+from pytest_chatfake.transport.client.connection import Connection, Deadline
 from pytest_chatfake.transport.client.responses import Response
 
 SECONDS = 60.0
@@ -21,7 +20,7 @@ def exchange(data):
         ours.settimeout(SECONDS)
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
-        return Connection(ours).exchange(b"", time.monotonic() + SECONDS)
+        return Connection(ours).exchange(b"", Deadline(SECONDS))
 
 
 @pytest.fixture(params=["as it comes", "the general way"])

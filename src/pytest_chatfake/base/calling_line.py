@@ -8,13 +8,16 @@ nothing to who reads it.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import sysconfig
 import threading
+from collections import deque
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import accumulate, repeat
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -130,12 +133,12 @@ def _find(frame: FrameType) -> Line:
         if visible is not None:
             return Line(*_place(visible))
         main = threading.main_thread().ident
-        away = _visible(sys._current_frames().get(main or 0), None)
+        away = next(filter(_is_visible, _stack_of(main or 0)), None)
         return Line(*_place(frame)) if away is None else Line(*_place(away), elsewhere=True)
     if threading.get_ident() != _thread:
         visible = _visible(frame, None)
         helper = None if visible is None else _place(visible)
-        test = _frame_of(_test, sys._current_frames().get(_thread))
+        test = next((one for one in _stack_of(_thread) if one.f_code is _test), None)
         if test is not None:
             return Line(*_place(test), helper, elsewhere=True)
         if helper is not None:
@@ -157,6 +160,23 @@ def _place(frame: FrameType) -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
+def _stack_of(thread: int) -> list[FrameType]:
+    """Return the frames of another thread, the innermost first.
+
+    That thread runs on as soon as it can, and a walk along frames that end meanwhile may crash, or
+    never end. So it is one call of C, and no garbage collection runs Python code in it.
+    """
+    frames: deque[FrameType | None] = deque()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    with suppress(AttributeError):  # of the None behind the last one
+        innermost = sys._current_frames().get(thread)
+        frames.extend(accumulate(repeat("f_back"), getattr, initial=innermost))
+    if was_enabled:
+        gc.enable()
+    return [frame for frame in frames if frame is not None]
+
+
 def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:
     """Return the innermost frame that runs a code."""
     while frame is not None and frame.f_code is not code:
@@ -167,11 +187,15 @@ def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:
 def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None:
     """Return the innermost frame before ``end`` that is the user's, and not to be hidden."""
     while frame is not None and frame is not end:
-        file = frame.f_code.co_filename
-        if not (file.startswith(_PACKAGE) or _is_library(file) or _is_hidden(frame)):
+        if _is_visible(frame):
             return frame
         frame = frame.f_back
     return None
+
+
+def _is_visible(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return not (file.startswith(_PACKAGE) or _is_library(file) or _is_hidden(frame))
 
 
 @cache

@@ -942,7 +942,7 @@ def _search_failure(
     asked = ", ".join(texts) or "nothing asked for"
     if fitting:
         lines = [f"expected one message ({asked}), got {len(fitting)}:"]
-        lines += [f"  {message!r} to {message.to}" for message in fitting[:_MAX_LISTED]]
+        lines += [f"  {message!r}" for message in fitting[:_MAX_LISTED]]
     elif found:
         lines = [f"no message fits ({asked}). The nearest:"]
         for message, different in sorted(found, key=lambda one: len(one[1]))[:_MAX_LISTED]:

@@ -70,14 +70,15 @@ class Highlights:
         self.priced: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:
-        """Return a line for each thing to look at; what became of money, if there is nothing."""
+        """Return a line for each thing to look at; where nothing failed, what became of money."""
         engine, odd = self._engine, self._trace.odd(self._start)
         lines = [engine.plan.remainder()] if engine.plan else []
         lines += folded(map(_error, engine.errors), _MOST)
         lines += self._some([one for one in odd if one.failed])
         lines += folded(self._unseen(), _MOST)
+        meant = [] if lines else [*self._prices(), *self._responses()]
         lines += self._some([one for one in odd if not one.failed and not one.is_unused])
-        lines += [] if lines else [*self._prices(), *self._responses()]
+        lines += meant
         events = self._trace.last("event", self._start)
         if events is not None and not engine.outbox.endpoints.ever:
             lines.append("no endpoint was connected: nothing was attempted")

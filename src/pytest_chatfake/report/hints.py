@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Final
 
@@ -33,6 +34,7 @@ _HINTS: Final = {
     302: " (does it redirect, to a login for example?)",
     307: " (does the path end in a slash?)",
     308: " (does the path end in a slash?)",
+    401: " (does it ask for a signature, or for a login?)",
     403: " (does it ask for a CSRF token, or for a signature?)",
     404: " (is path= right?)",
     405: " (does that path take POST?)",
@@ -103,12 +105,14 @@ def _requests_instead(fault: ApiFault) -> str:
     others = [f"{count:,} {target}" for target, count in fault._others.most_common(_MOST_PATHS)]
     was = "was" if fault._others.total() == 1 else "were"
     instead = f"; there {was} {', '.join(others)}" if others else ""
-    return f"no request {fault._target}{instead}"
+    return " ".join(filter(None, ["no request", fault._target, "after that"])) + instead
 
 
 def beginning_of_body(body: bytes) -> str:
-    """Return the beginning of a response's body, as one line; a 422 names the field."""
-    return beginning(body[: _MOST * 4 + 4].decode("utf-8", "replace"))
+    """Return the beginning of a response's body, as one line; of a page, its title."""
+    text = body[: _MOST * 4 + 4].decode("utf-8", "replace")
+    title = re.search("<title>(.+?)</title>", text, re.DOTALL)
+    return beginning(title[1] if title else text)
 
 
 def beginning(text: str) -> str:

@@ -198,7 +198,10 @@ class _HttpResponse(HTTPResponse):
     ``http.client`` takes what ``int()`` takes: signs and underscores, too.
     """
 
-    fp: _Lines
+    @property
+    def _line(self) -> bytes:
+        """The last line that was read."""
+        return cast("_Lines", self.fp).last
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -208,15 +211,15 @@ class _HttpResponse(HTTPResponse):
                 raise
             except BadStatusLine as error:
                 raise _not_http(str(error)) from error
-            if not re.match(rb"\S+\s+[0-9]{3}(\s|$)", self.fp.last):
-                raise _not_http(self.fp.last.decode("latin-1"))
+            if not re.match(rb"\S+\s+[0-9]{3}(\s|$)", self._line):
+                raise _not_http(self._line.decode("latin-1"))
             if line[1] not in INTERIM:
                 return line
             parse_headers(self.fp)  # ``http.client`` itself skips 100 only
 
     def _read_next_chunk_size(self) -> int:
         size: int = cast("Any", super())._read_next_chunk_size()
-        if not re.match(rb"\s*[0-9A-Fa-f]+\s*(;|$)", self.fp.last):
+        if not re.match(rb"\s*[0-9A-Fa-f]+\s*(;|$)", self._line):
             raise ValueError("chunk size")  # as for any other that is malformed
         return size
 
