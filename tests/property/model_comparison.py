@@ -92,6 +92,7 @@ class ModelComparison:
                 if call is not None:
                     self.play(call)
             self.compare_messages()
+            self.compare_explanations()
             self.compare_query()
             self.check_stale()
         return self.model
@@ -279,10 +280,15 @@ class ModelComparison:
         self.equal(
             f"{what}.conversation", conversation, found.conversation and found.conversation.id
         )
-        self.compare_explanation(expected, own, self.fake.explain(found))
 
-    def compare_explanation(self, expected: Message, statuses: list[str | None], text: str) -> None:
+    def compare_explanations(self) -> None:
+        for number, expected in enumerate(self.model.messages):
+            if expected.status != "submitted":
+                self.compare_explanation(expected, self.fake.explain(self.driver.handles[number]))
+
+    def compare_explanation(self, expected: Message, text: str) -> None:
         """Its sums, and a reason for each event and for the drop, by its number in the history."""
+        statuses = [e.status for e in self.model.events if e.message == expected.label]
         head, why, history = re.split("\nWhy:|\nWhat happened", text)
         told = re.findall(r"(?:price|held|charged) ([\d.]+)", head)
         sums = [expected.total, expected.held, expected.charged]
