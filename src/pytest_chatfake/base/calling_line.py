@@ -15,7 +15,7 @@ import sysconfig
 import threading
 from collections import deque
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate, repeat
 from pathlib import Path
@@ -169,11 +169,14 @@ def _stack_of(thread: int) -> list[FrameType]:
     frames: deque[FrameType | None] = deque()
     was_enabled = gc.isenabled()
     gc.disable()
-    with suppress(AttributeError):  # of the None behind the last one
+    try:
         innermost = sys._current_frames().get(thread)
         frames.extend(accumulate(repeat("f_back"), getattr, initial=innermost))
-    if was_enabled:
-        gc.enable()
+    except AttributeError:  # of the None behind the last one
+        pass
+    finally:
+        if was_enabled:
+            gc.enable()
     return [frame for frame in frames if frame is not None]
 
 
