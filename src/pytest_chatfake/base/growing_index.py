@@ -36,4 +36,5 @@ class GrowingIndex(Generic[_Record, _Key]):
 
     def first(self, key: _Key) -> _Record | None:
         """Return the first record of a key, if there is one."""
-        return next((self._records[place] for place in self.places(key)), None)
+        places = self.places(key)
+        return self._records[places[0]] if places else None

@@ -62,20 +62,19 @@ class Ledger:
         hold                            available -= amount, held    += amount
         release                         available += amount, held    -= amount
         charge                          available -= amount, charged += amount
+
+    Attributes:
+        entries: All entries so far, in order.
     """
 
-    __slots__ = ("_rows", "available", "charged", "held")
+    __slots__ = ("_rows", "available", "charged", "entries", "held")
 
     def __init__(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
+        self.entries: View[LedgerEntry] = View(self._rows, LedgerEntry._make)
         self.available: Decimal = ZERO
         self.held: Decimal = ZERO
         self.charged: Decimal = ZERO
-
-    @property
-    def entries(self) -> View[LedgerEntry]:
-        """All entries so far, in order."""
-        return View(self._rows, LedgerEntry._make)
 
     def kind(self, place: int) -> str:
         """Return the kind of the entry at a place."""

@@ -62,6 +62,9 @@ class Journal:
 
     Attributes:
         kinds: One byte for each happening: see :mod:`~pytest_chatfake.base.notes`.
+        verbs: The verbs, in order.
+        subjects: What each verb was about, in order.
+        moves: The moves of time, in order.
         note: Appends one.
         verb: Adds the fields of a :class:`VerbRecord`, given as a tuple.
         moved: Adds the fields of a :class:`ClockRecord`, given as a tuple.
@@ -71,12 +74,27 @@ class Journal:
             of the attempt's byte.
     """
 
-    __slots__ = ("_moves", "_verbs", "causes", "drops", "kinds", "moved", "note", "verb")
+    __slots__ = (
+        "_moves",
+        "_verbs",
+        "causes",
+        "drops",
+        "kinds",
+        "moved",
+        "moves",
+        "note",
+        "subjects",
+        "verb",
+        "verbs",
+    )
 
     def __init__(self) -> None:
         self.kinds: bytearray = bytearray()
         self._verbs: list[Any] = []
         self._moves: list[Any] = []
+        self.verbs: View[VerbRecord] = View(_Rows(self._verbs), VerbRecord._make)
+        self.subjects: View[object] = View(_Rows(self._verbs), _subject)
+        self.moves: View[ClockRecord] = View(_Rows(self._moves), ClockRecord._make)
         self.drops: list[MessageState] = []
         self.causes: dict[int, tuple[int, int]] = {}
         self.note: Callable[[int], None] = self.kinds.append
@@ -91,21 +109,6 @@ class Journal:
         self.drops.clear()
         self.causes.clear()
 
-    @property
-    def verbs(self) -> View[VerbRecord]:
-        """The verbs, in order."""
-        return View(_Rows(self._verbs), VerbRecord._make)
-
-    @property
-    def subjects(self) -> View[object]:
-        """What each verb was about, in order."""
-        return View(_Rows(self._verbs), itemgetter(VerbRecord._fields.index("subject")))
-
-    @property
-    def moves(self) -> View[ClockRecord]:
-        """The moves of time, in order."""
-        return View(_Rows(self._moves), ClockRecord._make)
-
     def caused_by(self, kind: int, place: int) -> None:
         """Note the cause of the last verb; see :attr:`causes`."""
         self.causes[len(self._verbs) // _FIELDS - 1] = (kind, place)
@@ -113,6 +116,8 @@ class Journal:
 
 #: How many places of a list each record takes.
 _FIELDS: Final = len(VerbRecord._fields)
+
+_subject: Final = itemgetter(VerbRecord._fields.index("subject"))
 
 
 class _Rows:

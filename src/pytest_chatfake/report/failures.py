@@ -144,7 +144,8 @@ def _ledger_table(story: Story, labels: Labels, entries: Sequence[LedgerEntry]) 
     """Write ledger entries, one a line: when, what, how much, for which message."""
 
     def row(entry: LedgerEntry) -> list[str]:
-        message = story.engine.account.find(entry.message_id or "")
+        id_ = entry.message_id
+        message = None if id_ is None else story.engine.account.find(id_)
         name = "" if message is None else labels.message(message)
         return [stamp(entry.moment), entry.kind, number(entry.amount), name]
 
