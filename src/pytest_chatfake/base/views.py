@@ -23,6 +23,12 @@ def counted(count: int, what: str, plural: str | None = None) -> str:
     return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 
+def listed(words: Iterable[str]) -> str:
+    """Return words as a sentence lists them: ``a, b and c``."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def folded(lines: Iterable[str], most: int) -> list[str]:
     """Return so many lines at most: equal ones are one, with a count; of more, how many."""
     counts = Counter(lines)

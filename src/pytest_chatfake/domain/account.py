@@ -80,6 +80,10 @@ class Account:
         """Return the message of that id, if there is one."""
         return self._by_id.first(id_)
 
+    def numbered(self, number: int) -> MessageState | None:
+        """Return the message of that number, if there is one."""
+        return self.messages[number - 1] if 0 < number <= len(self.messages) else None
+
     def messages_in(self, conversation: ConversationRecord) -> list[MessageState]:
         """Return the messages of a conversation, in order."""
         return self._by_conversation.all(conversation)

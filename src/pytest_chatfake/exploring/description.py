@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..base.views import listed
 from ..report.timeline_text import length
 from .deviations import Deviation
 from .search import LoggedAttempt, WorldLog
@@ -52,7 +53,7 @@ def _describe_round(attempts: Sequence[LoggedAttempt], mine: LoggedAttempt) -> s
     if not attempts:
         return f"{_title(mine)} was attempted late"
     endpoints = [name for name in dict.fromkeys(one.endpoint for one in attempts) if name]
-    at = f" at {_and(endpoints)}" if endpoints else ""
+    at = f" at {listed(endpoints)}" if endpoints else ""
     twice = " twice" if len({*map(_title, attempts)}) == 1 and len(endpoints) < 2 else ""
     return f"{_titles(attempts)} {_were(attempts)} attempted{twice} at the same time{at}"
 
@@ -66,12 +67,8 @@ def _titles(attempts: Sequence[LoggedAttempt]) -> str:
     titles = list(dict.fromkeys(map(_title, attempts)))
     if len(titles) > _NAMED:
         titles = [*titles[: _NAMED - 1], f"{len(titles) - _NAMED + 1} more"]
-    return _and(titles)
+    return listed(titles)
 
 
 def _were(attempts: Sequence[LoggedAttempt]) -> str:
     return "was" if len({*map(_title, attempts)}) == 1 else "were"
-
-
-def _and(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

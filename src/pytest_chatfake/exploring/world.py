@@ -169,7 +169,7 @@ class World:
             return
         engine.raise_errors()
         failed = list(overlooked(engine))
-        if failed and self._environment.config.strict is not False:
+        if failed and self.fake._checks.strict:
             lines = [
                 f"{one.event._subject} at {one.endpoint._shown}: {one.outcome}" for one in failed
             ]

@@ -22,7 +22,17 @@ from ..base.views import counted
 from ..domain.instants import SECOND, instant, parse_duration
 from ..transport.server.replies import Reply, error_reply, plain, server_error
 from ..wire.bodies import balance_body
-from .faults import NO_REPLY, TAKES_EFFECT, ApiFault, ApiFaultKind, Damage, Matching, damaged, named
+from .faults import (
+    NO_REPLY,
+    TAKES_EFFECT,
+    ApiFault,
+    ApiFaultKind,
+    Damage,
+    Matching,
+    damaged,
+    named,
+    shown_method,
+)
 from .routes import BALANCE_PATH, Route, Routes
 
 if TYPE_CHECKING:
@@ -32,9 +42,6 @@ if TYPE_CHECKING:
 
 #: The longest real wait that a declared delay may ask for, in seconds.
 _MAX_DELAY = 60
-
-#: How many characters are shown of a method, which a client may choose freely.
-_MAX_SHOWN = 20
 
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
@@ -78,8 +85,7 @@ class ApiRequest(NamedTuple):
         status = "no response" if self.status is None else self.status
         unknown = self.accepted and self.status == 404 and not self.marks
         hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
-        method = self.method[:_MAX_SHOWN]
-        return f"{method} {self.path} with {key}: {status}{hint}"
+        return f"{shown_method(self.method)} {self.path} with {key}: {status}{hint}"
 
 
 class Responses(Protocol):

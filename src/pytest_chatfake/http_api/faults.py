@@ -30,6 +30,10 @@ Damage: TypeAlias = Callable[[Reply, int], Reply]
 NO_REPLY: Final = Reply(200, b"")
 
 
+#: How many characters are shown of a method.
+_MAX_SHOWN: Final = 20
+
+
 class Matching(NamedTuple):
     """Which requests a fault concerns, and for which of them it fires.
 
@@ -94,7 +98,7 @@ class ApiFault(Trigger):
             self._rules is None or bound(self._rules, path).test(path)
         ):
             return self._should_fire()
-        self._others[_target(shortened(path), method[:20] if self._method else None)] += 1
+        self._others[_target(shortened(path), shown_method(method) if self._method else None)] += 1
         return False
 
     def _left(self, now: int) -> int:
@@ -105,6 +109,11 @@ class ApiFault(Trigger):
 
     def _is_over(self, now: int) -> bool:
         return self._left(now) <= 0 < self._lasts
+
+
+def shown_method(method: str) -> str:
+    """Return what texts show of a method, which a client may choose freely."""
+    return method[:_MAX_SHOWN]
 
 
 def damaged(reply: Reply, faults: Iterable[ApiFault], now: int) -> Reply:

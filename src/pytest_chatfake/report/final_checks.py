@@ -13,9 +13,8 @@ from ..base.views import counted, folded
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
-from ..webhooks.chaos import Chaos
 from ..webhooks.fault_kinds import effect_of
-from .hints import beginning_of_body, hint, why_queued, why_unused
+from .hints import awaited, beginning_of_body, hint, unused_faults, why_queued, why_unused
 from .labels import Labels
 
 #: How many things one text lists.
@@ -46,6 +45,9 @@ class FinalChecks:
         api: The fake's side of the HTTP API.
         idle: Gives the lines of each ``after()`` with nothing behind it.
         strict: Whether to raise what would be warned about.
+
+    Attributes:
+        strict: As given.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class FinalChecks:
         self._engine = engine
         self._api = api
         self._idle = idle
-        self._strict = strict
+        self.strict: bool = strict
 
     def run(self) -> None:
         """Raise or warn about what the test left behind; a closed fake was checked before.
@@ -75,7 +77,7 @@ class FinalChecks:
         engine.raise_errors()
         clean = Labels(engine, self._api).clean
         found = [one._replace(text=clean(one.text)) for one in self._findings()]
-        errors = [one for one in found if self._strict and one.fails]
+        errors = [one for one in found if self.strict and one.fails]
         if errors:
             text = "\n".join([*(one.text for one in errors), _WAY_OUT])
             raise raised_at(UndeliveredWebhooks(text), errors[0].line)
@@ -91,14 +93,13 @@ class FinalChecks:
                 f"chat_fake.webhooks.attempts",
                 [(_story(one), one.event.line) for one in failed],
             )
-        queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        queued = outbox.queued
         if engine.drain.ordering is not None:
             queued += engine.drain.ordering.held
         if queued:
-            awaited = "await " if engine.mode == "async" else ""
             yield _listed(
                 f"{counted(len(queued), 'event')} still queued: end the test with "
-                f"`{awaited}chat_fake.settle()`{why_queued(engine.blocked)}",
+                f"`{awaited(engine)}chat_fake.settle()`{why_queued(engine.blocked)}",
                 [(f"{event._subject}, caused {event.line.place}", event.line) for event in queued],
             )
         if outbox.unheard:
@@ -107,8 +108,7 @@ class FinalChecks:
                 f'connect the app with events="*"',
                 [(f"{one.type}, caused {one.line.place}", one.line) for one in outbox.unheard],
             )
-        faults = (*outbox.faults.ever, *self._api._faults.ever)
-        unused = [one for one in faults if not (one.fired or isinstance(one, Chaos))]
+        unused = unused_faults(engine, self._api)
         for is_shared in (False, True):
             if some := [one for one in unused if one._is_shared == is_shared]:
                 yield _listed(

@@ -11,18 +11,17 @@ from typing import Final, cast
 from ..base import tracebacks
 from ..base.controls import one_line
 from ..base.errors import ChatFakeError
-from ..base.views import folded
+from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
-from ..webhooks.chaos import Chaos
 from ..webhooks.events import Event
 from ..webhooks.in_flight import InFlight
 from ..wire.exact_json import number
 from .entries import Entry
 from .explanations import Explanations
-from .hints import why_queued, why_unused
+from .hints import awaited, unused_faults, why_queued, why_unused
 from .labels import Labels
 from .pending import pending_lines
 from .timeline_text import marks_of, text_of
@@ -134,21 +133,19 @@ class Highlights:
 
     def _unseen(self) -> Iterator[str]:
         """Say which events are queued still, and which faults did not fire."""
-        outbox = self._engine.outbox
-        queued = [one.event for one in outbox.queue if any(e.connected for e in one.endpoints)]
+        outbox, queued = self._engine.outbox, self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
             what = f"{self._labels.event(queued[0])} was"
             if len(queued) > 1:
                 what = f"{self._labels.event(queued[0])} and {len(queued) - 1:,} more were"
-            awaited = "await " if self._engine.mode == "async" else ""
-            why = why_queued(self._engine.blocked) or f": call {awaited}chat_fake.settle()"
+            settle = f"{awaited(self._engine)}chat_fake.settle()"
+            why = why_queued(self._engine.blocked) or f": call {settle}"
             yield f"{what} not attempted yet{why}"
         for event in outbox.unheard:
             yield f"no endpoint listens for {event.type}, caused {event.line.place}"
-        for fault in (*outbox.faults.ever, *self._api._faults.ever):
-            if not (fault.fired or isinstance(fault, Chaos)):  # its faults may be rare
-                what = f"unused fault: {fault.description}, set up at {fault.line}"
-                yield what + why_unused(fault)
+        for fault in unused_faults(self._engine, self._api):
+            what = f"unused fault: {fault.description}, set up at {fault.line}"
+            yield what + why_unused(fault)
 
     # Where nothing is odd
 
@@ -169,7 +166,7 @@ class Highlights:
         )
         charges = [one.number for one in happened if one.kind == "charge"]
         if charges and arrivals:
-            told = f"the price of {label} was told in {_and(arrivals)}"
+            told = f"the price of {label} was told in {listed(map(str, arrivals))}"
             return f"{told}, and charged once ({charges[0]}){estimate}"
         if message.state == "sent" and message.held:
             return f"{label} is not charged before it is delivered (§1){estimate}"
@@ -209,8 +206,3 @@ def _object(value: object) -> dict[str, object]:
 
 def _status(entry: Entry) -> str:
     return (entry.record.status or "") if isinstance(entry.record, Event) else ""
-
-
-def _and(numbers: Sequence[int]) -> str:
-    *others, last = map(str, numbers)
-    return f"{', '.join(others)} and {last}" if others else last

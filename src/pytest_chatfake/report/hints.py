@@ -11,8 +11,11 @@ from ..base.tracebacks import text_of
 from ..base.triggers import Trigger
 from ..base.views import counted
 from ..domain.messages import STATUSES
+from ..engine.engine import Engine
+from ..http_api.account import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
+from ..webhooks.chaos import Chaos
 
 #: How many characters are shown of the response to a failed attempt, or of an error.
 _MOST: Final = 200
@@ -68,6 +71,17 @@ def why_foreign(error: BaseException) -> str:
             "app's lifespan, or set chat_fake_loop_scope = session in pytest's ini file."
         )
     return ""
+
+
+def awaited(engine: Engine) -> str:
+    """Return what a test of this mode writes in front of a call."""
+    return "await " if engine.mode == "async" else ""
+
+
+def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
+    """Return the faults that never fired; those of chaos may be rare."""
+    faults = (*engine.outbox.faults.ever, *api._faults.ever)
+    return [one for one in faults if not (one.fired or isinstance(one, Chaos))]
 
 
 def why_queued(blocked: bool) -> str:

@@ -73,9 +73,7 @@ class Labels:
 
     def message_of(self, event: Event) -> MessageState | None:
         """Return the message that an event is about, if it is about one."""
-        number = event._log._numbers[event._index]
-        messages = self._engine.account.messages
-        return messages[number - 1] if 0 < number <= len(messages) else None
+        return self._engine.account.numbered(event._log._numbers[event._index])
 
     # What they stand for
 

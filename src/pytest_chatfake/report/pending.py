@@ -14,6 +14,7 @@ from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
 from ..domain.schedule import DueKind
 from ..engine.engine import Engine
+from .hints import awaited
 from .labels import Labels
 
 #: How many are named where nobody knows which one was missed.
@@ -133,5 +134,4 @@ def advance(engine: Engine, moment: int) -> str:
             arguments.append(f"{name}={count}")
     if wait or not arguments:
         arguments.append(f"seconds={wait / SECOND:g}")
-    awaited = "await " if engine.mode == "async" else ""
-    return f"{awaited}chat_fake.clock.advance({', '.join(arguments)})"
+    return f"{awaited(engine)}chat_fake.clock.advance({', '.join(arguments)})"

@@ -192,7 +192,9 @@ class Trace:
         """
         first = bisect_left(self._indices[notes.EVENT], start)
         told = Counter(self._events._numbers[first:])
-        messages = [one for one in map(self._message, sorted(told)) if one is not None]
+        messages = [
+            one for one in map(self._engine.account.numbered, sorted(told)) if one is not None
+        ]
         charged = [one for one in messages if one.charged] or messages
         free = [one for one in messages if not (one.held or one.charged)]
         most = max(charged, key=lambda one: (told[one.number], one.number), default=None)
@@ -324,12 +326,8 @@ class Trace:
 
     def _message_of(self, subject: object) -> MessageState | None:
         if isinstance(subject, Event):
-            return self._message(subject._log._numbers[subject._index])
+            return self._engine.account.numbered(subject._log._numbers[subject._index])
         return subject if isinstance(subject, MessageState) else None
-
-    def _message(self, number: int) -> MessageState | None:
-        messages = self._engine.account.messages
-        return messages[number - 1] if 0 < number <= len(messages) else None
 
     def _delayed(self) -> dict[int, tuple[Mark, ...]]:
         """Give the marks of events that faults hold back, by their places."""

@@ -88,6 +88,11 @@ class Outbox:
         with self._lock:
             return self.events.of(number)
 
+    @property
+    def queued(self) -> list[Event]:
+        """The events in the queue that an endpoint is still connected for."""
+        return [dispatch.event for dispatch in self.queue if _is_connected(dispatch)]
+
     # Writing
 
     def write_facts(
