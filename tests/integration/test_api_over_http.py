@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import requests
+from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
@@ -39,6 +40,19 @@ def test_an_account_that_is_asked_by_many_at_once_answers_all(fake: ChatFake) ->
 
     assert 80 == len(amounts) == len(fake.api.requests)
     assert set(amounts) <= {"190.07658", "190.02658"}
+
+
+@pytest.mark.parametrize("path", ["/v2/balance", "/v2/messages"])
+@pytest.mark.parametrize("key", [None, "wrong"])
+def test_a_request_knows_whether_it_came_over_a_socket(
+    fake: ChatFake, path: str, key: str | None
+) -> None:
+    key = key or fake.api_key
+    with requests.Session() as session:
+        session.get(f"{fake.base_url}{path}", headers={"X-API-Key": key}, timeout=SECONDS)
+    Client(fake.wsgi_app).get(path, headers={"X-API-Key": key})
+
+    assert [False, True] == [one.in_process for one in fake.api.requests]
 
 
 def test_a_truncated_answer_is_an_incomplete_read(fake: ChatFake) -> None:

@@ -287,7 +287,8 @@ def api(chat_fake: ChatFake) -> None:
         chat_fake.api.truncate(3),
         chat_fake.api.rate_limit(30),
         chat_fake.api.lose_response(path="/v2/messages/<id>", method="POST", times=2, start=2),
-        chat_fake.api.webhooks_first(start=2),
+        chat_fake.api.lose_response(status=503),
+        chat_fake.api.webhooks_first(path="/v2/messages", method="POST", start=2),
     ):
         assert_type(fault, ApiFault)
         assert_type(fault.fired, int)
@@ -298,7 +299,8 @@ def api(chat_fake: ChatFake) -> None:
     request = chat_fake.api.requests[0]
     for text in (request.method, request.path, request.key):
         assert_type(text, str)
-    assert_type((request.accepted, request.status), tuple[bool, int | None])
+    assert_type((request.accepted, request.in_process), tuple[bool, bool])
+    assert_type(request.status, int | None)
     assert_type(request.at, datetime)
 
 

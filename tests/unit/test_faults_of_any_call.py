@@ -31,6 +31,7 @@ AFTERWARDS: dict[str, tuple[SetUp, Any]] = {
     "delay": (lambda fake, **more: fake.api.delay(60, **more), 200),
     "truncate": (lambda fake, **more: fake.api.truncate(**more), 200),
     "lose_response": (lambda fake, **more: fake.api.lose_response(**more), None),
+    "lose_response-503": (lambda fake, **more: fake.api.lose_response(status=503, **more), 503),
 }
 EVERY = {**INSTEAD, **AFTERWARDS}
 
@@ -98,11 +99,28 @@ def test_a_lost_response_leaves_a_message_and_its_webhook() -> None:
 
 def test_a_webhook_may_come_before_a_response_that_is_lost() -> None:
     with fake_with_receiver() as (fake, receiver):
-        fake.send_endpoint(webhooks_first=True)
-        fake.api.lose_response()
+        fake.send_endpoint()
+        faults = [fake.api.lose_response(), fake.api.webhooks_first()]
 
         assert status(fake) is None
         assert ["sent"] == received_statuses(receiver)
+        assert [1, 1] == [one.fired for one in faults]
+
+
+def test_a_response_in_place_of_the_lost_one_is_that_of_a_failure(fake: ChatFake) -> None:
+    fake.api.fail(599)
+    fake.api.lose_response(status=599)
+
+    assert post(fake).json() == post(fake).json()
+    assert 1 == len(fake.messages)
+
+
+def test_a_call_that_is_refused_has_no_webhooks_that_come_first(fake: ChatFake) -> None:
+    fake.api.fail(path="/v2/messages")
+    first = fake.api.webhooks_first(times=None)
+
+    assert (503, 0) == (status(fake), first.fired)
+    assert (200, 1) == (status(fake), first.fired)
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -208,13 +226,28 @@ def test_each_fault_counts_the_calls_that_match_it(fake: ChatFake) -> None:
     assert [200, 200, 500, 501] == [status(fake, *one) for one in asked]
 
 
+def test_the_webhooks_of_one_path_come_first() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.send_endpoint()
+        fake.send_endpoint("/v3/messages")
+        fake.api.webhooks_first(path="/v3/messages", method="POST", start=2)
+        came = []
+        for path in ("/v2/messages", "/v3/messages", "/v2/messages", "/v3/messages"):
+            status(fake, path)
+            came.append(len(receiver.events))
+
+        assert [0, 0, 0, 4] == came
+
+
 def test_a_fault_that_is_removed_counts_no_more(fake: ChatFake) -> None:
     with fake.api.lose_response(times=None):
         assert status(fake) is None
     assert 200 == status(fake)
 
 
-@pytest.mark.parametrize("verb", ["fail", "delay", "disconnect", "truncate", "rate_limit"])
+@pytest.mark.parametrize(
+    "verb", ["fail", "delay", "disconnect", "truncate", "rate_limit", "webhooks_first"]
+)
 @pytest.mark.parametrize(
     ("argument", "value", "error"),
     [

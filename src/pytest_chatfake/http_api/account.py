@@ -62,6 +62,7 @@ class ApiRequest(NamedTuple):
         moment: When it was responded to, in nanoseconds since the epoch.
         marks: What faults did to the response, and the lines that set them up.
         body: The body of a response of your own, if its status is none of 200 to 299; else empty.
+        in_process: Whether it came through ``chat_fake.wsgi_app``, and not over a socket.
     """
 
     method: str
@@ -72,6 +73,7 @@ class ApiRequest(NamedTuple):
     moment: int
     marks: tuple[Mark, ...] = ()
     body: bytes = b""
+    in_process: bool = False
 
     @property
     def at(self) -> datetime:
@@ -190,17 +192,9 @@ class AccountApi:
         self._keys.append(key)
         self._tail = tail(key)
 
-    def _record(
-        self, method: str, path: str, key: str | None, status: int | None, body: bytes
-    ) -> None:
-        """Record a request that came without the right key."""
-        self._note(REQUEST)
-        asked = ApiRequest(method, path, tail(key), False, status, self._now(), body=body)
-        self._log.append(asked)
-
-    def _arrived(self, method: str, path: str) -> ApiRequest:
-        """Record a request with the right key that is about to be answered."""
-        asked = ApiRequest(method, path, self._tail, True, None, self._now())
+    def _record(self, asked: ApiRequest) -> ApiRequest:
+        """Record a request that comes now."""
+        asked = asked._replace(moment=self._now())
         self._note(REQUEST)
         self._log.append(asked)
         return asked
@@ -226,7 +220,7 @@ class AccountApi:
 
     # Responses
 
-    def _answer_balance(self, method: str = "GET") -> Reply:
+    def _answer_balance(self, method: str, in_process: bool) -> Reply:
         """Answer a balance query that came with the right key (§4.1)."""
         value, now = self._port.reported_balance()
         reply = Reply(200, balance_body(value, self._currency))
@@ -236,27 +230,35 @@ class AccountApi:
             reply = damaged(reply, faults, now)
             marks = tuple(one._mark for one in faults)
         status = None if reply.disconnect else reply.status
-        asked = ApiRequest(method, BALANCE_PATH, self._tail, True, status, now, marks)
+        asked = ApiRequest(
+            method, BALANCE_PATH, self._tail, True, status, now, marks, in_process=in_process
+        )
         self._note(REQUEST)
         self._log.append(asked)
         return reply
 
-    def _answer(self, request: Request, path: str, by_handler: ByHandler) -> Response | Reply:
+    def _answer(
+        self, asked: ApiRequest, request: Request, by_handler: ByHandler
+    ) -> Response | Reply:
         """Answer any other request with the right key.
 
         What a route raises is a 500, and comes back in the test.
         """
-        asked = self._arrived(request.method, path)
-        faults = self._due(request.method, path, asked.moment) if self._faults.active else []
+        asked = self._record(asked)
+        method, path = asked.method, asked.path
+        found = self._routes.find(path, method)
+        faults: list[ApiFault] = []
+        if self._faults.active:
+            faults = self._due(method, path, asked.moment, calls_route=found is not None)
         request.environ[COMPLETE] = partial(self._answered, asked, faults)
         if faults and faults[-1]._kind not in TAKES_EFFECT:
             return damaged(NO_REPLY, faults, asked.moment)
-        found = self._routes.find(path, request.method)
+        is_race = any(one._kind == "webhooks_first" for one in faults)
         try:
             response = (
                 by_handler(request) or self._not_found(path)
                 if found is None
-                else self._call(asked, request, *found)
+                else self._call(asked, request, *found, is_race=is_race)
             )
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
@@ -269,19 +271,23 @@ class AccountApi:
         return response
 
     def _call(
-        self, asked: ApiRequest, request: Request, route: Route, variables: dict[str, Any]
+        self,
+        asked: ApiRequest,
+        request: Request,
+        route: Route,
+        variables: dict[str, Any],
+        *,
+        is_race: bool,
     ) -> Response:
         """Call a route of the user's, and attempt its webhooks if they come first."""
-        place, last = self._place_of(asked), route.webhooks_first
-        self._calls.append((place, last))
-        if self._faults.active:
-            last = self._answers_last() or last
+        place = self._place_of(asked)
+        self._calls.append((place, route.webhooks_first))
         try:
             with self._port.responses.block(place):
                 response = route.answer(request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
-        if last:
+        if is_race or route.webhooks_first:
             try:
                 self._port.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
@@ -297,22 +303,31 @@ class AccountApi:
 
     # The faults of a request
 
-    def _due(self, method: str, path: str, now: int) -> list[ApiFault]:
-        """Count a request, and return the faults that fire for it.
+    def _due(
+        self, method: str, path: str, now: int, *, calls_route: bool = False
+    ) -> list[ApiFault]:
+        """Count a request, and return the faults that fire for it; the last decides the response.
 
         Each counts all that match, also those that another fault answers.
         """
         fired: list[ApiFault] = []
         with self._port.lock:
-            active = [one for one in self._faults.active if one._kind != "webhooks_first"]
-            for fault in [one for one in active if one._is_due(method, path)]:
+            due = [
+                one
+                for one in self._faults.active
+                if (calls_route or one._kind != "webhooks_first") and one._is_due(method, path)
+            ]
+            for fault in sorted(due, key=lambda one: one._kind != "webhooks_first"):
                 if fault._is_over(now):
                     fault.remove()
                     continue
-                fault._fire()
                 fired.append(fault)
-                if fault._kind != "delay":  # it decides the response
+                if fault._kind not in {"delay", "webhooks_first"}:  # it decides the response
                     break
+            if fired and fired[-1]._kind not in TAKES_EFFECT:  # there are no webhooks
+                fired = [one for one in fired if one._kind != "webhooks_first"]
+            for fault in fired:
+                fault._fire()
         return fired
 
     def _take_back(self, faults: list[ApiFault]) -> None:
@@ -321,15 +336,6 @@ class AccountApi:
             for fault in faults:
                 fault.fired -= 1
             faults.clear()
-
-    def _answers_last(self) -> bool:
-        """Count a call of a route; return whether its webhooks come before its response."""
-        with self._port.lock:
-            races = [one for one in self._faults.active if one._kind == "webhooks_first"]
-            fired = [one for one in races if one._should_fire()]
-            for fault in fired:
-                fault._fire()
-        return bool(fired)
 
     # Faults
 
@@ -365,11 +371,9 @@ class AccountApi:
             error = Reply(status, check_bytes(body, "body"))
             shown.append("body=...")
         else:
-            code = _code_of(status) if code is None else check_str(code, "code")
-            message = code if message is None else check_str(message, "message")
-            error = error_reply(status, code, message)
+            error = _error_reply(status, code, message)
         matching = Matching(times, start, path, method)
-        return self._add("fail", shown, lambda one, _: error._replace(delay=one.delay), matching)
+        return self._add("fail", shown, partial(_replaced, error), matching)
 
     def delay(
         self,
@@ -413,6 +417,7 @@ class AccountApi:
     def lose_response(
         self,
         *,
+        status: int | None = None,
         path: str | None = None,
         method: str | None = None,
         times: int | None = 1,
@@ -421,9 +426,15 @@ class AccountApi:
         """Carry out the request, and close the connection without a response.
 
         So a message is sent, money is held, events are queued, and the client can't know. In
-        process it gets a ``ConnectionResetError``.
+        process it gets a ``ConnectionResetError``. With a ``status``, it gets the error that
+        :meth:`fail` sends, as from a gateway that did not wait for the response.
         """
-        return self._add("lose_response", (), _cut_off, Matching(times, start, path, method))
+        damage = _cut_off
+        if status is not None:
+            error = _error_reply(check_int(status, "status", 200, 599))
+            damage = partial(_replaced, error)
+        shown, matching = named(status=status), Matching(times, start, path, method)
+        return self._add("lose_response", shown, damage, matching)
 
     def truncate(
         self,
@@ -469,22 +480,28 @@ class AccountApi:
         def limited(reply: Reply, left: int) -> Reply:
             error = error_reply(429, "TOO_MANY_REQUESTS", "RATE_LIMIT_EXCEEDED")
             seconds = str(-(-left // SECOND))
-            return error._replace(headers=(("Retry-After", seconds),), delay=reply.delay)
+            return _replaced(error._replace(headers=(("Retry-After", seconds),)), reply, left)
 
         matching = Matching(times, start, path, method)
         return self._add("rate_limit", [f"{length / SECOND:g}"], limited, matching, length)
 
-    def webhooks_first(self, *, times: int | None = 1, start: int = 1) -> ApiFault:
+    def webhooks_first(
+        self,
+        *,
+        path: str | None = None,
+        method: str | None = None,
+        times: int | None = 1,
+        start: int = 1,
+    ) -> ApiFault:
         """Respond to a call of your own endpoint after the webhooks that it causes.
 
         The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
-
-        Args:
-            times: How many calls of endpoints of your own; None: all, until the fault is removed.
-            start: The first of them; 1 is the next.
+        It counts only requests to endpoints of your own.
         """
+        matching = Matching(times, start, path, method)
+        race = self._add("webhooks_first", (), lambda reply, _: reply, matching)
         self._port.retry_at_barriers()
-        return self._add("webhooks_first", (), lambda reply, _: reply, Matching(times, start))
+        return race
 
     def _add(
         self,
@@ -502,6 +519,16 @@ class AccountApi:
 
 def _cut_off(reply: Reply, _: int) -> Reply:
     return reply._replace(disconnect=True)
+
+
+def _replaced(error: Reply, reply: Reply, _: int) -> Reply:
+    return error._replace(delay=reply.delay)
+
+
+def _error_reply(status: int, code: str | None = None, message: str | None = None) -> Reply:
+    """Return an error of the API; its code is the status's name unless there is another one."""
+    code = _code_of(status) if code is None else check_str(code, "code")
+    return error_reply(status, code, code if message is None else check_str(message, "message"))
 
 
 def _code_of(status: int) -> str:

@@ -20,7 +20,7 @@ ApiFaultKind: TypeAlias = Literal[
 ]
 
 #: With these the request takes effect first; with the others nothing of the user's is called.
-TAKES_EFFECT: Final = {"delay", "truncate", "lose_response"}
+TAKES_EFFECT: Final = {"delay", "truncate", "lose_response", "webhooks_first"}
 
 #: Takes the response, and how long a fault that ends by itself still lasts, in
 #: nanoseconds; returns what is sent.

@@ -9,19 +9,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from werkzeug import Request, Response
 
 from ..base.redaction import tail
 from ..transport.server.replies import Reply, error_reply, status_line
-from .account import COMPLETE, AccountApi
+from .account import COMPLETE, AccountApi, ApiRequest
 from .routes import BALANCE_PATH
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     from ..transport.server.listener import ByHandler, Listener
+
+#: What a request's environment has if it came without a socket.
+_IN_PROCESS: Final = "pytest_chatfake.in_process"
 
 _INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
 
@@ -113,12 +116,13 @@ class Service:
 
     # Responses
 
-    def balance(self, key: str | None, method: str = "GET") -> Reply:
+    def balance(self, key: str | None, method: str = "GET", *, in_process: bool = False) -> Reply:
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
         account = self._accounts.get(key or "")
         if account is not None:
-            return account._answer_balance(method)
-        self._record(method, BALANCE_PATH, key, 401)
+            return account._answer_balance(method, in_process)
+        asked = ApiRequest(method, BALANCE_PATH, tail(key), False, None, 0, in_process=in_process)
+        self._record(asked, 401)
         return _INVALID_KEY
 
     def answer(self, request: Request, by_handler: ByHandler) -> Response | Reply:
@@ -127,12 +131,15 @@ class Service:
         So a handler of pytest-httpserver checks the key itself, if it is to.
         """
         key, path = request.headers.get("X-API-Key"), _path(request)
+        in_process = _IN_PROCESS in request.environ
         if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
-            return self.balance(key, method=request.method)
+            return self.balance(key, request.method, in_process=in_process)
         account = self._accounts.get(key or "")
+        method, accepted = request.method, account is not None
+        asked = ApiRequest(method, path, tail(key), accepted, None, 0, in_process=in_process)
         if account is not None:
-            return account._answer(request, path, by_handler)
-        request.environ[COMPLETE] = partial(self._record, request.method, path, key)
+            return account._answer(asked, request, by_handler)
+        request.environ[COMPLETE] = partial(self._record, asked)
         response = by_handler(request)
         return _INVALID_KEY if response is None else response
 
@@ -141,18 +148,18 @@ class Service:
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status, body)
 
-    def _record(
-        self, method: str, path: str, key: str | None, status: int | None, body: bytes = b""
-    ) -> None:
+    def _record(self, asked: ApiRequest, status: int | None, body: bytes = b"") -> None:
         """Record a request with nobody's key with all accounts."""
         for account in list(self._accounts.values()):
-            account._record(method, path, key, status, body)
+            account._record(asked._replace(status=status, body=body))
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer as a WSGI app: the same API, without a socket and without real waiting."""
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
-            response: Response | Reply = self.balance(environ.get("HTTP_X_API_KEY"))
+            key = environ.get("HTTP_X_API_KEY")
+            response: Response | Reply = self.balance(key, in_process=True)
         else:
+            environ[_IN_PROCESS] = True
             response = self.listener.answer(Request(environ))
         if isinstance(response, Response):
             return response(environ, start_response)
