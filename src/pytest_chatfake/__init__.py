@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .domain.failures import PlatformError as PlatformError
     from .domain.ledger import Balance as Balance
     from .domain.ledger import LedgerEntry as LedgerEntry
+    from .exploring.deviations import DEFAULT as DEFAULT
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
@@ -80,6 +81,7 @@ else:
         "ClockError": "base.errors",
         "ClosedError": "base.errors",
         "Conversation": "fake.messages",
+        "DEFAULT": "exploring.deviations",
         "Edge": "fake.edges",
         "Endpoint": "webhooks.endpoints",
         "Event": "webhooks.events",

@@ -183,6 +183,11 @@ def test_a_loss_for_good_is_tried_if_it_is_asked_for() -> None:
     assert [(1, 2), (1, 2), (2,), (1,)] == explored(2, deviations=["drop"], depth=1)[0]
 
 
+def test_all_of_them_are_tried_if_all_are_asked_for() -> None:
+    some = explored(2, deviations=[*DEFAULT, "drop"], depth=1)[0]
+    assert {*some} <= {*explored(2, deviations="all", depth=1)[0]}
+
+
 def test_a_repeat_comes_whenever_the_body_has_moved_time_and_when_a_session_is_over() -> None:
     seen: list[list[float]] = []
 

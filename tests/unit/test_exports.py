@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import pytest_chatfake
+from pytest_chatfake.exploring.deviations import DEFAULT
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,6 +41,9 @@ def test_the_names_are_sorted_and_there_once() -> None:
 @pytest.mark.parametrize("name", pytest_chatfake._HOMES)
 def test_a_name_is_the_thing_of_that_name(name: str) -> None:
     thing = getattr(pytest_chatfake, name)
+    if name == "DEFAULT":
+        assert thing is DEFAULT
+        return
     assert name == thing.__name__
     assert "pytest_chatfake" == thing.__module__.partition(".")[0]
 

@@ -20,29 +20,43 @@ class Kind(NamedTuple):
 
     Attributes:
         verb: The method that a test calls for it, without the fake's name.
-        argument: The name of its argument beside ``start``; empty: none.
-        least: The least value of the argument, which is also its default.
+        extent: The name of the argument that says how far it goes; empty: none.
+        least: The least value of that argument, which is also its default.
+        is_time: Whether that argument is a length of time.
+        more: The names of its further arguments.
+        concerns: What it counts: an ``"attempt"``, or a ``"call"`` of the app.
         is_predictable: Whether the order of attempts that it makes is known before it is tried.
+        is_unseen: Whether the order of attempts does not show that it fired.
+        is_alone: Whether a world with it has no other deviation.
     """
 
     verb: str
-    argument: str = ""
+    extent: str = ""
     least: int = 0
+    is_time: bool = False
+    more: tuple[str, ...] = ()
+    concerns: str = "attempt"
     is_predictable: bool = True
+    is_unseen: bool = False
+    is_alone: bool = False
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "duplicate": Kind("webhooks.duplicate", "after"),
+    "duplicate": Kind("webhooks.duplicate", "after", more=("past_barriers",)),
     "reorder": Kind("webhooks.reorder", "by", 1),
     "lose_response": Kind("webhooks.lose_response"),
     "refuse": Kind("webhooks.refuse"),
-    "webhooks_first": Kind("api.webhooks_first", is_predictable=False),
+    "webhooks_first": Kind(
+        "api.webhooks_first", concerns="call", is_predictable=False, is_unseen=True
+    ),
     "drop": Kind("webhooks.drop"),
-    "duplicate_later": Kind("webhooks.duplicate", "pause", 1, is_predictable=False),
+    "duplicate_later": Kind(
+        "webhooks.duplicate", "pause", 1, is_time=True, is_predictable=False, is_unseen=True
+    ),
     "concurrently": Kind("webhooks.concurrently", "by", is_predictable=False),
 }
 
-#: Those that an exploration tries unless told otherwise.
+#: The kinds of deviations that an exploration tries unless it is told otherwise.
 DEFAULT: Final = ("duplicate", "reorder", "lose_response", "refuse", "webhooks_first")
 
 
@@ -51,40 +65,44 @@ class Deviation(NamedTuple):
 
     Attributes:
         kind: One of :data:`KINDS`.
-        start: Which attempt it concerns, counted from 1 where attempts are made; of
-            ``webhooks_first``: which call.
-        extent: Past how many attempts it moves one; of ``duplicate_later``: by how many
-            nanoseconds.
+        start: Which attempt it concerns, counted from 1 where attempts are made; or which call.
+        extent: Past how many attempts it moves one; or by how many nanoseconds.
+        more: The further arguments of its verb.
     """
 
     kind: str
     start: int
     extent: int = 0
+    more: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
         """Write it as a test does, without the fake's name."""
-        arguments = ", ".join(f"{name}={value}" for name, value in self._arguments().items())
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self._arguments().items())
         return f"{KINDS[self.kind].verb}({arguments})"
 
     def _arguments(self) -> dict[str, Any]:
-        name, extent = KINDS[self.kind].argument, self.extent
-        if name == "pause":
-            whole, rest = divmod(extent, SECOND)
-            return {"pause": extent / SECOND if rest else whole, "start": self.start}
-        own: dict[str, Any] = {name: extent} if name else {}
-        if self.kind == "duplicate" and extent:  # after=0 leaves no room for a barrier
-            own["past_barriers"] = True
-        return {**own, "start": self.start}
+        kind, extent = KINDS[self.kind], self.extent
+        if kind.is_time:
+            own = {kind.extent: extent / SECOND if extent % SECOND else extent // SECOND}
+        else:
+            own = {kind.extent: extent} if kind.extent else {}
+        return {**own, **dict(self.more), "start": self.start}
 
     @property
     def is_of_an_attempt(self) -> bool:
         """Whether it concerns an attempt, and not a call."""
-        return self.kind != "webhooks_first"
+        return KINDS[self.kind].concerns == "attempt"
 
     def set_up(self, fake: ChatFake) -> Trigger:
         """Call its verb, and return the fault."""
         fault: Trigger = attrgetter(KINDS[self.kind].verb)(fake)(**self._arguments())
         return fault
+
+
+def moved(kind: str, start: int, extent: int) -> Deviation:
+    """Return a deviation that moves an attempt past so many others, whatever barriers there are."""
+    crosses = kind == "duplicate" and extent > 0  # after=0 leaves no room for a barrier
+    return Deviation(kind, start, extent, (("past_barriers", True),) if crosses else ())
 
 
 def parse_deviations(only: Iterable[Any]) -> tuple[Deviation, ...]:
@@ -102,37 +120,39 @@ def _parse(text: object) -> Deviation:
         call = ast.parse(text.strip(), mode="eval").body
         assert isinstance(call, ast.Call)
         assert not call.args
-        given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+        given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
         start, verb = given.pop("start", 1), ast.unparse(call.func)
-        crosses = given.pop("past_barriers", False)
         name, kind = next(
             (name, kind)
             for name, kind in KINDS.items()
-            if kind.verb == verb and set(given) <= {kind.argument}
+            if kind.verb == verb and {*given} <= {kind.extent, *kind.more}
         )
-        extent = given.get(kind.argument, kind.least)
-        if kind.argument == "pause":
-            extent = parse_delay(extent, "pause")
+        extent = given.pop(kind.extent, kind.least)
+        if kind.is_time:
+            extent = parse_delay(extent, kind.extent)
         assert type(start) is type(extent) is int
         assert start >= 1
         assert extent >= kind.least
-        assert crosses is (name == "duplicate" and extent > 0)
+        found = Deviation(name, start, extent, tuple(given.items()))
+        assert kind.more != ("past_barriers",) or found == moved(name, start, extent)
     except (AssertionError, StopIteration, SyntaxError, TypeError, ValueError):
         verbs = ", ".join(f"{verb}(...)" for verb in dict.fromkeys(k.verb for k in KINDS.values()))
         raise ValueError(
             f"only: unknown deviation {cited(text)}. Copy the list that the failure printed. "
             f"The deviations are {verbs}."
         ) from None
-    return Deviation(name, start, extent)
+    return found
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
-    """Return the kinds of deviations that are to be tried."""
-    kinds = tuple(check_list(deviations, "deviations", f"names such as {list(DEFAULT)}"))
+    """Return the kinds of deviations that are to be tried; all of them for ``"all"``."""
+    if deviations == "all":
+        return tuple(KINDS)
+    kinds = tuple(check_list(deviations, "deviations", f"'all', or names such as {list(DEFAULT)}"))
     for kind in kinds:
         if kind not in KINDS:
             raise ValueError(
-                f"deviations: unknown deviation {cited(kind)}. Use some of "
+                f"deviations: unknown deviation {cited(kind)}. Use 'all', or some of "
                 f"{', '.join(map(repr, KINDS))}"
             )
     return kinds

@@ -224,7 +224,7 @@ class Exploration:
             await alone.run(test.function)
             if world.has_threads:
                 error.add_note("Attempts ran in threads: this world may pass when it is run again.")
-            if type(alone.error) is type(error) and alone.log().key == log.key:
+            if type(alone.error) is type(error) and alone.log().order == log.order:
                 error.add_note(
                     f"As a test of its own (it was run, and fails the same way):\n\n{test.source}\n"
                 )

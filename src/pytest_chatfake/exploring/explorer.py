@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Final, TypedDict, Unpack, overload
+from typing import Final, Literal, TypedDict, Unpack, overload
 
 from ..base.arguments import check_int, check_names, check_takes, cited
 from ..base.errors import ChatFakeError
@@ -25,7 +25,7 @@ _MOST: Final = 1_000_000
 class ExploreOptions(TypedDict, total=False):
     """What an exploration tries; :meth:`Explorer.__call__` says more."""
 
-    deviations: Iterable[str]
+    deviations: Iterable[str] | Literal["all"]
     limit: int
     depth: int
     seconds: float | None
@@ -83,9 +83,10 @@ class Explorer:
 
         Args:
             body: A function of one fake; with ``async def``, ``await`` the exploration.
-            **options: ``deviations``: The kinds to try: ``"duplicate"``, ``"reorder"``,
-                ``"lose_response"``, ``"refuse"``, ``"webhooks_first"``; and, off unless asked for,
-                ``"drop"``, ``"duplicate_later"`` and ``"concurrently"``.
+            **options: ``deviations=DEFAULT``: The kinds to try, or ``"all"``.
+                ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
+                ``"refuse"`` and ``"webhooks_first"``; the others are ``"drop"``,
+                ``"duplicate_later"`` and ``"concurrently"``.
                 ``limit=500``: How many worlds are tried at most.
                 ``depth=2``: How many deviations a world has at most; 0: the body as written.
                 ``seconds=None``: After how many real seconds no more worlds are begun.

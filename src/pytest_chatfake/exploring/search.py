@@ -11,20 +11,23 @@ So the first world that fails is a simple one.
 
 Two worlds are equal if the same attempts reach the app in the same order: an app that does the same
 on the same can't tell them apart. For most worlds that order is known before they are run
-(:func:`predicted_key`), and if it was seen already, the world is not run. Calls whose webhooks come
+(:func:`foreseen`), and if it was seen already, the world is not run. Calls whose webhooks come
 first, pauses, attempts at the same time, and whatever the app causes by itself, can't be
-predicted: such worlds are run, and compared afterwards.
+foreseen: such worlds are run, and compared afterwards.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
+from ..webhooks.backlog import Backlog
 from ..webhooks.fault_kinds import effect_of
-from .deviations import KINDS, Deviation
+from .deviations import KINDS, Deviation, moved
 
 #: How many worlds that were not run are counted, to say how many there are at least.
 _COUNTED: Final = 2_000
@@ -64,22 +67,25 @@ class WorldLog(NamedTuple):
     Attributes:
         attempts: The attempts and the barriers.
         calls: Which calls caused webhooks that came after their responses.
-        raced: Of which calls they came before.
-        paused: Which attempts were made again after a pause, and how long that was.
+        unseen: The deviations that fired, and that the order of attempts does not show.
         moments: When each attempt was made; of a barrier, each moment at which there was one.
         session: How long a session lasts, in nanoseconds.
     """
 
     attempts: Attempts
     calls: tuple[int, ...] = ()
-    raced: tuple[int, ...] = ()
-    paused: tuple[tuple[int, int], ...] = ()
+    unseen: frozenset[Deviation] = frozenset()
     moments: Sequence[tuple[int, ...]] = ()
     session: int = 0
 
     @property
     def key(self) -> Key:
-        """What equal worlds have in common: what reached the app, and in which order."""
+        """What equal worlds have in common."""
+        return (self.order, self.unseen)
+
+    @property
+    def order(self) -> Key:
+        """What reached the app, and in which order."""
         reached: list[int] = []
         rounds: dict[int, list[int]] = {}
         for one in self.attempts:
@@ -90,7 +96,7 @@ class WorldLog(NamedTuple):
                 reached.append(one.item)
             if one.round:
                 rounds.setdefault(one.round, []).append(one.item)
-        return (*reached, "|", *self.raced, *self.paused, *map(tuple, rounds.values()))
+        return (*reached, *map(tuple, rounds.values()))
 
     def pauses(self, place: int) -> list[int]:
         """Return how long after an attempt its repeat may come, in nanoseconds.
@@ -126,96 +132,129 @@ _DISTANCES: Final[Mapping[str, Callable[[int, int], range]]] = {
     "lose_response": lambda _, near: range(near, near + 1),
     "refuse": lambda _, near: range(near, near + 1),
     "drop": lambda _after, _near: range(1),
-    "duplicate_later": lambda after, _: range(after, after + 1),
     "concurrently": lambda _, near: range(near + 1),
+}
+
+#: A deviation, with how far it moves an attempt.
+_Found: TypeAlias = tuple[int, Deviation]
+
+
+class _Room:
+    """What a world has room for; each method gives deviations of one kind, the nearest first.
+
+    Attributes:
+        log: The log of the world.
+        taken: The deviations that it has.
+        places: Where in the log each attempt is that may deviate, by its number.
+        follow: How many attempts follow each in all, and before the next barrier. Those that go
+            ``beyond`` that will have room when so many more deviations are added.
+    """
+
+    def __init__(self, log: WorldLog, taken: Sequence[Deviation], beyond: int) -> None:
+        self.log = log
+        self.taken = taken
+        mine = {one.start for one in taken if one.is_of_an_attempt}
+        self.places: dict[int, int] = {}
+        for place, one in enumerate(log.attempts):
+            if one is not None and one.number not in mine:
+                self.places.setdefault(one.number, place)
+        self.places = dict(sorted(self.places.items()))
+        self.follow: dict[int, tuple[int, int]] = {}
+        after = near = -1
+        at = {place: number for number, place in self.places.items()}
+        for place in reversed(range(len(log.attempts))):
+            is_attempt = log.attempts[place] is not None
+            after, near = after + is_attempt, near + 1 if is_attempt else -1
+            if place in at:
+                self.follow[at[place]] = (after + beyond, near + beyond)
+
+    def moves(self, kind: str) -> Iterator[_Found]:
+        """Move attempts, or their repeats, past others."""
+        fits, argument = _DISTANCES[kind], KINDS[kind].extent
+        alone = {one.number for one in self.log.attempts if one is not None and not one.overlaps}
+        farthest = max((most for most, _ in self.follow.values()), default=-1)
+        for distance in range(farthest + 1):
+            for start in self.places:
+                if distance not in fits(*self.follow[start]):
+                    continue
+                if kind != "concurrently" or start not in alone:
+                    yield distance, moved(kind, start, distance if argument else 0)
+
+    def pauses(self, kind: str) -> Iterator[_Found]:
+        """Repeat attempts after time has passed."""
+        for start in sorted(self.places, key=lambda one: self.follow[one][0]):
+            for pause in self.log.pauses(self.places[start]):
+                yield self.follow[start][0], Deviation(kind, start, pause)
+
+    def calls(self, kind: str) -> Iterator[_Found]:
+        """Let webhooks come before the response of their call."""
+        for call in self.log.calls:
+            if not any(one.kind == kind and one.start == call for one in self.taken):
+                yield 0, Deviation(kind, call)
+
+
+#: Which deviations of each kind a world has room for; of the others: those that move attempts.
+_ROOM: Final[Mapping[str, Callable[[_Room, str], Iterator[_Found]]]] = {
+    "duplicate_later": _Room.pauses,
+    "webhooks_first": _Room.calls,
 }
 
 
 def possible_deviations(
     log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation], beyond: int = 0
-) -> Iterator[tuple[int, Deviation]]:
+) -> Iterator[_Found]:
     """Give the deviations that a world has room for, with their distances, the shortest first.
 
     Those that go ``beyond`` its room will have it when so many more deviations are added.
     """
-    attempts = log.attempts
-    mine = {one.start for one in taken if one.is_of_an_attempt}
-    places: dict[int, int] = {}
-    for place, one in enumerate(attempts):
-        if one is not None and one.number not in mine:
-            places.setdefault(one.number, place)
-    after = [0] * (len(attempts) + 1)  # how many attempts follow, in all
-    near = after.copy()  # and before the next barrier
-    for place in reversed(range(len(attempts))):
-        is_attempt = attempts[place] is not None
-        after[place] = after[place + 1] + is_attempt
-        near[place] = near[place + 1] + 1 if is_attempt else 0
-    room = {
-        number: (after[at] - 1 + beyond, near[at] - 1 + beyond)
-        for number, at in sorted(places.items())
-    }
-    alone = {one.number for one in attempts if one is not None and not one.overlaps}
-    raced = {one.start for one in taken if one.kind == "webhooks_first"}
-    for distance in range(max((most for most, _ in room.values()), default=0) + 1):
-        for kind in kinds:
-            if kind == "webhooks_first":
-                starts = [call for call in log.calls if call not in raced and not distance]
-            else:
-                fits = _DISTANCES[kind]
-                starts = [number for number in room if distance in fits(*room[number])]
-            for start in starts:
-                if kind == "duplicate_later":
-                    for pause in log.pauses(places[start]):
-                        yield distance, Deviation(kind, start, pause)
-                elif kind != "concurrently" or start not in alone:
-                    yield distance, Deviation(kind, start, distance if KINDS[kind].argument else 0)
+    room = _Room(log, taken, beyond)
+    streams = (
+        _ROOM.get(kind, _Room.moves)(room, kind)
+        for kind in kinds
+        if not (taken and KINDS[kind].is_alone)
+    )
+    return heapq.merge(*streams, key=itemgetter(0))
 
 
-def predicted_key(base: Attempts, deviations: Sequence[Deviation]) -> Key:
-    """Return the key that a world will have, from the log of the body as written.
+#: Of an attempt that does not deviate.
+_AS_WRITTEN: Final = Deviation("", 0)
 
-    It decides as :class:`.Ordering` does, which orders the real attempts. The tests compare the
-    worlds that are run with all that there are, so they fail where the two differ.
-    """
+
+def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
+    """Return the key that a world will have, from the log of the body as written."""
     by_number = {one.start: one for one in deviations}
-    out: list[int] = []  # 0: a barrier
-    made = 0
-    waiting: list[tuple[int, int, bool]] = []  # until so many are made; what; a first attempt?
-    failed: list[int] = []
+    backlog: Backlog[tuple[int, int]] = Backlog()  # the items of attempts, and their numbers
+    queue: deque[tuple[int, int]] = deque()
+    reached: list[int] = []
 
-    def make(item: int) -> None:
-        """Make an attempt, and then what has waited for it."""
-        nonlocal made
-        out.append(item)
-        made += 1
-        ready = next((one for one in waiting if one[0] <= made), None)
-        if ready is not None:
-            waiting.remove(ready)
-            make(ready[1])
+    def attempt() -> None:
+        while queue:
+            item, number = queue.popleft()
+            deviation = by_number.get(number, _AS_WRITTEN)
+            kind, extent = deviation.kind, deviation.extent
+            again = (item, 0)  # a repeat is no choice
+            if not backlog.take(kind, extent, again, past_barriers=kind == "duplicate"):
+                continue
+            effect = effect_of(kind)
+            if effect.reaches_app:
+                reached.append(item)
+            if effect.fails and kind != "drop":
+                backlog.keep_failed(again)
+            if (overtaken := backlog.count()) is not None:
+                queue.appendleft(overtaken)
 
-    end = len(base) - 1
     for place, one in enumerate(base):
         if one is not None:
-            deviation = by_number.get(one.number)
-            kind, extent = ("", 0) if deviation is None else (deviation.kind, deviation.extent)
-            if kind == "reorder":
-                waiting.append((made + extent, one.item, True))
-                continue
-            if kind == "duplicate":
-                waiting.append((made + 1 + extent, one.item, False))
-            elif kind in {"lose_response", "refuse"}:
-                failed.append(one.item)
-            make(one.item if effect_of(kind).reaches_app else -one.item)
+            queue.append((one.item, one.number))
+            attempt()
             continue
-        # A barrier: first attempts wait no longer, repeats until the last one. Then what has failed
-        # is made again.
-        late = [one for one in waiting if one[2] or place == end]
-        waiting = [one for one in waiting if one not in late]
-        failed, again = [], [*(item for _, item, _ in late), *failed]
-        for item in again:
-            make(item)
-        out.append(0)
-    return (*(item for item in out if item >= 0), "|")
+        if place == len(base) - 1:
+            backlog.finish()
+        while released := backlog.release():
+            queue.extend(released)
+            attempt()
+        reached.append(0)  # a barrier
+    return (tuple(item for item in reached if item >= 0), frozenset())
 
 
 class _Parent(NamedTuple):
@@ -227,7 +266,7 @@ class _Parent(NamedTuple):
     @property
     def distance(self) -> int:
         """Past how many attempts its deviations move one, together."""
-        return sum(one.extent for one in self.deviations if one.kind != "duplicate_later")
+        return sum(one.extent for one in self.deviations if not KINDS[one.kind].is_time)
 
 
 class Search:
@@ -260,7 +299,7 @@ class Search:
         assert self._log is not None
         written = _Parent((), self._log)
         numbers = [one.number for one in self._log.attempts if one is not None]
-        # What the body as written repeats by itself can't be predicted in other worlds.
+        # What the body as written repeats by itself can't be foreseen in other worlds.
         if len({*numbers}) == len(numbers) and 0 not in numbers:
             self._base = self._log.attempts
         parents = [written]
@@ -274,7 +313,8 @@ class Search:
                     return
                 self._log = None
                 yield deviations
-                if self._log is not None and level < self._depth:
+                is_alone = any(KINDS[one.kind].is_alone for one in deviations)
+                if self._log is not None and level < self._depth and not is_alone:
                     grown.append(_Parent(deviations, self._log))
             if not grown:  # whatever the depth is
                 return
@@ -290,15 +330,15 @@ class Search:
         """Return how many worlds there are at least, if the search was cut."""
         known: set[object] = {*self._seen}
         for deviations in self._rest:
-            known.add(self._predicted_key(deviations) or deviations)
+            known.add(self._foreseen(deviations) or deviations)
             if len(known) - len(self._seen) >= _COUNTED:
                 break
         return self.worlds + len(known) - len(self._seen)
 
-    def _predicted_key(self, deviations: tuple[Deviation, ...]) -> Key | None:
+    def _foreseen(self, deviations: tuple[Deviation, ...]) -> Key | None:
         if self._base is None or not all(KINDS[one.kind].is_predictable for one in deviations):
             return None
-        return predicted_key(self._base, deviations)
+        return foreseen(self._base, deviations)
 
     def _grow(
         self, parents: Sequence[_Parent], grown: list[_Parent], beyond: int
@@ -317,10 +357,11 @@ class Search:
         for candidate in heapq.merge(*streams):
             deviations = candidate.deviations
             alike = frozenset(deviations)
-            if alike in found or not (self.races or all(d.is_of_an_attempt for d in deviations)):
+            races = any(one.kind == "webhooks_first" for one in deviations)
+            if alike in found or (races and not self.races):
                 continue
             found.add(alike)
-            equal = self._seen.get(self._predicted_key(deviations) or ())
+            equal = self._seen.get(self._foreseen(deviations) or ())
             if equal is None:
                 yield deviations
             else:

@@ -23,7 +23,7 @@ from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from ..webhooks.ordering import Made, Ordering
-from .deviations import Deviation
+from .deviations import KINDS, Deviation
 from .search import LoggedAttempt, WorldLog
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ class World:
         self._is_alone = is_alone
         self._is_written = not deviations and seed is None and not is_alone
         self._log: Log = []
+        self._faults: list[Trigger] = []
 
     async def run(self, body: Body) -> None:
         """Run a body to the barrier at its end, and close the fake.
@@ -145,7 +146,7 @@ class World:
         engine = fake._engine
         self._ordering = engine.drain.ordering = Ordering(engine.outbox, self._log)
         self._ordering.retries_at_barriers = bool(self.deviations)
-        self._faults: list[Trigger] = [one.set_up(fake) for one in self.deviations]
+        self._faults = [one.set_up(fake) for one in self.deviations]
 
     async def _run(self, body: Body) -> None:
         fake, is_async = self.fake, self._environment.config.mode == "async"
@@ -192,7 +193,7 @@ class World:
     @property
     def server_is_single_threaded(self) -> bool:
         """Whether webhooks timed out because their app was still waiting for a call's response."""
-        if all(one.is_of_an_attempt for one in self.deviations):
+        if all(one.kind != "webhooks_first" for one in self.deviations):
             return False
         outcomes = {one.outcome for one in self._log if isinstance(one, Made)}
         errors = [self.error, *self.fake._engine.errors]
@@ -257,15 +258,10 @@ class World:
                 for number, (place, is_first) in enumerate(api._calls, 1)
                 if place in causes and not is_first
             ),
-            raced=tuple(
-                fault._start
-                for fault in api._faults.ever
-                if fault._kind == "webhooks_first" and fault.fired
-            ),
-            paused=tuple(
-                (fault._start, fault._pause)
-                for fault in engine.outbox.faults.ever
-                if isinstance(fault, AttemptFault) and fault._pause and fault.fired
+            unseen=frozenset(
+                one
+                for one, fault in zip(self.deviations, self._faults, strict=True)
+                if fault.fired and KINDS[one.kind].is_unseen
             ),
             moments=[(one.moment,) if isinstance(one, Made) else one.moments for one in self._log],
             session=engine.settings.rules.conversation_length,

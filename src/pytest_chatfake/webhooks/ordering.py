@@ -2,17 +2,12 @@
 
 The drain asks an :class:`Ordering` before each attempt, and tells it of each that has ended. The
 faults choose once for each event and endpoint, at the first attempt; an attempt that is made again
-is no new choice. So an attempt may wait:
-
-- *reordered*, until so many others were made;
-- *duplicated*, its repeat until so many others were made, or until time has passed;
-- for *peers*, until the next attempt with which it is to be made at the same time;
-- *failed* (a lost response, a refusal, a response that is not 2xx), until the next barrier.
+is no new choice. What waits because of that, and for how long, the :class:`.Backlog` knows.
 
 A *barrier* is where a test looks: ``settle()``, an assertion, a move of time. All that waits is
-flushed there without moving time: first what was reordered or repeats another, then what has
-failed. Two repeats may wait past it: the one that was told to (``past_barriers=True``), and the one
-that waits for time, which ``settle()`` makes after it has moved the clock.
+flushed there without moving time. Two repeats may wait past it: the one that was told to
+(``past_barriers=True``), and the one that waits for time, which ``settle()`` makes after it has
+moved the clock.
 """
 
 from __future__ import annotations
@@ -24,9 +19,11 @@ from typing import Final, NamedTuple, TypeAlias
 from ..base.calling_line import Line
 from ..transport.client.responses import Response
 from .attempt_faults import AttemptFault, Choice
+from .backlog import Backlog
 from .dispatch import Dispatch, Ready
 from .endpoints import Endpoint
 from .events import Event
+from .fault_kinds import effect_of
 from .in_flight import InFlight
 from .outbox import Outbox
 
@@ -75,22 +72,6 @@ class Barrier(NamedTuple):
 Log: TypeAlias = "list[Made | Barrier]"
 
 
-class _Waiting(NamedTuple):
-    """An attempt that waits.
-
-    Attributes:
-        until: How many attempts must have been made by then.
-        dispatch: What is attempted then.
-        fault: What lets it wait.
-        past_barriers: Whether a barrier does not end that.
-    """
-
-    until: int
-    dispatch: Dispatch
-    fault: AttemptFault | None = None
-    past_barriers: bool = False
-
-
 class Pause(NamedTuple):
     """A repeat that comes after time was moved.
 
@@ -127,10 +108,7 @@ class Ordering:
 
     def clear(self) -> None:
         """Forget all choices and waiting attempts; the log goes on."""
-        self._made = 0
-        self._waiting: list[_Waiting] = []
-        self._waiting_for_peers: list[_Waiting] = []
-        self._failed: list[Dispatch] = []
+        self._backlog: Backlog[Dispatch] = Backlog()
         self._pauses: list[Pause] = []
         self._chances: dict[_Key, int] = {}
         self._choices: dict[_Key, Choice] = {}  # of those that are refused, dropped or lost
@@ -138,9 +116,8 @@ class Ordering:
     @property
     def held(self) -> list[Event]:
         """The events whose attempts wait."""
-        waiting = [one.dispatch for one in (*self._waiting, *self._waiting_for_peers)]
-        paused = [one.event for one in self._open_pauses()]
-        return [dispatch.event for dispatch in (*waiting, *self._failed)] + paused
+        waiting = [dispatch.event for dispatch in self._backlog.items]
+        return waiting + [one.event for one in self._open_pauses()]
 
     # Before an attempt
 
@@ -178,13 +155,7 @@ class Ordering:
         """Apply the choice of a fault."""
         fault, steps = choice.fault, choice.steps
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
-        if choice.kind == "reorder":
-            self._waiting.append(_Waiting(self._made + steps, alone, fault))
-            return []
-        if choice.kind == "concurrently" and steps:
-            self._waiting_for_peers.append(_Waiting(self._made + steps - 1, alone, fault))
-            return []
-        if choice.kind == "concurrently":
+        if choice.kind == "concurrently" and not steps:
             return _batched([Ready(dispatch, endpoint), Ready(alone, endpoint)])
         if choice.kind == "delay":
             self._outbox.plan(alone, steps)
@@ -193,10 +164,9 @@ class Ordering:
             due = self._outbox.now() + choice.pause
             self._outbox.plan(alone, choice.pause)
             self._pauses.append(Pause(due, dispatch.event, endpoint, fault.description, fault.line))
-        elif choice.kind == "duplicate":
-            until = self._made + 1 + steps
-            self._waiting.append(_Waiting(until, alone, fault, choice.past_barriers))
-        else:
+        elif not self._backlog.take(choice.kind, steps, alone, fault, choice.past_barriers):
+            return []
+        if effect_of(choice.kind).fails:
             self._choices[key] = choice
         if choice.kind == "drop":
             return [Ready(dispatch, endpoint, DROPPED)]
@@ -210,9 +180,7 @@ class Ordering:
 
     def _with_peers(self, dispatch: Dispatch, endpoint: Endpoint) -> Sequence[Ready]:
         """Return an attempt after the peers that have waited for it, as one batch."""
-        peers = [one for one in self._waiting_for_peers if one.until <= self._made]
-        self._waiting_for_peers = [one for one in self._waiting_for_peers if one not in peers]
-        ready = [Ready(one.dispatch, one.dispatch.endpoints[0]) for one in peers]
+        ready = [Ready(peer, peer.endpoints[0]) for peer in self._backlog.take_peers()]
         ready = [one for one in ready if one.endpoint.connected]
         return _batched([*ready, Ready(dispatch, endpoint)])
 
@@ -220,7 +188,6 @@ class Ordering:
 
     def count(self, attempt: InFlight, answer: Response) -> tuple[Dispatch, Response]:
         """Count an attempt; return it as it is recorded, and the response that the service gets."""
-        self._made += 1
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
         key = (dispatch.event._index, endpoint)
         choice = self._choices.get(key) if dispatch.is_new else None
@@ -229,27 +196,20 @@ class Ordering:
             self.log.append(
                 Made(chance, dispatch.event, endpoint, outcome, attempt.moment, attempt.batch)
             )
-        self._flush_overtaken()
+        if (overtaken := self._backlog.count()) is not None:
+            self._outbox.queue.appendleft(overtaken)
         if choice is None:
             return dispatch, answer
         if choice.kind == "lose_response" and answer.error is None:
             answer = Response(None, b"", TimeoutError(_LOST))
         return _marked(replace(dispatch, endpoints=(endpoint,)), choice), answer
 
-    def _flush_overtaken(self) -> None:
-        """Queue, as the next one, an attempt that has waited for as many others as it had to."""
-        for place, one in enumerate(self._waiting):
-            if one.until <= self._made:
-                del self._waiting[place]
-                self._outbox.queue.appendleft(one.dispatch)
-                return
-
     def keep_failed(self, dispatch: Dispatch, endpoint: Endpoint) -> None:
         """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
         again = dispatch.number <= len(endpoint._retries)
         if again or (dispatch.is_new and (dispatch.event._index, endpoint) in self._choices):
             repeat = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-            self._failed.append(repeat)
+            self._backlog.keep_failed(repeat)
 
     # Barriers
 
@@ -277,7 +237,7 @@ class Ordering:
         """A step: attempt what is queued, then what waits."""
         self.settled = True
         yield
-        while released := self._flush_waiting():
+        while released := self._backlog.release():
             self._outbox.queue.extend(released)
             yield
         if self.log:
@@ -287,22 +247,9 @@ class Ordering:
             elif last.moments[-1] != now:
                 self.log[-1] = Barrier((*last.moments, now))
 
-    def _flush_waiting(self) -> list[Dispatch]:
-        """Take out what waits for other attempts; if there is nothing, what has failed."""
-        over = [one for one in self._waiting if not one.past_barriers]
-        for one in (*over, *self._waiting_for_peers):
-            if one.fault is not None and (one.until > self._made or one not in over):
-                one.fault._is_short = True
-        flushed = [one.dispatch for one in (*over, *self._waiting_for_peers)]
-        self._waiting = [one for one in self._waiting if one.past_barriers]
-        self._waiting_for_peers = []
-        if not flushed:
-            flushed, self._failed = self._failed, []
-        return flushed
-
     def finish(self) -> None:
         """Flush all repeats at the next barrier, after the test's last attempt."""
-        self._waiting = [one._replace(past_barriers=False) for one in self._waiting]
+        self._backlog.finish()
 
     # Pauses
 
