@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
 import time_machine
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis.vendor.pretty import pretty
 
 from pytest_chatfake import (
@@ -22,6 +24,7 @@ from pytest_chatfake import (
     IllegalTransition,
     NotAwaited,
     Script,
+    WebhookRequest,
     play,
     scripts,
 )
@@ -68,7 +71,7 @@ def test_scripts_have_every_call_and_every_deviation() -> None:
 
     collect()
 
-    calls = {step.function.replace("m1.", "") for script in made for step in script.steps}
+    calls = {re.sub(r"^m\d+\.", "", step.function) for script in made for step in script.steps}
     names = "send_text submit_text settle recipient clock.advance"
     wrong = "duplicate reorder lose_response refuse"
     assert {
@@ -76,6 +79,63 @@ def test_scripts_have_every_call_and_every_deviation() -> None:
         *(f"chat_fake.webhooks.{name}" for name in wrong.split()),
         *("deliver", "read", "fail", "reject"),
     } <= calls
+
+
+def priced_events(script: Script) -> tuple[list[tuple[str, Decimal]], Decimal]:
+    """Play a script: the messages and prices of its priced events, and what was charged."""
+    with frozen_fake() as fake:
+        told: list[tuple[str, Decimal]] = []
+
+        def app(request: WebhookRequest) -> None:
+            message = request.event.json()["chatMessage"]
+            if message["status"] in {"delivered", "read"} and message["totalPrice"]:
+                told.append((message["id"], message["totalPrice"]))
+
+        fake.webhooks.connect(handler=app)
+        play(fake, script)
+        return told, fake.balance.charged
+
+
+def test_most_scripts_deliver_and_a_third_tells_a_price_twice() -> None:
+    delivering, repeating = 0, 0
+
+    @settings(QUICK, max_examples=300)
+    @given(scripts())
+    def count(script: Script) -> None:
+        nonlocal delivering, repeating
+        assert len(script)
+        delivering += any(step.function.endswith((".deliver", ".read")) for step in script.steps)
+        messages = [message for message, _ in priced_events(script)[0]]
+        repeating += len({*messages}) < len(messages)
+
+    count()
+
+    assert delivering >= 200
+    assert repeating >= 100
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_an_app_that_adds_every_price_up_is_found_with_a_short_script(number: int) -> None:
+    @seed(number)
+    @settings(QUICK, max_examples=50, derandomize=False, phases=[Phase.generate, Phase.shrink])
+    @given(scripts())
+    def adds_up(script: Script) -> None:
+        told, charged = priced_events(script)
+        assert sum(price for _, price in told) == charged, len(script)
+
+    with pytest.raises(AssertionError, match=r"^[23]\n"):
+        adds_up()
+
+
+@QUICK
+@given(scripts(deviations=3))
+def test_every_deviation_hits_an_event(script: Script) -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda _: None)
+        play(fake, script)
+
+        wrong = [step for step in script.steps if ".webhooks." in step.function]
+        assert len(wrong) == len(fake._engine.outbox.faults.ever)
 
 
 def test_trying_a_script_out_moves_nobodys_time() -> None:
@@ -106,11 +166,11 @@ def test_a_script_is_made_for_a_configuration() -> None:
 
     @QUICK
     @given(scripts(config=config))
-    def nothing_is_delivered(script: Script) -> None:
-        assert ".deliver(" not in str(script)
+    def only_what_is_free_is_delivered(script: Script) -> None:
+        assert ".deliver(" not in str(script) or "price='0'" in str(script)
 
     with ChatFake(api_key="a-key-that-is-in-use"):
-        nothing_is_delivered()
+        only_what_is_free_is_delivered()
 
 
 # -- what is played --------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ def scripts(
     Args:
         most: How many things happen at most.
         deviations: How many things go wrong at most: a webhook comes twice or late, is refused, or
-            its response is lost. Nothing is lost for good (assumed).
+            its response is lost. Nothing is lost for good (assumed). Each comes before a call
+            that causes events, and hits the first of them.
         addresses: The addresses of those to whom messages go.
         config: The configuration of the fake that is to play it; None: the defaults.
 
@@ -69,7 +70,8 @@ def scripts(
         ValueError: ``most`` is below 1, ``deviations`` below 0, there are no addresses, or one of
             them is empty.
     """
-    acts = st.lists(_acts(addresses), min_size=1, max_size=check_int(most, "most", 1, _MOST))
+    first, later = _acts(addresses)
+    rest = st.lists(later, max_size=check_int(most, "most", 1, _MOST) - 1)
     wrong = st.lists(
         st.tuples(st.integers(0, most - 1), _deviations()),
         max_size=check_int(deviations, "deviations", 0, _MOST),
@@ -77,18 +79,20 @@ def scripts(
 
     @st.composite
     def script(draw: st.DrawFn) -> Script:
-        chosen: list[_Act] = draw(acts)
-        for place, deviation in draw(wrong):
-            chosen.insert(place, ("note", deviation))
+        chosen: list[_Act] = [draw(first), *draw(rest)]
         with _recorder(config) as recorder:
             for method, *arguments in chosen:
                 getattr(recorder, method)(*arguments)
+        recorder.deviate(draw(wrong))
         return Script(tuple(recorder.calls))
 
     return script()
 
 
-def _acts(addresses: Sequence[str]) -> st.SearchStrategy[_Act]:
+def _acts(
+    addresses: Sequence[str],
+) -> tuple[st.SearchStrategy[_Act], st.SearchStrategy[_Act]]:
+    """Make up the first thing that happens, without which nothing can, and any other one."""
     given = check_list(addresses, "addresses", "texts such as ['+4915550001']")
     known = [check_str(one, "an address") for one in given]
     if not known:
@@ -103,27 +107,29 @@ def _acts(addresses: Sequence[str]) -> st.SearchStrategy[_Act]:
     person = st.fixed_dictionaries(
         {"address": to}, optional={"devices": st.integers(1, 3), **flags}
     )
-    # The more often it happens in life, the more often it is here.
-    deliver = st.tuples(st.just("change"), which, st.just("deliver"), devices)
-    return st.one_of(
-        st.tuples(st.just("send"), message),
-        *(deliver, deliver),
-        st.tuples(st.just("change"), which, st.sampled_from(["read", "fail"])),
-        st.tuples(st.just("call"), st.just("clock.advance"), length),
-        st.tuples(st.just("call"), st.just("recipient"), person),
-        st.tuples(st.just("reject"), message),
-        st.tuples(st.just("call"), st.just("settle")),
-    )
+    send = st.tuples(st.just("send"), message)
+    acts = {
+        "deliver": st.tuples(st.just("change"), which, st.just("deliver"), devices),
+        "read": st.tuples(st.just("change"), which, st.just("read")),
+        "send": send,
+        "advance": st.tuples(st.just("call"), st.just("clock.advance"), length),
+        "recipient": st.tuples(st.just("call"), st.just("recipient"), person),
+        "fail": st.tuples(st.just("change"), which, st.just("fail")),
+        "reject": st.tuples(st.just("reject"), message),
+        "settle": st.tuples(st.just("call"), st.just("settle")),
+    }
+    # Without deliveries little can happen. one_of() would drop the repeats.
+    names = [*acts, *["deliver"] * 6, "read"]
+    return send, st.sampled_from(names).flatmap(acts.__getitem__)
 
 
 def _deviations() -> st.SearchStrategy[Call]:
-    """Make up one thing that goes wrong with one of the next attempts."""
-    start = st.integers(1, 3)
+    """Make up one thing that goes wrong with the next attempt."""
     verbs = [
-        _deviation("duplicate", after=st.integers(0, 2), start=start),
-        _deviation("reorder", by=st.integers(1, 3), start=start),
-        _deviation("lose_response", start=start),
-        _deviation("refuse", start=start),
+        _deviation("duplicate", after=st.integers(0, 2)),
+        _deviation("reorder", by=st.integers(1, 3)),
+        _deviation("lose_response"),
+        _deviation("refuse"),
     ]
     return st.one_of(verbs)
 
@@ -155,6 +161,7 @@ class _Recorder:
 
     def __init__(self, fake: ChatFake) -> None:
         self.calls: list[Call] = []
+        self._eventful: list[int] = []  # the places of calls that caused events
         self._fake = fake
         self._names: dict[str, Any] = {"chat_fake": fake}
 
@@ -184,16 +191,22 @@ class _Recorder:
         """Call something of the fake."""
         self.try_out(Call(f"chat_fake.{path}", tuple(arguments.items())))
 
-    def note(self, deviation: Call) -> None:
-        """Write a deviation down: where nobody listens, nothing comes of it."""
-        self.calls.append(deviation)
+    def deviate(self, wrong: Sequence[tuple[int, Call]]) -> None:
+        """Write deviations down before calls that cause events, so that they come to something."""
+        places = self._eventful
+        chosen = {places[which % len(places)]: one for which, one in wrong if places}
+        for place in sorted(chosen, reverse=True):
+            self.calls.insert(place, chosen[place])
 
     def try_out(self, call: Call) -> None:
         """Make a call, and write it down if it was possible."""
+        before = len(self._fake.events)
         try:
             call.make(self._names)
         except (IllegalTransition, ValueError):
             return
+        if len(self._fake.events) > before:
+            self._eventful.append(len(self.calls))
         self.calls.append(call)
 
     def _next_name(self) -> str:
