@@ -205,6 +205,7 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
         progress=progress(request.config),
     )
+    explorer._item = request.node
     request.node.stash[_explorer_key] = explorer
     return explorer
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+
 import pytest
 
 BUGGY = """
@@ -34,16 +37,124 @@ def test_the_report_of_a_finding_ends_with_what_to_paste(pytester: pytest.Pytest
     result.stdout.no_fnmatch_line("*exploring/*")
 
 
-def test_the_printed_test_fails_where_it_is_pasted(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(BUGGY)
-    lines = [line.removeprefix("E").rstrip() for line in pytester.runpytest().outlines]
-    start = next(n for n, line in enumerate(lines) if "def test_what" in line)
-    source = "\n".join(lines[start : start + 7])
-    pytester.path.joinpath("test_pasted.py").write_text("if True:\n" + source, "utf-8")
+OF_EACH_KIND = """
+    import pytest
 
-    result = pytester.runpytest("test_pasted.py")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*assert 3 == 2"])
+    class Counter:
+        def __init__(self, fake):
+            self.count = 0
+            fake.webhooks.connect(handler=self.take)
+
+        def take(self, request):
+            self.count += 1
+
+    @pytest.fixture
+    def make():
+        return lambda fake: Counter(fake)
+
+    @pytest.fixture
+    def most(request):
+        return request.param + 1
+
+    def test_plain(chat_explore):
+        @chat_explore
+        def world(fake):
+            counter = Counter(fake)
+            fake.send_text()
+            fake.settle()
+            assert counter.count < 2, "plain"
+
+    @pytest.mark.asyncio(loop_scope="function")
+    async def test_async(chat_explore):
+        async def world(fake):
+            counter = Counter(fake)
+            await fake.send_text()
+            await fake.settle()
+            assert counter.count < 2, "async"
+        await chat_explore(world)
+
+    @pytest.mark.chat_fake(price="0.07")
+    @pytest.mark.parametrize(("most", "price", "kind"), [(1, ["0.07"], Counter)], indirect=["most"])
+    @pytest.mark.skipif("not True")
+    def test_values(chat_explore, make, most, price, kind):
+        @chat_explore
+        def world(fake):
+            counter = make(fake)
+            fake.send_text().deliver()
+            fake.assert_charged(*price)
+            assert type(counter) is kind
+            assert counter.count <= most, "values"
+"""
+IN_A_CLASS = """
+    class TestCounter:
+        def count(self, fake):
+            return Counter(fake)
+
+        def test_inside(self, chat_explore):
+            @chat_explore
+            def world(fake):
+                counter = self.count(fake)
+                fake.send_text()
+                fake.settle()
+                assert counter.count < 2, "inside"
+"""
+
+
+def test_each_printed_test_fails_alike_where_it_is_pasted(pytester: pytest.Pytester) -> None:
+    def failures() -> list[list[str]]:
+        run = pytester.inline_run(
+            "-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"
+        )
+        texts = [one.longrepr.reprcrash.message for one in run.getfailures()]
+        ends = (
+            r" object at |As a test of its own \(it was run, and fails the same way\):|This world"
+        )
+        return [re.split(ends, text) for text in texts]
+
+    pytester.makepyfile(OF_EACH_KIND + IN_A_CLASS)
+    found = failures()
+    first, second, third, inside = (
+        one[-2].replace("_found", f"_{number}") for number, one in enumerate(found)
+    )
+    outside = "".join(map(textwrap.dedent, [OF_EACH_KIND, first, second, third, IN_A_CLASS]))
+    pytester.makepyfile(outside + inside)
+
+    again = [one for place, one in enumerate(failures()) if place in {3, 4, 5, 7}]
+    assert [one[0] for one in found] == [one[0] for one in again]
+    assert ["plain", "async", "values", "inside"] == [one[0].split()[1] for one in again]
+
+
+def test_a_printed_test_says_what_it_lacks(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import decimal
+
+        from pytest import mark
+
+        @mark.usefixtures("tmp_path")
+        @mark.chat_fake(price=decimal.Decimal("0.10"))
+        def test_the_sum(chat_explore):
+            wanted, texts = object(), ["Hello"]
+            @chat_explore
+            def world(fake):
+                got = []
+                fake.webhooks.connect(handler=lambda _: got.append(wanted))
+                fake.send_text(*texts)
+                assert got.count(wanted) == 1 or later
+            later = True
+        """
+    )
+    pytester.runpytest().stdout.fnmatch_lines(
+        [
+            "E*(it was run, and fails the same way; pasted, it lacks what its first line names):",
+            "E *# From around the body: @pytest.mark.chat_fake, texts, wanted.",
+            "E *import pytest",
+            "E *@pytest.mark.usefixtures('tmp_path')",
+            "E *def test_what_the_exploration_found(chat_fake, chat_clock):",
+            "E *fake = chat_fake",
+            "E *chat_fake.webhooks.duplicate(after=0, start=1)",
+        ]
+    )
 
 
 def test_what_was_tried_is_told_with_r_capital_p(pytester: pytest.Pytester) -> None:

@@ -693,8 +693,8 @@ def printed(found: str) -> str:
 
 def test_the_printed_test_is_the_body_with_a_line_for_each_deviation() -> None:
     assert """\
-# From around the body: expected.
 def test_what_the_exploration_found(chat_fake, chat_clock):
+    expected = 2
     chat_fake.webhooks.duplicate(after=0, start=1)
     got: list[object] = []
     chat_fake.webhooks.connect(handler=got.append)

@@ -31,10 +31,10 @@ def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:
     pytest.fail(f"nothing was found: {explored}")
 
 
-def run_printed(notes: str, make: Callable[[], App]) -> None:
-    """Run the test that was printed, for an app that is made so, as pytest would."""
+def run_printed(notes: str, app: type[App], make: Callable[[], App]) -> None:
+    """Run the test that was printed for an app, with one that is made so, as pytest would."""
     source = notes.partition("fails the same way):\n\n")[2].partition("\nThis world alone")[0]
-    names: dict[str, Any] = {"make": make}
+    names: dict[str, Any] = {app.__name__: make}
     exec(source, names)
     with time_machine.travel(1_767_268_800, tick=False), ChatFake(seed="pasted") as fake:
         names["test_what_the_exploration_found"](fake, fake.clock)
@@ -44,8 +44,8 @@ def check_printed(notes: str, error: Exception, app: type[App]) -> None:
     """The printed test and the printed list fail as the world did, and pass with the twin."""
     assert "it was run, and fails the same way" in notes
     with pytest.raises(type(error)):
-        run_printed(notes, app)
-    run_printed(notes, correct(app))
+        run_printed(notes, app, app)
+    run_printed(notes, app, correct(app))
     (listed,) = re.findall(r"chat_explore\(only=(\[.+\])\)", notes)
     assert "chat_explore: fails in this world: " in failure_of(app, only=eval(listed))[1]
     assert 1 == explore(world_of(correct(app)), only=eval(listed)).worlds

@@ -50,12 +50,18 @@ class Exploration:
     """
 
     def __init__(
-        self, body: Body, scope: Scope, environment: Environment, progress: Progress
+        self,
+        body: Body,
+        scope: Scope,
+        environment: Environment,
+        progress: Progress,
+        item: Any,
     ) -> None:
         self._body = body
         self._scope = scope
         self._environment = environment
         self._progress = progress
+        self._item = item
         self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
         self._search = Search(scope.kinds, scope.depth, scope.limit)
         self._is_async = inspect.iscoroutinefunction(body)
@@ -218,15 +224,17 @@ class Exploration:
             note += "\nHint: call settle() before asserting."
         error.add_note(note)
         error.add_note(f"What happened in it:\n{world.fake._story.text(folded=True)}")
-        test = print_test(self._body, world.deviations, settles=world.body_ended)
+        test = print_test(self._body, world.deviations, settles=world.body_ended, item=self._item)
         if isinstance(test, PrintedTest):
             alone = World(self._environment, is_alone=True)
             await alone.run(test.function)
             if world.has_threads:
                 error.add_note("Attempts ran in threads: this world may pass when it is run again.")
             if type(alone.error) is type(error) and alone.log().order == log.order:
+                lacks = "" if test.is_complete else "; pasted, it lacks what its first line names"
                 error.add_note(
-                    f"As a test of its own (it was run, and fails the same way):\n\n{test.source}\n"
+                    f"As a test of its own (it was run, and fails the same way{lacks}):\n\n"
+                    f"{test.source}\n"
                 )
             else:
                 test = "on its own, with these lines, the body does not fail the same way"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Final, Literal, TypedDict, Unpack, overload
+from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
 from ..base.arguments import check_int, check_names, check_takes, cited
 from ..base.errors import ChatFakeError
@@ -65,6 +65,7 @@ class Explorer:
         check_takes(progress, "progress", "lambda text: print(text)", "the text")
         self._start = aware(start, "start")
         self._progress = progress
+        self._item: Any = None
         self.explorations: list[Exploration] = []
 
     def __repr__(self) -> str:
@@ -108,7 +109,7 @@ class Explorer:
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
         environment = Environment(config, self._start)
-        exploration = Exploration(body, scope, environment, self._progress)
+        exploration = Exploration(body, scope, environment, self._progress, self._item)
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from operator import attrgetter
+from types import CellType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from .deviations import Deviation
 
 _INDENT: Final = " " * 4
 _NAME: Final = "test_what_the_exploration_found"
+
+#: Markers that the printed test does not need: it has one set of values, and is to be run.
+_LEFT_OUT: Final = {"parametrize", "skip", "skipif", "xfail"}
+
+_NOTHING: Final = object()
 
 
 class PrintedTest(NamedTuple):
@@ -20,53 +28,138 @@ class PrintedTest(NamedTuple):
     Attributes:
         source: Its source.
         function: The test itself, which takes what the body takes.
+        is_complete: Whether all that it uses is there where it is pasted.
     """
 
     source: str
     function: Callable[[Any], Any]
+    is_complete: bool
+
+
+class _Surroundings(NamedTuple):
+    """What a body takes from around it, as a test of its own can have it.
+
+    Attributes:
+        indent: Of the test's lines: it is a method where the original is one.
+        arguments: The parameters of the test, with their values; the fake has none yet.
+        markers: The decorators.
+        literals: Lines that assign variables.
+        lacking: What can't be written: markers, and variables with their values.
+    """
+
+    indent: str
+    arguments: dict[str, Any]
+    markers: list[str]
+    literals: list[str]
+    lacking: dict[str, Any]
+
+
+def _surroundings(function: FunctionType, item: Any) -> _Surroundings:
+    """Find what a function takes from around it, in the test that explores."""
+    names, code = function.__globals__, function.__code__
+    fixtures = getattr(item, "funcargs", {})
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    indent, arguments = "", dict[str, Any]()
+    markers, literals, lacking = list[str](), list[str](), dict[str, Any]()
+    instance = getattr(item, "instance", None)
+    if instance is not None and not getattr(item, "nofuncargs", False):  # as unittest's items
+        indent = _INDENT * (1 + type(instance).__qualname__.count("."))
+        arguments["self"] = instance
+    arguments |= {"chat_fake": None, "chat_clock": None}
+    for mark in reversed(getattr(item, "own_markers", ())):  # the one next to `def` is first
+        if mark.name in _LEFT_OUT:
+            continue
+        marker = f"@pytest.mark.{mark.name}"
+        if not _literal((mark.args, mark.kwargs), names):
+            lacking[marker] = None
+            continue
+        given = [*map(repr, mark.args), *(f"{name}={one!r}" for name, one in mark.kwargs.items())]
+        markers.append(f"{marker}({', '.join(given)})" if given else marker)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        if cell == CellType():  # nothing was assigned yet
+            continue
+        value = cell.cell_contents
+        chosen = parameters.get(name, _NOTHING)
+        text = _literal(value, names)
+        is_fixture = fixtures.get(name, _NOTHING) is value is not chosen
+        if is_fixture and name not in arguments:
+            arguments[name] = value
+            if text := _literal(chosen, names):
+                markers.append(f"@pytest.mark.parametrize({name!r}, [{text}], indirect=True)")
+        elif text and (chosen is value or isinstance(value, Hashable)):  # others may have changed
+            literals.append(f"{name} = {text}")
+        elif arguments.get(name, _NOTHING) is not value:
+            lacking[name] = value
+    return _Surroundings(indent, arguments, markers, literals, lacking)
+
+
+def _literal(value: object, names: Mapping[str, Any]) -> str:
+    """Return an expression that has the value in a module; empty: there is none."""
+    for write in (attrgetter("__qualname__"), repr):
+        with suppress(Exception):  # whatever a method of the user's raises
+            text: str = write(value)
+            found = eval(text, {**names})  # noqa: S307 - what the user's own values print
+            if type(found) is type(value) and found == value:
+                return text
+    return ""
 
 
 def print_test(
-    body: Callable[..., Any], deviations: Sequence[Deviation], *, settles: bool
+    body: Callable[..., Any], deviations: Sequence[Deviation], *, settles: bool, item: Any = None
 ) -> PrintedTest | str:
-    """Write the body as a test of its own; return why, if that is not possible."""
+    """Write the body as a test of its own; return why, if that is not possible.
+
+    Args:
+        body: The body.
+        deviations: Those of the world that fails.
+        settles: Whether the failure came after the body's end.
+        item: The test that explores, as pytest has it; None: without pytest.
+    """
     function = inspect.unwrap(body)
     if not inspect.isfunction(function):
         return "the body is no plain function"
     try:
-        source = inspect.getsource(function)
-        definition = ast.parse(f"if True:\n{source}" if source[0].isspace() else source).body[0]
+        source = _as_module(inspect.getsource(function))
+        definition = ast.parse(source).body[0]
     except (OSError, TypeError, SyntaxError):
         return "the body's source can't be read"
     if isinstance(definition, ast.If):
-        definition, source = definition.body[0], f"\n{source}"
+        definition = definition.body[0]
     if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return "the body is not written with def"
     fake = (*definition.args.posonlyargs, *definition.args.args)[0].arg
     is_async = isinstance(definition, ast.AsyncFunctionDef)
-    head = f"{'async ' if is_async else ''}def {_NAME}(chat_fake, chat_clock):"
+    around = _surroundings(function, item)
+    names = {**function.__globals__, **around.lacking}
+    lacking = ", ".join(sorted(around.lacking))
+    above = [f"# From around the body: {lacking}."] if lacking else []
+    above += ["import pytest"] if around.markers and "pytest" not in names else []
+    head = f"{'async ' if is_async else ''}def {_NAME}({', '.join(around.arguments)}):"
     before = [] if fake == "chat_fake" else [f"{fake} = chat_fake"]
-    before += [f"chat_fake.{deviation}" for deviation in deviations]
+    before += [*around.literals, *(f"chat_fake.{deviation}" for deviation in deviations)]
     after = [f"{'await ' if is_async else ''}chat_fake.settle()"] if settles else []
     code = ""
     for lines in _lines_inside(source, definition):
-        inside = [f"{_INDENT}{line}".rstrip() for line in (*before, *lines, *after)]
-        code = "\n".join([head, *inside])
+        inside = [f"{_INDENT}{line}" for line in (*before, *lines, *after)]
+        code = "\n".join(
+            f"{around.indent}{line}".rstrip() for line in (*above, *around.markers, head, *inside)
+        )
         if _is_inside(definition, code, len(before)):
             break
-    free = inspect.getclosurevars(function).nonlocals
-    comment = [f"# From around the body: {', '.join(sorted(free))}."] if free else []
-    names = {**function.__globals__, **free}
     try:
-        exec(compile(code, function.__code__.co_filename, "exec"), names)  # noqa: S102 - the user's own body
+        exec(compile(_as_module(code), function.__code__.co_filename, "exec"), names)  # noqa: S102 - the user's own body
     except SyntaxError:
         return "the body assigns to names around it"
-    test = names[_NAME]
 
     def run(fake: Any) -> Any:
-        return test(fake, fake.clock)
+        return names[_NAME](**{**around.arguments, "chat_fake": fake, "chat_clock": fake.clock})
 
-    return PrintedTest("\n".join([*comment, code]), run)
+    return PrintedTest(code, run, not lacking)
+
+
+def _as_module(code: str) -> str:
+    """Return code as a module may have it, also if it is indented."""
+    return f"if True:\n{code}" if code[0].isspace() else code
 
 
 def _lines_inside(
@@ -85,9 +178,9 @@ def _lines_inside(
 def _is_inside(definition: ast.FunctionDef | ast.AsyncFunctionDef, code: str, before: int) -> bool:
     """Return whether a function's lines mean the same in other code."""
     try:
-        (made,) = ast.parse(code).body
+        nodes = ast.walk(ast.parse(_as_module(code)))
     except SyntaxError:
         return False
-    assert isinstance(made, (ast.FunctionDef, ast.AsyncFunctionDef))
+    made = next(one for one in nodes if isinstance(one, type(definition)))
     wanted = [ast.dump(one) for one in definition.body]
     return wanted == [ast.dump(one) for one in made.body][before : before + len(wanted)]
