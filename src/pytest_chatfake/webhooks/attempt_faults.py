@@ -9,7 +9,7 @@ from ..base.marks import Mark
 from ..domain.instants import seconds
 from .endpoints import Endpoint
 from .events import Event
-from .fault_kinds import FaultKind
+from .fault_kinds import FaultKind, effect_of
 from .faults import Fault
 
 
@@ -18,11 +18,12 @@ class Choice(NamedTuple):
 
     Attributes:
         kind: The kind of the fault.
-        steps: After how many other attempts it is made, or repeated; of a delay: nanoseconds.
+        steps: After how many other attempts it is made, or repeated.
         mark: The mark of the attempt.
-        pause: How much time passes before the repeat, in nanoseconds.
+        pause: How much time passes before it, or before its repeat, in nanoseconds.
         fault: The fault; None: one by chance.
         past_barriers: Whether a repeat waits for so many others, barriers or not.
+        new_id: Whether a repeat has another event id.
     """
 
     kind: FaultKind
@@ -31,6 +32,7 @@ class Choice(NamedTuple):
     pause: int = 0
     fault: AttemptFault | None = None
     past_barriers: bool = False
+    new_id: bool = False
 
 
 class AttemptFault(Fault):
@@ -43,22 +45,37 @@ class AttemptFault(Fault):
         *,
         pause: int = 0,
         past_barriers: bool = False,
+        new_id: bool = False,
         **where: object,
     ) -> None:
         super().__init__(kind, **where)  # type: ignore[arg-type]
         self._steps = steps
         self._pause = pause
         self._past_barriers = past_barriers
+        self._new_id = new_id
+        self._hit: set[int] = set()  # the places of the events that it has concerned
         self._is_short = False  # a barrier came before so many others
 
     def _own_arguments(self) -> Iterator[str]:
         """Write the arguments that are those of its kind alone."""
-        by = f"by={self._steps}"
-        after = f"pause={seconds(self._pause)}" if self._pause else f"after={self._steps}"
-        if self._past_barriers:
-            after += ", past_barriers=True"
-        own = {"reorder": by, "concurrently": by, "duplicate": after}.get(self.kind)
-        yield from [own] if own else []
+        length = seconds(self._pause)
+        if self.kind == "delay":
+            yield length
+        elif self.kind in {"reorder", "concurrently"}:
+            yield f"by={self._steps}"
+        elif self.kind == "duplicate":
+            if self._pause:
+                yield f"pause={length}"
+            elif self._steps or not self._new_id:
+                yield f"after={self._steps}"
+            flags = {"past_barriers": self._past_barriers, "new_id": self._new_id}
+            yield from (f"{name}=True" for name, is_given in flags.items() if is_given)
+
+    @property
+    def _mark(self) -> Mark:
+        """The mark of the attempts that it changes."""
+        more = f" {seconds(self._pause)} s" if self.kind == "delay" else ", new id" * self._new_id
+        return super()._mark._replace(text=effect_of(self.kind).mark + more)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
         """Do nothing where events are emitted."""
@@ -69,5 +86,6 @@ class AttemptFault(Fault):
         if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
             return None
         self._fire()
+        self._hit.add(event._index)
         kind, steps, mark = self.kind, self._steps, self._mark
-        return Choice(kind, steps, mark, self._pause, self, self._past_barriers)
+        return Choice(kind, steps, mark, self._pause, self, self._past_barriers, self._new_id)

@@ -185,6 +185,8 @@ class Drain:
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Ready]:
         """Take the next attempts from the queue; none, if they wait."""
+        if (mark := queue[0].forerunner) is not None:
+            self._outbox.emit_forerunner(queue[0], mark)
         dispatch = self._dispatch = queue[0]
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
@@ -223,9 +225,10 @@ class Drain:
         else:
             self._note(ATTEMPT)
             self.begun += 1
-        event, now = dispatch.event, self._outbox.now()
+        now, (id_, body) = self._outbox.now(), dispatch.posted
         request = WebhookRequest(
-            event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
+            *(dispatch.event, id_, body, endpoint.headers, now // SECOND),
+            *(dispatch.number, endpoint),
         )
         moment = now if dispatch.due is None else dispatch.due
         return InFlight(dispatch, request, moment, self.begun, endpoint._target, batch, outcome)
@@ -297,7 +300,7 @@ class Drain:
     def _plan_retry(self, attempt: InFlight, answer: Response) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
         dispatch, endpoint, outbox = attempt.dispatch, attempt.endpoint, self._outbox
-        retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
+        retry = dispatch.again(endpoint)
         failed_at, now = attempt.moment, outbox.now()
         if isinstance(answer.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
