@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from string import ascii_lowercase, ascii_uppercase
 from typing import Final, NamedTuple
 
 
@@ -51,13 +50,11 @@ def other_id(id_: str) -> str:
     return _LAST_PART.sub(lambda part: part[0].translate(_OTHER), id_)
 
 
-#: What tells ids apart: their last letters and digits, without a prefix.
-_LAST_PART: Final = re.compile(r"[0-9A-Za-z]+(?=[^0-9A-Za-z]*$)")
+#: What tells ids apart: what stands after the prefix, and in a UUID its last part.
+_LAST_PART: Final = re.compile(r"[^_-]+$")
 
-_ALPHABETS: Final = ("0123456789", "abcdef", "ABCDEF", ascii_lowercase[6:], ascii_uppercase[6:])
-
-#: Each letter and digit, and the opposite one of its alphabet.
-_OTHER: Final = str.maketrans("".join(_ALPHABETS), "".join(one[::-1] for one in _ALPHABETS))
+#: Each digit, decimal or hexadecimal, and another one.
+_OTHER: Final = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
 
 
 def derived_key(seed: str) -> str:

@@ -9,7 +9,7 @@ from ..base.marks import Mark
 from ..domain.instants import seconds
 from .endpoints import Endpoint
 from .events import Event
-from .fault_kinds import FaultKind, effect_of
+from .fault_kinds import FaultKind
 from .faults import Fault
 
 
@@ -53,29 +53,17 @@ class AttemptFault(Fault):
         self._pause = pause
         self._past_barriers = past_barriers
         self._new_id = new_id
+        self._more = f" {seconds(pause)} s" if kind == "delay" else ", new id" * new_id
         self._hit: set[int] = set()  # the places of the events that it has concerned
         self._is_short = False  # a barrier came before so many others
 
     def _own_arguments(self) -> Iterator[str]:
         """Write the arguments that are those of its kind alone."""
-        length = seconds(self._pause)
-        if self.kind == "delay":
-            yield length
-        elif self.kind in {"reorder", "concurrently"}:
-            yield f"by={self._steps}"
-        elif self.kind == "duplicate":
-            if self._pause:
-                yield f"pause={length}"
-            elif self._steps or not self._new_id:
-                yield f"after={self._steps}"
-            flags = {"past_barriers": self._past_barriers, "new_id": self._new_id}
-            yield from (f"{name}=True" for name, is_given in flags.items() if is_given)
-
-    @property
-    def _mark(self) -> Mark:
-        """The mark of the attempts that it changes."""
-        more = f" {seconds(self._pause)} s" if self.kind == "delay" else ", new id" * self._new_id
-        return super()._mark._replace(text=effect_of(self.kind).mark + more)
+        by, length = f"by={self._steps}", seconds(self._pause)
+        after = f"pause={length}" if self._pause else f"after={self._steps}"
+        after += ", past_barriers=True" * self._past_barriers + ", new_id=True" * self._new_id
+        own = {"reorder": by, "concurrently": by, "duplicate": after, "delay": length}
+        yield from filter(None, [own.get(self.kind)])
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
         """Do nothing where events are emitted."""

@@ -34,15 +34,16 @@ _NO_OVERRIDES = Overrides()
 
 
 class Content(NamedTuple):
-    """What an attempt posts: the id of the event there, and its bytes."""
+    """What an attempt posts: the bytes, and the event's id in them."""
 
-    id: str
     body: bytes
+    id: str
 
     def under_another_id(self) -> Content:
         """Return the same with another event id."""
-        new, (old, body) = other_id(self.id), self
-        return Content(new, body.replace(quoted(old).encode(), quoted(new).encode(), 1))
+        new = other_id(self.id)
+        old, given = (quoted(one).encode() for one in (self.id, new))
+        return Content(self.body.replace(old, given, 1), new)
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +80,7 @@ class Dispatch:
     @property
     def posted(self) -> Content:
         """What it posts."""
-        return self.content or Content(self.event.id, self.event.body)
+        return self.content or Content(self.event.body, self.event.id)
 
     def again(self, endpoint: Endpoint) -> Dispatch:
         """Return its repeat after it has failed: no fault concerns that, and its bytes stay."""

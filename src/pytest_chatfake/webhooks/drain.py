@@ -225,10 +225,10 @@ class Drain:
         else:
             self._note(ATTEMPT)
             self.begun += 1
-        now, (id_, body) = self._outbox.now(), dispatch.posted
+        event, now = dispatch.event, self._outbox.now()
+        body, id_ = dispatch.content or (event.body, None)
         request = WebhookRequest(
-            *(dispatch.event, id_, body, endpoint.headers, now // SECOND),
-            *(dispatch.number, endpoint),
+            event, body, endpoint.headers, now // SECOND, dispatch.number, endpoint, id_
         )
         moment = now if dispatch.due is None else dispatch.due
         return InFlight(dispatch, request, moment, self.begun, endpoint._target, batch, outcome)

@@ -89,8 +89,6 @@ class WebhookRequest:
 
     Attributes:
         event: The event that is posted, as it was emitted.
-        id: The event's id, ``evt_...``; the same in every attempt at the event (assumed), unless a
-            fault repeats it under another one.
         body: The exact bytes of this attempt; a fault may have changed them.
         headers: The request's headers. A signer's headers are among them.
         timestamp: The moment of this attempt in Unix seconds, on the clock that the app sees.
@@ -99,15 +97,24 @@ class WebhookRequest:
     """
 
     event: Event
-    id: str
     body: bytes
     headers: Mapping[str, str]
     timestamp: int
     number: int
     endpoint: Endpoint
+    _id: str | None = None
 
     def __repr__(self) -> str:
         return f"<WebhookRequest {self.number} of {self.event._subject} at {self.endpoint.label}>"
+
+    @property
+    def id(self) -> str:
+        """The event's id, ``evt_...``.
+
+        It is the same in every attempt at the event (assumed), unless a fault gives a duplicate
+        another one.
+        """
+        return self._id or self.event.id
 
     def json(self) -> Any:
         """Return the body parsed as JSON, numbers as ``int`` and ``float`` as an app would.

@@ -47,6 +47,7 @@ class Fault(Trigger):
         self._status = status
         self._endpoint = endpoint
         self._type = type
+        self._more = ""  # of its mark
 
     @property
     def description(self) -> str:
@@ -71,7 +72,7 @@ class Fault(Trigger):
     @property
     def _mark(self) -> Mark:
         """The mark of the events that it changes."""
-        return Mark(self.kind, effect_of(self.kind).mark, self.line)
+        return Mark(self.kind, effect_of(self.kind).mark + self._more, self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which the fault fires."""
@@ -109,8 +110,8 @@ class Fault(Trigger):
         )
         changed = replace(dispatch, endpoints=hit, overrides=overrides)
         if self.kind == "evolve":
-            id_, body = dispatch.posted
-            changed.content = Content(id_, evolved(body))
+            body, id_ = dispatch.posted
+            changed.content = Content(evolved(body), id_)
             changed.forerunner = Mark("unknown", "unknown type", self.line)
         yield changed
 
