@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake, explore
+from pytest_chatfake import DEFAULT, ChatFake, explore
 
 from .apps import HIDDEN, ZOO, App, ChecksThenInserts, awaited_world_of, correct, world_of
+from .calls import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 EVERY = pytest.mark.parametrize("app", ZOO)
-EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), HIDDEN)
+EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), [*HIDDEN, *CALLS])
 
 
 def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:
@@ -33,8 +34,8 @@ def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:
 
 def run_printed(notes: str, app: type[App], make: Callable[[], App]) -> None:
     """Run the test that was printed for an app, with one that is made so, as pytest would."""
-    source = notes.partition("fails the same way):\n\n")[2].partition("\nThis world alone")[0]
-    names: dict[str, Any] = {app.__name__: make}
+    source = notes.partition("):\n\n")[2].partition("\nThis world alone")[0]
+    names: dict[str, Any] = {app.__name__: make, "make": make}
     exec(source, names)
     with time_machine.travel(1_767_268_800, tick=False), ChatFake(seed="pasted") as fake:
         names["test_what_the_exploration_found"](fake, fake.clock)
@@ -74,14 +75,14 @@ def test_what_is_off_finds_what_the_defaults_do_not(app: type[App], kind: str, v
     error, notes = failure_of(app, deviations=[kind])
 
     assert f"    chat_fake.{verb}\n" in notes
-    assert f"chat_explore(only=['{verb}'])" in notes
+    assert f"chat_explore(only=[{verb!r}])" in notes
     assert "threads" not in notes
     check_printed(notes, error, app)
 
 
 @EACH_HIDDEN
 def test_its_twin_passes_every_world(app: type[App], kind: str, verb: str) -> None:
-    exploration = explore(world_of(correct(app)), deviations=[kind, "duplicate", "reorder"])
+    exploration = explore(world_of(correct(app)), deviations=[*DEFAULT, kind])
 
     assert exploration.complete
     assert exploration.worlds > 3

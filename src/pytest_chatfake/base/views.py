@@ -23,6 +23,12 @@ def counted(count: int, what: str, plural: str | None = None) -> str:
     return f"{count:,} {what if count == 1 else plural or what + 's'}"
 
 
+def ordinal(number: int) -> str:
+    """Return a number as it counts: ``1st``, ``22nd``."""
+    is_teen = number // 10 % 10 == 1
+    return f"{number:,}{'th' if is_teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
 def listed(words: Iterable[str]) -> str:
     """Return words as a sentence lists them: ``a, b and c``."""
     *others, last = words

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..base.views import listed
 from ..report.timeline_text import length
-from .deviations import Deviation
+from .deviations import STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
 #: How many events a sentence names; of more, it names fewer, and counts the rest.
@@ -16,8 +16,8 @@ _NAMED = 3
 def describe(deviation: Deviation, log: WorldLog) -> str:
     """Return the sentence about a deviation in a world."""
     kind, start = deviation.kind, deviation.start
-    if not deviation.is_of_an_attempt:
-        return f"the webhooks of call {start} came before its response"
+    if deviation.call is not None:
+        return _describe_call(deviation, deviation.call, log)
     attempts = [one for one in log.attempts if one is not None]
     places = [place for place, one in enumerate(attempts) if one.number == start]
     if not places:
@@ -46,6 +46,26 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     if kind == "refuse":
         lost = f"{event} was refused before it reached the app"
     return f"{lost}, so it was attempted again{after}"
+
+
+def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
+    """Return the sentence about a call of the app's."""
+    kind, subject = deviation.kind, deviation.subject
+    logged = [one for one in log.calls if (one.number, one.call) == (deviation.start, call)]
+    if not logged:
+        return f"{subject} was never made"
+    if kind == "webhooks_first":
+        return f"the webhooks of {subject} came before its response"
+    if kind == "api.fail":
+        return f"{subject} was refused with {STATUS}"
+    if "status" in dict(deviation.more):
+        return f"the response to {subject} said {STATUS}, and the call had taken effect"
+    again = ""
+    if logged[0].came_again and call.method not in {"POST", "PATCH"}:
+        again = (
+            f", and the next call was the same: some clients repeat a {call.method} by themselves"
+        )
+    return f"the response to {subject} was lost{again}"
 
 
 def _describe_round(attempts: Sequence[LoggedAttempt], mine: LoggedAttempt) -> str:

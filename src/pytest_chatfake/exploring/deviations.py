@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.arguments import check_list, cited
+from ..base.views import ordinal
 from ..domain.instants import SECOND, parse_delay
 
 if TYPE_CHECKING:
     from ..base.triggers import Trigger
     from ..fake.fake import ChatFake
+
+
+class Call(NamedTuple):
+    """What requests ask for, as arguments of a fault that concerns just these.
+
+    Attributes:
+        path: An exact path.
+        method: For example ``GET``.
+    """
+
+    path: str
+    method: str
+
+    @classmethod
+    def of(cls, path: str, method: str) -> Call | None:
+        """Return what a request asked for; None if no fault concerns just such requests."""
+        plain = re.fullmatch("((?:/[^/<?]+)*)/?", path)  # to a fault the last slash is nothing
+        if not plain or not (method.isalpha() and method.isupper()):
+            return None
+        return cls(plain[1] or "/", method)
 
 
 class Kind(NamedTuple):
@@ -41,20 +63,33 @@ class Kind(NamedTuple):
     is_alone: bool = False
 
 
+def _of_a_call(verb: str, *more: str) -> Kind:
+    return Kind(
+        verb,
+        more=(*more, *Call._fields),
+        concerns="call",
+        is_predictable=False,
+        is_unseen=True,
+    )
+
+
 KINDS: Final[Mapping[str, Kind]] = {
     "duplicate": Kind("webhooks.duplicate", "after", more=("past_barriers",)),
     "reorder": Kind("webhooks.reorder", "by", 1),
     "lose_response": Kind("webhooks.lose_response"),
     "refuse": Kind("webhooks.refuse"),
-    "webhooks_first": Kind(
-        "api.webhooks_first", concerns="call", is_predictable=False, is_unseen=True
-    ),
+    "webhooks_first": _of_a_call("api.webhooks_first"),
     "drop": Kind("webhooks.drop"),
     "duplicate_later": Kind(
         "webhooks.duplicate", "pause", 1, is_time=True, is_predictable=False, is_unseen=True
     ),
     "concurrently": Kind("webhooks.concurrently", "by", is_predictable=False),
+    "api.fail": _of_a_call("api.fail", "status"),
+    "api.lose_response": _of_a_call("api.lose_response", "status"),
 }
+
+#: What a call gets in place of its response.
+STATUS: Final = 503
 
 #: The kinds of deviations that an exploration tries unless it is told otherwise.
 DEFAULT: Final = ("duplicate", "reorder", "lose_response", "refuse", "webhooks_first")
@@ -65,7 +100,8 @@ class Deviation(NamedTuple):
 
     Attributes:
         kind: One of :data:`KINDS`.
-        start: Which attempt it concerns, counted from 1 where attempts are made; or which call.
+        start: Which attempt it concerns, counted from 1 where attempts are made; or which call of
+            the same method and path.
         extent: Past how many attempts it moves one; or by how many nanoseconds.
         more: The further arguments of its verb.
     """
@@ -92,6 +128,19 @@ class Deviation(NamedTuple):
     def is_of_an_attempt(self) -> bool:
         """Whether it concerns an attempt, and not a call."""
         return KINDS[self.kind].concerns == "attempt"
+
+    @property
+    def call(self) -> Call | None:
+        """What the call asks for that it concerns; None: it concerns an attempt."""
+        more = dict(self.more)
+        return Call(more["path"], more["method"]) if {*Call._fields} <= {*more} else None
+
+    @property
+    def subject(self) -> str:
+        """What it concerns: ``attempt 2``, ``the 1st POST /v2/messages``."""
+        if (call := self.call) is None:
+            return f"attempt {self.start}"
+        return f"the {ordinal(self.start)} {call.method} {call.path}"
 
     def set_up(self, fake: ChatFake) -> Trigger:
         """Call its verb, and return the fault."""
@@ -135,6 +184,10 @@ def _parse(text: object) -> Deviation:
         assert extent >= kind.least
         found = Deviation(name, start, extent, tuple(given.items()))
         assert kind.more != ("past_barriers",) or found == moved(name, start, extent)
+        if kind.concerns == "call":
+            assert found.call is not None
+            assert Call.of(*map(str, found.call)) == found.call
+            assert given.get("status", STATUS) == STATUS
     except (AssertionError, StopIteration, SyntaxError, TypeError, ValueError):
         verbs = ", ".join(f"{verb}(...)" for verb in dict.fromkeys(k.verb for k in KINDS.values()))
         raise ValueError(

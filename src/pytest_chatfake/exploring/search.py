@@ -11,8 +11,8 @@ So the first world that fails is a simple one.
 
 Two worlds are equal if the same attempts reach the app in the same order: an app that does the same
 on the same can't tell them apart. For most worlds that order is known before they are run
-(:func:`foreseen`), and if it was seen already, the world is not run. Calls whose webhooks come
-first, pauses, attempts at the same time, and whatever the app causes by itself, can't be
+(:func:`foreseen`), and if it was seen already, the world is not run. What deviates at the app's own
+calls, pauses, attempts at the same time, and whatever the app causes by itself, can't be
 foreseen: such worlds are run, and compared afterwards.
 """
 
@@ -22,12 +22,12 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from ..webhooks.backlog import Backlog
 from ..webhooks.fault_kinds import effect_of
-from .deviations import KINDS, Deviation, moved
+from .deviations import KINDS, STATUS, Call, Deviation, moved
 
 #: How many worlds that were not run are counted, to say how many there are at least.
 _COUNTED: Final = 2_000
@@ -56,6 +56,32 @@ class LoggedAttempt(NamedTuple):
     round: int
 
 
+class LoggedCall(NamedTuple):
+    """A call of the app, as the log of a world has it.
+
+    Attributes:
+        number: Which call of the same method and path it was.
+        call: Its path and method.
+        has_late_webhooks: Whether it caused webhooks that came after its response.
+        came_again: Whether the next call was the same.
+    """
+
+    number: int
+    call: Call
+    has_late_webhooks: bool
+    came_again: bool
+
+    def ways(self, kind: str) -> list[tuple[tuple[str, int], ...]]:
+        """Return the further arguments of the deviations of a kind that it can have."""
+        error = (("status", STATUS),)
+        if kind == "webhooks_first":
+            return [()] * self.has_late_webhooks
+        if kind == "api.fail":
+            return [error]
+        is_query = self.call.method in {"GET", "HEAD"}  # has no effect: as if it were refused
+        return [()] if is_query else [(), error]
+
+
 #: The attempts of a world, in order; None: a barrier.
 Attempts: TypeAlias = Sequence[LoggedAttempt | None]
 Key: TypeAlias = tuple[object, ...]
@@ -66,14 +92,14 @@ class WorldLog(NamedTuple):
 
     Attributes:
         attempts: The attempts and the barriers.
-        calls: Which calls caused webhooks that came after their responses.
+        calls: The calls of the app.
         unseen: The deviations that fired, and that the order of attempts does not show.
         moments: When each attempt was made; of a barrier, each moment at which there was one.
         session: How long a session lasts, in nanoseconds.
     """
 
     attempts: Attempts
-    calls: tuple[int, ...] = ()
+    calls: Sequence[LoggedCall] = ()
     unseen: frozenset[Deviation] = frozenset()
     moments: Sequence[tuple[int, ...]] = ()
     session: int = 0
@@ -187,16 +213,20 @@ class _Room:
                 yield self.follow[start][0], Deviation(kind, start, pause)
 
     def calls(self, kind: str) -> Iterator[_Found]:
-        """Let webhooks come before the response of their call."""
-        for call in self.log.calls:
-            if not any(one.kind == kind and one.start == call for one in self.taken):
-                yield 0, Deviation(kind, call)
+        """Let calls go wrong; of one call, the webhooks may come first and its response be lost."""
+        both = {"webhooks_first", "api.lose_response"}
+        taken = {(one.start, one.more[-2:]) for one in self.taken if {one.kind, kind} != both}
+        for one in sorted(self.log.calls, key=attrgetter("number")):
+            call = tuple(one.call._asdict().items())
+            if (one.number, call) not in taken:
+                for more in one.ways(kind):
+                    yield 0, Deviation(kind, one.number, 0, (*more, *call))
 
 
 #: Which deviations of each kind a world has room for; of the others: those that move attempts.
 _ROOM: Final[Mapping[str, Callable[[_Room, str], Iterator[_Found]]]] = {
     "duplicate_later": _Room.pauses,
-    "webhooks_first": _Room.calls,
+    **dict.fromkeys(("webhooks_first", "api.fail", "api.lose_response"), _Room.calls),
 }
 
 

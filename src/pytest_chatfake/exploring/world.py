@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import random
 import warnings
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import cited
@@ -23,8 +25,8 @@ from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
 from ..webhooks.ordering import Made, Ordering
-from .deviations import KINDS, Deviation
-from .search import LoggedAttempt, WorldLog
+from .deviations import KINDS, Call, Deviation
+from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
 if TYPE_CHECKING:
     from ..base.triggers import Trigger
@@ -200,9 +202,11 @@ class World:
         is_timeout = any(isinstance(one, TimeoutError) for one in errors)
         return is_timeout or bool(outcomes & {"TimeoutError", "timeout"})
 
-    def require_attempts(self) -> None:
-        """Refuse a body without an attempt, in which nothing can deviate."""
+    def require_chances(self, kinds: Sequence[str]) -> None:
+        """Refuse a body in which nothing can deviate."""
         if any(isinstance(one, Made) and one.outcome != "dropped" for one in self._log):
+            return
+        if any(one.call for _, one in possible_deviations(self.log(), kinds, ())):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
         if not self.fake._engine.outbox.endpoints.ever:
@@ -211,6 +215,15 @@ class World:
             f"nothing to explore: the body {problem}. {remedy}, or pass depth=0 to run it once."
         )
 
+    def require_sockets(self) -> None:
+        """Refuse calls in process: no client raises there what it raises for a lost response."""
+        for one in self.fake.api._log:
+            if one.accepted and one.in_process:
+                raise ChatFakeError(
+                    f"api.lose_response: expected calls over a socket, got {one.method} {one.path} "
+                    f"through chat_fake.wsgi_app. Call chat_fake.base_url, or leave it out."
+                )
+
     def require_all_fired(self) -> None:
         """Refuse deviations that did not fire: they were found with another body."""
         made = len({one.chance for one in self._log if isinstance(one, Made)})
@@ -218,11 +231,13 @@ class World:
             is_short = isinstance(fault, AttemptFault) and fault._is_short
             if fault.fired and not is_short:
                 continue
-            asked = f"attempt {deviation.start}, and there {'was' if made == 1 else 'were'} {made}"
+            asked = deviation.subject
             if is_short:
                 asked = f"{deviation}, and a barrier came before so many attempts"
-            elif not deviation.is_of_an_attempt:
-                asked = f"call {deviation.start}, and there was none"
+            elif deviation.call is not None:
+                asked += ", and there was none"
+            else:
+                asked += f", and there {'was' if made == 1 else 'were'} {made}"
             raise ChatFakeError(
                 f"only= does not match this body: it asks for {asked}. Remove only= to explore "
                 f"again."
@@ -230,7 +245,7 @@ class World:
 
     def log(self) -> WorldLog:
         """Return the log of the world, as the search needs it."""
-        engine, api = self.fake._engine, self.fake.api
+        engine = self.fake._engine
         places = self._places()
         attempts: list[LoggedAttempt | None] = []
         for one in self._log:
@@ -250,14 +265,9 @@ class World:
                     one.batch,
                 )
             )
-        causes = {place for kind, place in engine.journal.causes.values() if kind == REQUEST}
         return WorldLog(
             attempts,
-            calls=tuple(
-                number
-                for number, (place, is_first) in enumerate(api._calls, 1)
-                if place in causes and not is_first
-            ),
+            calls=list(self._calls()),
             unseen=frozenset(
                 one
                 for one, fault in zip(self.deviations, self._faults, strict=True)
@@ -266,6 +276,18 @@ class World:
             moments=[(one.moment,) if isinstance(one, Made) else one.moments for one in self._log],
             session=engine.settings.rules.conversation_length,
         )
+
+    def _calls(self) -> Iterator[LoggedCall]:
+        """Give the calls of the app that a deviation can name."""
+        api, causes = self.fake.api, self.fake._engine.journal.causes.values()
+        late = {place for kind, place in causes if kind == REQUEST}
+        late -= {place for place, is_first in api._calls if is_first}
+        calls = [Call.of(one.path, one.method) if one.accepted else None for one in api._log]
+        numbers: Counter[Call] = Counter()
+        for place, (call, following) in enumerate(pairwise([*calls, None])):
+            if call is not None:
+                numbers[call] += 1
+                yield LoggedCall(numbers[call], call, place in late, call == following)
 
     def outline(self) -> list[str]:
         """Return what happened without ids: the same in two runs of one body."""

@@ -135,7 +135,7 @@ class Attempt:
         """The kind of the last fault that shaped it; None without.
 
         ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``,
-        ``"lose_response"``, ``"refuse"``, ``"concurrently"`` or ``"evolve"``.
+        ``"lose_response"``, ``"refuse"`` or ``"concurrently"``.
         """
         return self._result.overrides.fault
 

@@ -14,7 +14,6 @@ FaultKind: TypeAlias = Literal[
     "lose_response",
     "refuse",
     "concurrently",
-    "evolve",
     "chaos",
 ]
 
@@ -44,7 +43,6 @@ EFFECTS: Final[dict[str, Effect]] = {
     "lose_response": Effect("response lost", fails=True),
     "refuse": Effect("refused", reaches_app=False, fails=True),
     "concurrently": Effect("at the same time"),
-    "evolve": Effect("evolved"),
     "tamper": Effect("tampered", is_wrong=True),
     "sign": Effect("wrong signature", is_wrong=True),
 }

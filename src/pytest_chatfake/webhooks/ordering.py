@@ -112,7 +112,6 @@ class Ordering:
         self._pauses: list[Pause] = []
         self._chances: dict[_Key, int] = {}
         self._choices: dict[_Key, Choice] = {}  # of those that are refused, dropped or lost
-        self._delays: dict[_Key, Choice] = {}
 
     @property
     def held(self) -> list[Event]:
@@ -134,10 +133,8 @@ class Ordering:
         if key not in self._chances and dispatch.is_new:
             self._chances[key] = len(self._chances) + 1
             choice = self._choose(dispatch.event, endpoint, taken=in_batch)
-        elif dispatch.has_mark("duplicate"):  # it shares the fate of the first attempt
-            if self._is_dropped(key):
-                return [Ready(dispatch, endpoint, DROPPED)]
-            choice = None if dispatch.has_mark("delay") else self._delays.get(key)
+        elif dispatch.overrides.fault == "duplicate" and self._is_dropped(key):
+            return [Ready(dispatch, endpoint, DROPPED)]
         if in_batch:
             return [Ready(dispatch, endpoint)]
         if choice is None:
@@ -158,13 +155,10 @@ class Ordering:
         """Apply the choice of a fault."""
         fault, steps = choice.fault, choice.steps
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
-        if choice.new_id:
-            alone.content = alone.posted.under_another_id()
         if choice.kind == "concurrently" and not steps:
             return _batched([Ready(dispatch, endpoint), Ready(alone, endpoint)])
         if choice.kind == "delay":
-            self._outbox.plan(alone, choice.pause)
-            self._delays[key] = choice
+            self._outbox.plan(alone, steps)
             return []
         if choice.pause and fault is not None:
             due = self._outbox.now() + choice.pause
@@ -214,7 +208,8 @@ class Ordering:
         """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
         again = dispatch.number <= len(endpoint._retries)
         if again or (dispatch.is_new and (dispatch.event._index, endpoint) in self._choices):
-            self._backlog.keep_failed(dispatch.again(endpoint))
+            repeat = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
+            self._backlog.keep_failed(repeat)
 
     # Barriers
 

@@ -1,0 +1,114 @@
+"""Explorations in which the app's own calls go wrong."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
+from werkzeug.test import Client
+
+from pytest_chatfake import ChatFake, ChatFakeError, explore
+
+from .api_support import SECONDS, balance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ORDER: Any = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
+
+#: The last ones can't be named by a path.
+CALLS = [
+    *("POST /v2/messages", "GET /v2/balance", "POST /v2/messages/", "POST /", "PUT /a", "GET /a"),
+    *("GET /50%25", "GET /v2/balance"),
+    *("GET /a%3Cb", "GET /<b>", "GET /a%3Fb", "GET //a", "GET /a//b"),
+]
+NAMED = 8
+
+
+def calling(calls: list[str], seen: list[tuple[int, ...]]) -> Callable[[ChatFake], None]:
+    """A body that makes calls in process, and notes their statuses."""
+
+    def world(fake: ChatFake) -> None:
+        fake.send_endpoint()
+        client = Client(fake.wsgi_app)
+        client.get("/v2/balance")  # with no key: none of the calls
+        statuses: list[int] = []
+        for call in calls:
+            method, path = call.split()
+            headers = {"X-API-Key": fake.api_key}
+            answer = client.open(f"http://test{path}", method=method, json=ORDER, headers=headers)
+            statuses.append(answer.status_code)
+        seen.append(tuple(statuses))
+
+    return world
+
+
+def test_each_call_is_refused_and_each_two_are() -> None:
+    """Calls are told apart by their paths and methods, and worlds by the calls that were hit."""
+    seen: list[tuple[int, ...]] = []
+    exploration = explore(calling(CALLS, seen), deviations=["api.fail"])
+
+    refused = [{place for place, status in enumerate(one) if status == 503} for one in seen[1:]]
+    expected = [{*some} for n in range(3) for some in combinations(range(NAMED), n)]
+    assert expected == sorted(refused, key=lambda one: (len(one), *sorted(one)))
+    assert len(expected) == exploration.worlds
+
+
+def test_a_response_is_lost_or_an_error_whether_or_not_webhooks_come_first() -> None:
+    seen: set[tuple[int | None, int, int]] = set()
+
+    def world(fake: ChatFake) -> None:
+        receiver = fake.webhooks.receiver()
+        fake.send_endpoint()
+        url, headers = f"{fake.base_url}/v2/messages", {"X-API-Key": fake.api_key}
+        status = None
+        with suppress(requests.ConnectionError):
+            status = requests.post(url, json=ORDER, headers=headers, timeout=SECONDS).status_code
+        seen.add((status, len(receiver.requests), len(fake.messages)))
+
+    exploration = explore(world, deviations=["webhooks_first", "api.lose_response"])
+
+    assert {(status, early, 1) for status in (200, 503, None) for early in (0, 1)} == seen
+    assert 6 == exploration.worlds
+
+
+def test_a_finding_says_that_a_client_may_have_repeated_a_query() -> None:
+    def world(fake: ChatFake) -> None:
+        with requests.Session() as session:
+            session.mount("http://", HTTPAdapter(max_retries=Retry(1)))
+            session.headers["X-API-Key"] = fake.api_key
+            session.get(f"{fake.base_url}/v2/balance", timeout=SECONDS)
+        assert 1 == len(fake.api.requests)
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["api.lose_response"])
+    lost = "was lost, and the next call was the same: some clients repeat a GET by themselves"
+    assert f"world 2: the response to the 1st GET /v2/balance {lost}" in caught.value.__notes__[0]
+
+
+def test_a_query_has_no_effect_to_hide_behind_an_error() -> None:
+    def world(fake: ChatFake) -> None:
+        with suppress(requests.ConnectionError):
+            balance(fake)
+
+    assert 2 == explore(world, deviations=["api.lose_response"]).worlds
+    with pytest.raises(ChatFakeError, match="connected no app"):
+        explore(world)
+
+
+def test_in_process_there_is_no_connection_to_lose() -> None:
+    seen: list[tuple[int, ...]] = []
+    body = calling(["POST /v2/messages"], seen)
+
+    with pytest.raises(ChatFakeError, match=r"a socket, got POST /v2/messages .*base_url"):
+        explore(body, deviations=["api.lose_response"])
+    listed = "api.lose_response(status=503, path='/v2/messages', method='POST')"
+    explore(body, only=[listed])
+    assert (503,) == seen[-1]
