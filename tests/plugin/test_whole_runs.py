@@ -72,11 +72,11 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     assert (
         snapshot(
             [
-                "exercised 9 of 51, 18 %",
+                "exercised 9 of 52, 17 %",
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, dropped, delayed, reordered, response lost, refused, at the same time, tampered, wrong signature, held back, synthetic, again (events go wrong)",
+                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, tampered, wrong signature, held back, synthetic, again (events go wrong)",
                 "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (the API goes wrong)",
             ]
@@ -246,13 +246,19 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
             chat_fake.send_text().deliver().read()
             chat_fake.settle()
 
+        def test_a_crash(chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: request.json() and None)
+            chat_fake.webhooks.crash(before="json.loads")
+            chat_fake.send_text()
+            chat_fake.settle()
+
         @pytest.mark.chat_fake(opening_balance=0, on_insufficient_balance="fail")
         def test_no_money(chat_fake):
             chat_fake.send_text()
         """,
     )
 
-    assert ["exercised 51 of 51, 100 %"] == coverage(result)
+    assert ["exercised 52 of 52, 100 %"] == coverage(result)
     assert 0 == result.ret
 
 

@@ -14,7 +14,7 @@ import sys
 import sysconfig
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
 from itertools import accumulate, repeat
@@ -156,6 +156,15 @@ def _find(frame: FrameType) -> Line:
     return Line(*place, None if via == place else via)
 
 
+def users_line(frames: Iterable[FrameType]) -> str:
+    """Return the last line of the user's in frames, as ``app.py:41``; empty if there is none."""
+    line = ""
+    for frame in filter(_is_visible, frames):
+        file, number = _place(frame)
+        line = f"{Path(file).name}:{number}"
+    return line
+
+
 def _place(frame: FrameType) -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
@@ -197,8 +206,12 @@ def _visible(frame: FrameType | None, end: FrameType | None) -> FrameType | None
 
 
 def _is_visible(frame: FrameType) -> bool:
-    file = frame.f_code.co_filename
-    return not (file.startswith(_PACKAGE) or _is_library(file) or _is_hidden(frame))
+    return not (is_ours(frame) or _is_library(frame.f_code.co_filename) or _is_hidden(frame))
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Return whether a frame is of this package."""
+    return frame.f_code.co_filename.startswith(_PACKAGE)
 
 
 @cache

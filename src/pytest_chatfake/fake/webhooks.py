@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from operator import add
 from os import PathLike
+from types import FunctionType
 from typing import Any, Literal, Unpack, overload
 
 from ..base.arguments import (
@@ -21,15 +23,17 @@ from ..base.arguments import (
 )
 from ..base.calling_line import calling_line
 from ..base.notes import WEBHOOK_FAULT
+from ..base.tripwires import find_function
 from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import SECOND, parse_delay
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
+from ..transport.client.crash_watch import CrashPoint
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
-from ..webhooks.attempt_faults import AttemptFault
+from ..webhooks.attempt_faults import AttemptFault, CrashFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
@@ -39,7 +43,13 @@ from ..webhooks.faults import Fault
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
 from .config import ChatFakeConfig
-from .endpoint_arguments import event_types, headers_of, label_of, refuse_app, target_of
+from .endpoint_arguments import (
+    event_types,
+    headers_of,
+    label_of,
+    refuse_app,
+    target_of,
+)
 from .event_filters import EventFilter, checked
 from .messages import Message, state_of
 from .paused import Concurrent, Paused
@@ -94,6 +104,7 @@ class Webhooks:
         raise_exceptions: bool = True,
         retry_after: Iterable[timedelta | float] | None = None,
         signer: Signer | None = None,
+        restart: Callable[[], Callable[..., Any]] | None = None,
     ) -> Endpoint:
         """Attempt events at an endpoint from now on: a URL, an app in process, or a function.
 
@@ -119,6 +130,9 @@ class Webhooks:
                 ``AssertionError`` of a handler is always raised.
             retry_after: When failed attempts are retried, instead of the configuration's.
             signer: Signs attempts, instead of the configuration's.
+            restart: Makes the app or the function anew after a :meth:`crash`, as in
+                ``lambda: create_app(database)``; not with a URL. It is an argument of this call
+                because the app is made beside it. None: its memory survives a crash.
 
         Returns:
             The endpoint; ``endpoint.disconnect()`` ends it.
@@ -140,6 +154,10 @@ class Webhooks:
             portal=self._portal,
             timeout=self._engine.settings.timeout,
         )
+        if restart is not None:
+            check_takes(restart, "restart", "lambda: create_app()")
+            if not target.in_process:
+                raise TypeError("restart= goes with wsgi=, asgi= or handler= only, not with a URL")
         check_bool(raise_exceptions, "raise_exceptions")
         check_signer(signer)
         endpoint = Endpoint(
@@ -154,6 +172,7 @@ class Webhooks:
             scripted=handler is not None,
             expected=isinstance(handler, Receiver),
             disconnect=self._outbox.disconnect,
+            restart=restart,
         )
         self._outbox.endpoints.connect(endpoint)
         watchdog.add(self._engine.drain.overdue)
@@ -366,6 +385,53 @@ class Webhooks:
         """
         return self._deviate("refuse", where)
 
+    def crash(
+        self,
+        *,
+        line: str | None = None,
+        before: Callable[..., Any] | str | None = None,
+        after: Callable[..., Any] | str | None = None,
+        nth: int = 1,
+        **where: Unpack[EventFilter],
+    ) -> Fault:
+        """Crash the app in the middle of an attempt, and retry it (assumed).
+
+        The app has to run in process. To the service its connection has ended, and the attempt is
+        retried at the next ``settle()``, assertion or move of time, even without ``retry_after``;
+        not if the response was complete. What the app keeps in memory survives, unless it was
+        connected with ``restart=``. An attempt that never comes to that point goes on.
+
+        Args:
+            line: A line of the app that awaits, such as ``"app.py:41"``. It has to suspend there:
+                all tasks that were born in the attempt are cancelled then.
+            before: Or a function, or its dotted name, such as ``"shop.queue.put"``: at a call of
+                it, before it has done anything. It has to be written in Python.
+            after: The same, when it has returned.
+            nth: Which suspension at that line, or which call, in the attempt.
+            **where: Which attempts; see :class:`Webhooks`.
+
+        Raises:
+            TypeError: Not exactly one of ``line``, ``before`` and ``after`` is given, or a function
+                is not written in Python.
+        """
+        given = {"line": line, "before": before, "after": after}
+        points = [(kind, what) for kind, what in given.items() if what is not None]
+        if len(points) != 1:
+            raise TypeError(
+                "crash() takes exactly one of line=, before= and after=, as in "
+                "crash(line='app.py:41')"
+            )
+        ((kind, what),) = points
+        functions: dict[FunctionType, str] = {}
+        if kind != "line":
+            what, function = find_function(what, kind)
+            functions[function] = what
+        elif not re.fullmatch(r"[^/\\:]+:[1-9]\d*", check_str(what, "line")):
+            expected = "a file's name and a line, as in 'app.py:41'"
+            raise ValueError(unexpected("line", expected, what))
+        point = CrashPoint(kind, str(what), check_int(nth, "nth", 1))
+        return self._deviate("crash", where, make=CrashFault, point=point, functions=functions)
+
     def drop(self, **where: Unpack[EventFilter]) -> Fault:
         """Drop an event on its way to an endpoint: it is never attempted there.
 
@@ -436,10 +502,17 @@ class Webhooks:
         self._engine.journal.note(WEBHOOK_FAULT)
         return self._outbox.faults.add(fault)
 
-    def _deviate(self, kind: FaultKind, where: EventFilter, steps: int = 0, **more: Any) -> Fault:
+    def _deviate(
+        self,
+        kind: FaultKind,
+        where: EventFilter,
+        steps: int = 0,
+        make: type[AttemptFault] = AttemptFault,
+        **more: Any,
+    ) -> Fault:
         engine = self._engine
         concerned = checked(where, f"{kind}()", engine)
-        fault = AttemptFault(kind, steps, line=calling_line(3), **more, **concerned)
+        fault = make(kind, steps, line=calling_line(3), **more, **concerned)
         engine.journal.note(WEBHOOK_FAULT)
         engine.drain.enable_ordering(retries_at_barriers=kind != "drop")
         return engine.outbox.faults.add(fault)

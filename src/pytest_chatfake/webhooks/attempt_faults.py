@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import FunctionType
 from typing import NamedTuple
 
 from ..base.marks import Mark
 from ..domain.instants import seconds
+from ..transport.client.crash_watch import CrashPoint
 from .endpoints import Endpoint
 from .events import Event
 from .fault_kinds import FaultKind
@@ -71,3 +73,43 @@ class AttemptFault(Fault):
         self._fire()
         kind, steps, mark = self.kind, self._steps, self._mark
         return Choice(kind, steps, mark, self._pause, self, self._past_barriers)
+
+
+class CrashFault(AttemptFault):
+    """A crash of the app in the middle of an attempt.
+
+    Attributes:
+        point: Where.
+        functions: The function that the point names, with its name; none, if it is a line.
+    """
+
+    def __init__(
+        self,
+        kind: FaultKind,
+        steps: int = 0,
+        *,
+        point: CrashPoint,
+        functions: Mapping[FunctionType, str],
+        **where: object,
+    ) -> None:
+        super().__init__(kind, steps, **where)  # type: ignore[arg-type]
+        self.point = point
+        self.functions = functions
+
+    def _own_arguments(self) -> Iterator[str]:
+        """Write the arguments that are those of its kind alone."""
+        yield f"{self.point.kind}={self.point.name!r}"
+        if self.point.nth != 1:
+            yield f"nth={self.point.nth}"
+
+    def _should_fire(self) -> bool:
+        """Count a match, and return whether the app is to crash in it, if it comes that far."""
+        self._chances += 1
+        past = self._chances - self._start
+        return past >= 0 and (self._times is None or past < self._times)
+
+    def _fire(self) -> None:
+        """Do nothing yet: it has fired when the app has crashed."""
+
+    def _note_crash(self) -> None:
+        super()._fire()

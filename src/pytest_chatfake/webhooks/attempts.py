@@ -135,7 +135,7 @@ class Attempt:
         """The kind of the last fault that shaped it; None without.
 
         ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``,
-        ``"lose_response"``, ``"refuse"`` or ``"concurrently"``.
+        ``"lose_response"``, ``"refuse"``, ``"crash"`` or ``"concurrently"``.
         """
         return self._result.overrides.fault
 
@@ -184,7 +184,10 @@ class Attempt:
         """How it ended, in a few words."""
         if self.fault == "drop":
             return "dropped by a fault"
+        status = f"status {self.status_code}"
         if self.error is None:
-            return f"status {self.status_code}"
+            return status
+        if self.fault == "crash":
+            return f"{status}, then " * (self.status_code is not None) + text_of(self.error)
         late = f", then status {self.late}" if self.late is not None else ""
         return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ") + late

@@ -28,20 +28,21 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import Final, cast
 
 from ..base.coroutines import run_at_once
-from ..base.errors import UndeliveredWebhooks
+from ..base.errors import ChatFakeError, UndeliveredWebhooks
 from ..base.notes import ATTEMPT, LOSS
 from ..base.terminal import say
 from ..domain.instants import SECOND
+from ..transport.client.django_bridge import has_broken_transaction
 from ..transport.client.loops import GRACE_SECONDS
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
 from .attempts import is_success
 from .dispatch import Dispatch, Ready
 from .endpoints import Endpoint, WebhookRequest
-from .in_flight import InFlight, attempts_around, make_batch
+from .in_flight import InFlight, Outcome, attempts_around, make_batch
 from .ordering import DROPPED, Ordering
 from .outbox import Outbox
 
@@ -228,7 +229,15 @@ class Drain:
             event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
         )
         moment = now if dispatch.due is None else dispatch.due
-        return InFlight(dispatch, request, moment, self.begun, endpoint._target, batch, outcome)
+        ordering = None if batch else self.ordering  # what overlaps can't be watched
+        watch = None if ordering is None else ordering.watch(dispatch, endpoint)
+        target, ended = endpoint._target, cast("Outcome | None", outcome)
+        if watch is not None and not target.in_process:
+            ended = ChatFakeError(
+                f"crash() needs an app in process, and {endpoint._shown} is a URL. Connect the app "
+                f"as wsgi= or asgi="
+            )
+        return InFlight(dispatch, request, moment, self.begun, target, batch, ended, watch)
 
     async def _make(self, attempt: InFlight, *, plain: bool) -> None:
         """Make an attempt, and record it."""
@@ -261,6 +270,9 @@ class Drain:
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
         answer = self._response_of(attempt)
         error = None if isinstance(attempt.outcome, Response) else attempt.outcome
+        if attempt.watch is not None and attempt.watch.error is not None:
+            error = self._restart(endpoint, str(attempt.watch.error)) or error
+            attempt.posted = error is None  # so that it comes back in the test in any case
         ordering, attempts = self.ordering, self._outbox.attempts
         with self._lock:
             del self.in_flight[0]  # from now on it has a record
@@ -286,13 +298,29 @@ class Drain:
         self._raised = self._raised or error
         return None
 
+    def _restart(self, endpoint: Endpoint, crash: str) -> Exception | None:
+        """Make a crashed app anew, where the test says how; return what speaks against it."""
+        endpoint._crash = crash
+        if has_broken_transaction():
+            return ChatFakeError(
+                f"the app {crash} inside a transaction that it shares with the test: expected one "
+                f"that ends with the app. Use Django's TransactionTestCase, or pytest-django's "
+                f"django_db(transaction=True)"
+            )
+        try:
+            endpoint._make_anew()
+        except Exception as error:
+            return error
+        return None
+
     def _response_of(self, attempt: InFlight) -> Response:
         """Return the response to record; one that came late is none."""
         outcome = attempt.outcome or InterruptedError(_INTERRUPTED)
         response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
         if not attempt.is_late or attempt.is_broken_off:
             return response
-        return Response(None, b"", timed_out(self.overdue.limit), response.status)
+        overdue = timed_out(self.overdue.limit, attempt.endpoint._crash)
+        return Response(None, b"", overdue, response.status)
 
     def _plan_retry(self, attempt: InFlight, answer: Response) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
@@ -348,7 +376,7 @@ class Overdue:
             return None
         self._is_ending = True
         for one in left:
-            one.target.cancel(one.request, timed_out(self.limit))
+            one.target.cancel(one.request, timed_out(self.limit, one.endpoint._crash))
         return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from ..base.arguments import check_list
+from ..base.arguments import check_list, unexpected
 from ..base.redaction import redacted_place
 from ..domain.instants import parse_delay
 from ..transport.client.targets import Target
@@ -44,6 +44,7 @@ class Endpoint:
         scripted: bool,
         expected: bool,
         disconnect: Callable[[Endpoint], None],
+        restart: Callable[[], object] | None,
     ) -> None:
         self.name = name
         self.label = label
@@ -57,6 +58,8 @@ class Endpoint:
         self._scripted = scripted  # a function of the test's own
         self._expected = expected  # the test says what it responds, so a failure is no news
         self._disconnect = disconnect
+        self._restart = restart
+        self._crash = ""  # how the app has crashed last
         self._shown = redacted_place(name)  # what texts call it
 
     def __repr__(self) -> str:
@@ -74,6 +77,14 @@ class Endpoint:
         # An assertion of the test's own is a failure in any case.
         judged = self._scripted and isinstance(error, AssertionError)
         return self.raise_exceptions and (judged or not self._retries)
+
+    def _make_anew(self) -> None:
+        """Let a crashed app start again, if the test says how."""
+        if self._restart is not None:
+            app: Any = self._restart()
+            if not callable(app):
+                raise TypeError(unexpected("what restart= returned", "a callable", app))
+            self._target._app = app
 
     def disconnect(self) -> None:
         """Stop attempts at this endpoint, scheduled retries included, and close its connection.

@@ -13,6 +13,7 @@ FaultKind: TypeAlias = Literal[
     "reorder",
     "lose_response",
     "refuse",
+    "crash",
     "concurrently",
     "chaos",
 ]
@@ -42,6 +43,7 @@ EFFECTS: Final[dict[str, Effect]] = {
     "reorder": Effect("reordered"),
     "lose_response": Effect("response lost", fails=True),
     "refuse": Effect("refused", reaches_app=False, fails=True),
+    "crash": Effect("crashed", fails=True),
     "concurrently": Effect("at the same time"),
     "tamper": Effect("tampered", is_wrong=True),
     "sign": Effect("wrong signature", is_wrong=True),

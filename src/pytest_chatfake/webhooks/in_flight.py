@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from ..base.marks import Mark
 from ..transport.client.asgi import AsgiTarget
+from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
 from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
@@ -44,6 +45,7 @@ class InFlight:
         target: How it gets there.
         batch: The number of the batch in which it is made at the same time as others; 0: none.
         outcome: How it ended; None: not yet.
+        watch: Watches for crashes; None: nobody asks for one.
         posted: Whether all functions of the test have shaped it without an error.
         is_late: Whether its time was up before its response was complete.
     """
@@ -55,6 +57,7 @@ class InFlight:
     target: Target
     batch: int = 0
     outcome: Outcome | None = None
+    watch: CrashWatch | None = None
     posted: bool = False
     is_late: bool = False
 
@@ -85,10 +88,12 @@ class InFlight:
 
     async def make(self, *, plain: bool) -> None:
         """Make it, and keep how it ended."""
-        outer = _around.get()
+        outer, watch = _around.get(), self.watch
         _around.set((*outer, self))
         try:
             self._sign()
+            if watch is not None:
+                watch.begin()
             self.posted = True
             if plain:
                 self.outcome = self.target.attempt(self.request)
@@ -98,6 +103,9 @@ class InFlight:
             self.outcome = error
         finally:
             _around.set(outer)
+            if watch is not None and self.outcome is not None:
+                self.outcome = watch.outcome_of(self.outcome)
+                watch.end()
 
     def _sign(self) -> None:
         """Sign the request, then tamper with its body, if a fault says so."""

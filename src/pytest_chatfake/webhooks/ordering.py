@@ -12,13 +12,15 @@ moved the clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
+from ..transport.client.crash_watch import CrashPoint, CrashWatch
 from ..transport.client.responses import Response
-from .attempt_faults import AttemptFault, Choice
+from .attempt_faults import AttemptFault, Choice, CrashFault
 from .backlog import Backlog
 from .dispatch import Dispatch, Ready
 from .endpoints import Endpoint
@@ -49,6 +51,7 @@ class Made(NamedTuple):
             ``"dropped"``.
         moment: When it was made, in nanoseconds.
         batch: The number of the batch in which it was made at the same time as others; 0: none.
+        points: Where the app can crash in it, if somebody asks for that.
     """
 
     chance: int
@@ -57,6 +60,7 @@ class Made(NamedTuple):
     outcome: int | str | None
     moment: int
     batch: int
+    points: tuple[CrashPoint, ...] = ()
 
 
 class Barrier(NamedTuple):
@@ -97,12 +101,15 @@ class Ordering:
         retries_at_barriers: Whether what has failed comes again at a barrier, and not by the clock.
         log: As given.
         settled: Whether there was a barrier.
+        crash_points: Calls of which functions the log names, and all lines that suspend; None:
+            it names neither.
     """
 
     def __init__(self, outbox: Outbox, log: Log | None = None) -> None:
         self.retries_at_barriers: bool = False
         self.log = log
         self.settled: bool = False
+        self.crash_points: Mapping[FunctionType, str] | None = None
         self._outbox = outbox
         self.clear()
 
@@ -184,6 +191,16 @@ class Ordering:
         ready = [one for one in ready if one.endpoint.connected]
         return _batched([*ready, Ready(dispatch, endpoint)])
 
+    def watch(self, dispatch: Dispatch, endpoint: Endpoint) -> CrashWatch | None:
+        """Return what watches an attempt for crashes; None: nobody asks for one."""
+        choice = self._choices.get((dispatch.event._index, endpoint)) if dispatch.is_new else None
+        fault, target = choice and choice.fault, endpoint._target
+        if isinstance(fault, CrashFault):
+            return CrashWatch(fault.point, fault.functions, target.has_responded)
+        if self.crash_points is None or not (dispatch.is_new and target.in_process):
+            return None
+        return CrashWatch(None, self.crash_points, target.has_responded)
+
     # After an attempt
 
     def count(self, attempt: InFlight, answer: Response) -> tuple[Dispatch, Response]:
@@ -191,10 +208,23 @@ class Ordering:
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
         key = (dispatch.event._index, endpoint)
         choice = self._choices.get(key) if dispatch.is_new else None
+        watch = attempt.watch
+        if choice is not None and isinstance(choice.fault, CrashFault):
+            if watch is not None and watch.error is not None:
+                choice.fault._note_crash()
+            else:  # it never came to the point
+                choice = self._choices.pop(key, None) and None
         if self.log is not None:
-            chance, outcome = self._chances.get(key, 0), _outcome(answer, choice)
             self.log.append(
-                Made(chance, dispatch.event, endpoint, outcome, attempt.moment, attempt.batch)
+                Made(
+                    self._chances.get(key, 0),
+                    dispatch.event,
+                    endpoint,
+                    _outcome(answer, choice),
+                    attempt.moment,
+                    attempt.batch,
+                    () if watch is None else tuple(watch.points),
+                )
             )
         if (overtaken := self._backlog.count()) is not None:
             self._outbox.queue.appendleft(overtaken)
@@ -281,7 +311,7 @@ def _batched(ready: list[Ready]) -> list[Ready]:
 
 def _outcome(answer: Response, choice: Choice | None) -> int | str | None:
     """Return how an attempt ended, for the log."""
-    if choice is not None and choice.kind != "lose_response":
+    if choice is not None and not effect_of(choice.kind).reaches_app:
         return "dropped" if choice.kind == "drop" else "refused"
     return answer.status if answer.error is None else type(answer.error).__name__
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from ...base.arguments import cited
 from .cancellable import Cancellable, CancelledExternally
+from .crash_watch import run_of
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .headers import Headers, complete_headers
 from .loops import LoopEvent, new_event
@@ -88,7 +89,7 @@ class AsgiTarget(Target):
         exchange = self._exchange = _Exchange(request.body)
         try:
             app = self._app(scope, exchange.receive, exchange.send)
-            await self._awaited.run(request, app)
+            await run_of(self._awaited)(request, app)
         except CancelledExternally as late:
             if not exchange.is_complete:
                 return Response(None, b"", late.why)

@@ -68,9 +68,10 @@ class Cancellable:
         Returns:
             Whether it is awaited now. It ends soon, unless it survives its cancellation.
         """
-        return self.call_soon(key, lambda: self._cancel(why))
+        return self.call_soon(key, lambda: self.cancel_here(why))
 
-    def _cancel(self, why: Exception) -> None:
+    def cancel_here(self, why: Exception) -> None:
+        """End, from its own loop, what is awaited."""
         if self._why is None and self._end is not None:
             self._why = why
             self._end()

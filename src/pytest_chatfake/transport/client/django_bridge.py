@@ -45,6 +45,15 @@ def run_bridged(function: Callable[..., Coroutine[Any, Any, T]], *args: object) 
     return result
 
 
+def has_broken_transaction() -> bool:
+    """Whether a transaction of this thread must be rolled back before anything else is done."""
+    db = sys.modules.get("django.db")
+    return db is not None and any(
+        one.in_atomic_block and one.needs_rollback
+        for one in db.connections.all(initialized_only=True)
+    )
+
+
 def connections_kept() -> AbstractContextManager[None]:
     """Keep Django from closing this thread's database connections around a request.
 

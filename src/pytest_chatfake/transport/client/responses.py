@@ -15,9 +15,10 @@ class OutgoingRequest(Protocol):
     headers: Mapping[str, str]
 
 
-def timed_out(seconds: float) -> TimeoutError:
-    """Return the error of an attempt whose time is up."""
-    return TimeoutError(f"no complete response within {seconds:g} s")
+def timed_out(seconds: float, crash: str = "") -> TimeoutError:
+    """Return the error of an attempt whose time is up, with the crash that came before."""
+    why = f"; the app had {crash} before, and may have left a lock" if crash else ""
+    return TimeoutError(f"no complete response within {seconds:g} s{why}")
 
 
 class Response(NamedTuple):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ...base.arguments import cited, utf8
 from .cancellable import Cancellable, CancelledExternally
+from .crash_watch import run_of
 from .loops import GRACE_SECONDS
 from .responses import OutgoingRequest, Response
 from .worker import Worker
@@ -41,10 +42,13 @@ class Target(ABC):
     Attributes:
         threaded: Whether `attempt_async` calls in a thread, which holds cancellations back.
         overlaps: Whether two attempts can be made at the same time.
+        in_process: Whether the app's code runs in this process.
     """
 
     threaded: bool = False
     overlaps: bool = True
+    in_process: bool = True
+    _app: Any = None  # what is called, where that is in this process
 
     @abstractmethod
     def clone(self) -> Target:
@@ -89,6 +93,7 @@ class UrlTarget(Target):
     """A URL, over one kept connection; see `HttpClient`."""
 
     threaded = True
+    in_process = False
 
     def __init__(self, url: str, *, timeout: float) -> None:
         self._url = url
@@ -137,7 +142,7 @@ class HandlerTarget(Target, Generic[RequestT]):
     """
 
     def __init__(self, function: Callable[[RequestT], object], *, portal: Portal) -> None:
-        self._function = function
+        self._app = function
         self._portal = portal
         self._awaited = Cancellable()
         # Plain functions are called in the test's one thread.
@@ -146,25 +151,25 @@ class HandlerTarget(Target, Generic[RequestT]):
 
     def clone(self) -> HandlerTarget[RequestT]:
         """Return another call of the same function."""
-        return HandlerTarget(self._function, portal=self._portal)
+        return HandlerTarget(self._app, portal=self._portal)
 
     def attempt(self, request: RequestT) -> Response:
         """Call the function."""
-        result = self._function(request)
+        result = self._app(request)
         if result is not None and inspect.isawaitable(result):
             return self._portal.run(self._wait(request, result))
         return response_of(result)
 
     async def attempt_async(self, request: RequestT) -> Response:
         """Call the function, and await what can be awaited."""
-        result = self._function(request)
+        result = self._app(request)
         if inspect.isawaitable(result):
             return await self._wait(request, result)
         return response_of(result)
 
     async def _wait(self, request: RequestT, result: Awaitable[object]) -> Response:
         try:
-            return response_of(await self._awaited.run(request, result))
+            return response_of(await run_of(self._awaited)(request, result))
         except CancelledExternally as late:
             return Response(None, b"", late.why)
 

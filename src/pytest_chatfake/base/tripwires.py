@@ -1,0 +1,86 @@
+"""Functions that report their calls: their code is exchanged for a while.
+
+Exchanging the code, and not the name, reaches a function through every alias, every closure and
+every decorator that keeps it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pkgutil
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FunctionType, SimpleNamespace
+from typing import Final
+
+from .arguments import cited
+
+#: A code has to have as many free variables as the one whose place it takes.
+_SOURCE: Final = """
+def make({free}):
+    {prefix}def tripwire(*args, **kwargs):
+        wire = "wire"
+        lambda: ({free})
+        wire.report("before")
+        result = {wait}wire.original(*args, **kwargs)
+        wire.report("after")
+        return result
+    return tripwire
+"""
+
+
+@contextmanager
+def tripwire(function: FunctionType, report: Callable[[str], None]) -> Generator[None]:
+    """Let a function report, in a block, that it is called (``"before"``), or has returned."""
+    code, free = function.__code__, [f"_{one}" for one in function.__code__.co_freevars]
+    is_async = inspect.iscoroutinefunction(function)
+    source = _SOURCE.format(
+        free=", ".join(free), prefix="async " * is_async, wait="await " * is_async
+    )
+    names: dict[str, Callable[..., FunctionType]] = {}
+    exec(compile(source, __file__, "exec"), names)  # noqa: S102 - the text above
+    original = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    original.__kwdefaults__ = function.__kwdefaults__
+    wire, made = SimpleNamespace(report=report, original=original), names["make"](*free).__code__
+    constants = tuple(wire if one == "wire" else one for one in made.co_consts)
+    function.__code__ = made.replace(co_consts=constants)
+    try:
+        yield
+    finally:
+        function.__code__ = code
+
+
+def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str, FunctionType]:
+    """Return the dotted name of a function, and the plain Python function inside it.
+
+    Raises:
+        TypeError: It is no function written in Python.
+        ValueError: There is nothing of that name, or it is a generator.
+    """
+    try:
+        found = pkgutil.resolve_name(what) if isinstance(what, str) else what
+    except (AttributeError, ImportError, ValueError) as error:
+        raise ValueError(
+            f"{argument}: expected a function, or its name such as 'shop.orders.save', got "
+            f"{cited(what)}: {error}"
+        ) from None
+    function, inner = found, None
+    while callable(function) and inner is not function:
+        inner, function = function, inspect.unwrap(function)
+        is_partial = isinstance(function, functools.partial)
+        function = getattr(function, "func" if is_partial else "__func__", function)
+    if not isinstance(function, FunctionType):
+        hint = "Name a method of the class" if inspect.isclass(found) else "Name one that calls it"
+        raise TypeError(
+            f"{argument}: expected a function that is written in Python, got {cited(what)}. {hint}"
+        )
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise ValueError(
+            f"{argument}: expected a function without yield, got {cited(what)}. Name one that it "
+            f"calls"
+        )
+    name = what if isinstance(what, str) else f"{function.__module__}.{function.__qualname__}"
+    return name, function

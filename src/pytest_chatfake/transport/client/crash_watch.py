@@ -1,0 +1,305 @@
+"""Where an app can crash in one attempt; and the crash, at one of these points.
+
+An app that awaits can crash wherever it suspends: all tasks that were born in the attempt are
+cancelled there, and end as they do when their process is told to. Closing a coroutine instead would
+skip the clean-up that awaits, and throwing an error into it would let its children run on. Any app
+can crash before and after a call of a function: a :class:`Crash` is raised there.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from functools import partial
+from itertools import dropwhile, takewhile
+from traceback import walk_stack
+from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from ...base.calling_line import is_ours, users_line
+from ...base.errors import ChatFakeError
+from ...base.tripwires import tripwire
+from .cancellable import Cancellable, CancelledExternally
+from .loops import running_framework
+from .responses import Response
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
+
+T = TypeVar("T")
+
+#: Real seconds that what a crash has ended may take to clean up.
+_CLEAN_UP_SECONDS: Final = 0.5
+
+#: What awaits a thread, in asyncio, trio, anyio and asgiref: it can't be ended.
+_THREADS: Final = {
+    "to_thread",
+    "to_thread_run_sync",
+    "run_sync_in_worker_thread",
+    "SyncToAsync.__call__",
+}
+
+#: What a chain of awaiting things is made of: where each has its frame, and the next one.
+_LINKS: Final[dict[type, tuple[str, str]]] = {
+    CoroutineType: ("cr_frame", "cr_await"),
+    GeneratorType: ("gi_frame", "gi_yieldfrom"),
+    AsyncGeneratorType: ("ag_frame", "ag_await"),
+}
+
+
+class CrashPoint(NamedTuple):
+    """A place where an attempt can crash.
+
+    Attributes:
+        kind: ``"line"``, ``"before"`` or ``"after"``, as the arguments of ``crash()``.
+        name: The line, as ``app.py:41``, or the dotted name of a function.
+        nth: Which suspension at that line, or which call of that function, in the attempt.
+    """
+
+    kind: str
+    name: str
+    nth: int = 1
+
+
+class Crash(BaseException):
+    """Ends the code of an app at a call; no ``except Exception`` catches it."""
+
+
+_current: ContextVar[CrashWatch | None] = ContextVar("pytest_chatfake_crash_watch", default=None)
+
+
+def run_of(cancellable: Cancellable) -> Callable[[object, Awaitable[T]], Coroutine[Any, Any, T]]:
+    """Return what awaits the code of an app: watched, if the attempt is."""
+    watch = _current.get()
+    return cancellable.run if watch is None else partial(watch.run, cancellable)
+
+
+class CrashWatch:
+    """Counts the points at which one attempt can crash, and crashes it at one of them.
+
+    Attributes:
+        points: Those that it came past. Of several suspensions at one line, one after the other,
+            it has the last one only: those before are steps of one thing that the app awaits.
+        error: The crash, as the service sees it: a connection that ended; None: none yet.
+    """
+
+    def __init__(
+        self,
+        point: CrashPoint | None,
+        functions: Mapping[FunctionType, str],
+        has_responded: Callable[[], bool],
+    ) -> None:
+        self.points: dict[CrashPoint, None] = {}
+        self.error: ConnectionResetError | None = None
+        self._point = point
+        self._functions = functions
+        self._has_responded = has_responded
+        self._had_responded = self._has_survived = self._is_counting = False
+        self._counts = Counter[CrashPoint]()
+        self._main: Cancellable | None = None
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._stack = ExitStack()
+
+    def begin(self) -> None:
+        """Watch the attempt that begins here."""
+        if self._point is not None and not gc.get_freeze_count():
+            gc.freeze()  # so that the collection looks only at what the attempt has made
+            self._stack.callback(gc.unfreeze)
+        self._stack.callback(_current.reset, _current.set(self))
+        for one in self._functions:
+            self._stack.enter_context(tripwire(one, partial(_report, one)))
+        self._is_counting = True
+
+    def end(self) -> None:
+        """Watch no more, and drop what a crash has left."""
+        self._is_counting = False
+        self._tasks.clear()
+        if self.error is not None:
+            gc.collect()  # an open transaction in a circle of references would keep its lock
+        self._stack.close()
+
+    def outcome_of(self, outcome: Response | BaseException) -> Response | BaseException:
+        """Return how the attempt has ended, now that the app may have crashed in it."""
+        if self.error is None:
+            return outcome
+        if isinstance(outcome, Response):
+            if self._had_responded:
+                return outcome._replace(error=self.error)
+            self._has_survived |= outcome.status is not None
+        elif not (isinstance(outcome, Exception) or _is_crash(outcome)):
+            return outcome  # an interrupt
+        if self._has_survived:
+            return ChatFakeError(
+                f"the app went on after it had {self.error}: expected nothing to catch that, but a "
+                f"bare `except:`, or one of a cancellation, did. Let it raise again"
+            )
+        return Response(None, b"", self.error)
+
+    # At a point
+
+    def count_call(self, function: FunctionType, kind: str) -> None:
+        """Count a call of a function; raise where the app is to crash at it."""
+        if not self._is_counting or function not in self._functions:
+            return
+        stack = dropwhile(is_ours, (frame for frame, _ in walk_stack(sys._getframe())))
+        line = users_line([*takewhile(lambda frame: not is_ours(frame), stack)][::-1])
+        name = function.__qualname__.rpartition("<locals>.")[2]
+        self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", line)
+        if self.error is not None:
+            raise Crash(str(self.error))
+
+    def _count_suspension(self, awaited: object, last: CrashPoint | None) -> CrashPoint | None:
+        """Count a suspension; end the attempt where it is to crash at it.
+
+        Args:
+            awaited: What has suspended.
+            last: What this returned at its suspension before.
+        """
+        frames = list(_frames_of(awaited))
+        line = users_line(frames)
+        threads = (_THREADS & {one.f_code.co_name, one.f_code.co_qualname} for one in frames)
+        if not line or not self._is_counting or any(threads):
+            return last
+        if last is not None and last.name == line:
+            del self.points[last]
+        point = self._count(CrashPoint("line", line), f"at {line}")
+        if self.error is not None:
+            self._end_all()
+        return point
+
+    def _count(self, first: CrashPoint, where: str, line: str = "") -> CrashPoint:
+        self._counts[first] += 1
+        point = first._replace(nth=self._counts[first])
+        self.points[point] = None
+        if point == self._point:
+            self._is_counting = False  # what comes now is clean-up
+            self._had_responded = self._has_responded()
+            self.error = ConnectionResetError(f"crashed {where}" + f" ({line})" * bool(line))
+        return point
+
+    # Tasks
+
+    async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
+        """Await the code of an app, and watch it and the tasks that are born in it."""
+        if self._main is not None:  # the app uses another fake
+            return await cancellable.run(key, awaitable)
+        self._main = cancellable
+        is_trio = running_framework() == "trio"  # it ends the children with their nursery
+        main = self._watched(_await(awaitable), is_main=True)
+        with ExitStack() as stack:
+            if not is_trio:
+                stack.enter_context(self._births_watched())
+            try:
+                return await cancellable.run(key, main)
+            finally:
+                self._main = None
+                if self.error is not None and not is_trio:
+                    await self._wait_for_clean_up()
+
+    @types.coroutine
+    def _watched(
+        self, inner: Coroutine[Any, Any, T], *, is_main: bool = False
+    ) -> Generator[Any, Any, T]:
+        """Run a coroutine, and look at it wherever it suspends."""
+        last: CrashPoint | None = None
+        step = partial(inner.send, None)
+        while True:
+            try:
+                suspended = step()
+            except StopIteration as end:
+                self._has_survived |= is_main and self.error is not None
+                return end.value  # type: ignore[no-any-return]
+            except BaseException as error:
+                if self.error is None or not _is_crash(error):
+                    raise
+                if is_main:
+                    self._main = None  # it has ended
+                self._end_all()
+                if is_main:
+                    raise CancelledExternally(self.error) from error
+                raise
+            last = self._count_suspension(inner, last)
+            try:
+                step = partial(inner.send, (yield suspended))
+            except BaseException as error:
+                step = partial(inner.throw, error)
+
+    @contextmanager
+    def _births_watched(self) -> Generator[None]:
+        """Watch the tasks that are born in a block, in the running loop of asyncio."""
+        import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+        loop = asyncio.get_running_loop()
+        before: Any = loop.get_task_factory()
+        make: Any = partial(asyncio.Task, loop=loop) if before is None else partial(before, loop)
+
+        async def watched(coroutine: Coroutine[Any, Any, T]) -> T:
+            return await self._watched(coroutine)
+
+        def begin(_: object, coroutine: Any, **options: Any) -> Any:
+            context = options.get("context")
+            if (_current.get() if context is None else context.get(_current)) is not self:
+                return make(coroutine, **options)
+            task: asyncio.Task[Any] = make(watched(coroutine), **options)
+            task.add_done_callback(lambda _: coroutine.close())  # which may never have begun
+            self._tasks.append(task)
+            return task
+
+        loop.set_task_factory(begin)
+        try:
+            yield
+        finally:
+            loop.set_task_factory(before)
+
+    def _end_all(self) -> None:
+        """End everything that was born in the attempt."""
+        if self._main is not None and self.error is not None:
+            self._main.cancel_here(self.error)
+        for task in self._tasks:
+            task.cancel()
+
+    async def _wait_for_clean_up(self) -> None:
+        """Wait, for a while, for the tasks that are left, and for those that they begin."""
+        import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+        for _ in range(3):
+            if left := {task for task in self._tasks if not task.done()}:
+                _, left = await asyncio.wait(left, timeout=_CLEAN_UP_SECONDS)
+            for task in left:
+                task.cancel()
+        for task in self._tasks:
+            if task.done() and not task.cancelled():
+                task.exception()  # or asyncio says that nobody has asked for it
+
+
+async def _await(awaitable: Awaitable[T]) -> T:
+    return await awaitable
+
+
+def _report(function: FunctionType, kind: str) -> None:
+    """Tell the watch of the running attempt, if there is one, of a call."""
+    if (watch := _current.get()) is not None:
+        watch.count_call(function, kind)
+
+
+def _is_crash(error: BaseException) -> bool:
+    """Return whether an error is a crash, or a nursery's group with one."""
+    return isinstance(error, Crash) or any(map(_is_crash, getattr(error, "exceptions", ())))
+
+
+def _frames_of(awaited: object) -> Iterator[FrameType]:
+    """Give the frames of something that waits, the innermost last."""
+    while awaited is not None:
+        link = _LINKS.get(type(awaited))
+        if link is None:  # a step of an async generator, say, which does not tell of which
+            found = (one for one in gc.get_referents(awaited) if type(one) in _LINKS)
+            awaited = next(found, None)
+            continue
+        frame, awaited = (getattr(awaited, name) for name in link)
+        if frame is not None:
+            yield frame
