@@ -72,11 +72,11 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     assert (
         snapshot(
             [
-                "exercised 9 of 52, 17 %",
+                "exercised 9 of 53, 17 %",
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, tampered, wrong signature, held back, synthetic, again (events go wrong)",
+                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, evolved, tampered, wrong signature, held back, synthetic, again (events go wrong)",
                 "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (the API goes wrong)",
             ]
@@ -207,7 +207,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
             chat_fake.send_text(to="+4")
             chat_clock.advance(days=30)
             chat_fake.top_up(1)
-            hooks.duplicate(), hooks.delay(1, start=2), hooks.tamper(start=3)
+            hooks.duplicate(), hooks.delay(1, start=2), hooks.tamper(start=3), hooks.evolve()
             hooks.sign(HmacSigner("y"), start=3), hooks.drop(start=4)
             for number in range(4):
                 chat_fake.send_text(to=f"-{number}")
@@ -258,7 +258,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
         """,
     )
 
-    assert ["exercised 52 of 52, 100 %"] == coverage(result)
+    assert ["exercised 53 of 53, 100 %"] == coverage(result)
     assert 0 == result.ret
 
 

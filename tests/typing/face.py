@@ -311,6 +311,8 @@ def faults(chat_fake: ChatFake) -> None:
         hub.reorder(by=2, start=3),
         hub.duplicate(after=0, times=None, message=message, status="read", endpoint=endpoint),
         hub.duplicate(after=2, past_barriers=True),
+        hub.duplicate(new_id=True),
+        hub.evolve(status="sent"),
         hub.duplicate(pause=timedelta(hours=1), start=2),
         hub.lose_response(times=None),
         hub.drop(),

@@ -117,7 +117,7 @@ def unchanged(fake: ChatFake) -> Iterator[None]:
     assert before == visible_state(fake)
 
 
-FAULT_KINDS = ["duplicate", "drop", "delay", "tamper", "sign"]
+FAULT_KINDS = ["duplicate", "drop", "delay", "tamper", "sign", "evolve"]
 
 
 def set_up_fault(fake: ChatFake, kind: str, **options: Any) -> Any:

@@ -84,7 +84,7 @@ def test_no_retry_is_due_at_an_endpoint_that_is_disconnected(when: str) -> None:
 def test_a_delayed_attempt_stays_due_at_the_endpoints_that_are_left() -> None:
     with frozen_fake() as fake:
         first, _ = fake.webhooks.receiver(), fake.webhooks.receiver()
-        with fake.webhooks.delay(60):
+        with fake.webhooks.delay(60, times=2):
             fake.send_text()
         first.endpoint.disconnect()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import random
+import re
 import time
 import unittest
 import warnings
@@ -585,17 +586,39 @@ def test_an_app_that_is_kept_is_refused_with_the_remedy() -> None:
         explore(world)
 
 
-def test_the_first_difference_is_named() -> None:
-    runs = iter(range(10))
+def test_both_timelines_are_shown_from_where_they_part_without_ids() -> None:
+    runs = iter(range(2))
 
     def world(chat_fake: ChatFake) -> None:
-        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.webhooks.connect(handler=lambda request: (404, f"no {request.id}"))
         message = chat_fake.send_text()
-        _ = message.fail() if next(runs) else message.deliver()
+        _ = message.fail() if next(runs) else message.deliver().read()
+        assert chat_fake.webhooks.attempts
 
-    words = "step 2 was delivered m1 at endpoint 1: 200, but with other ids it was failed"
-    with pytest.raises(NotRepeatable, match=words):
+    with pytest.raises(NotRepeatable) as caught:
         explore(world)
+    problem, _, sides = str(caught.value).partition("\n")
+    assert "step 2 was delivered m1 at endpoint 1: 404, but with other ids it was fail" in problem
+    assert """\
+At first:
+  2  +0:00.000  hold     0.05 m1
+  3             event    sent m1
+  4             attempt  sent m1 -> <lambda>(): 404 no evt_...
+  5             verb     deliver() m1  at test.py
+  6             release  0.05 m1
+  7             charge   0.05 m1
+  8             event    delivered m1
+  9             attempt  delivered m1 -> <lambda>(): 404 no evt_...
+  ... and 3 more
+With other ids:
+  2  +0:00.000  hold     0.05 m1
+  3             event    sent m1
+  4             attempt  sent m1 -> <lambda>(): 404 no evt_...
+  5             verb     fail() m1  at test.py
+  6             release  0.05 m1
+  7             event    failed m1
+  8             attempt  failed m1 -> <lambda>(): 404 no evt_...
+Create""" == re.sub(r"test_\w+\.py:\d+", "test.py", sides).partition(" the app")[0]
 
 
 # -- races -----------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from pytest_chatfake import ChatFake
 
 
@@ -63,3 +65,22 @@ def test_an_event_of_another_type_has_an_id_of_the_same_shape_and_none_that_is_t
 def test_a_derived_key_is_32_hex_digits() -> None:
     with ChatFake(seed="a") as fake:
         assert re.fullmatch("key_[0-9a-f]{32}", fake.api_key)
+
+
+@pytest.mark.parametrize(
+    ("given", "other"),
+    [
+        (None, "evt_[0-9a-f]{24}"),
+        ("1000000007", "[0-9]{10}"),
+        ("evt-1", "evt-[0-9]"),
+        ("0b5c7f2e-1111-4222-8333-94445556666a", "0b5c7f2e-1111-4222-8333-[0-9a-f]{12}"),
+    ],
+)
+def test_another_id_for_an_event_has_the_shape_of_the_first(given: str, other: str) -> None:
+    with ChatFake(seed="a") as fake:
+        receiver = fake.webhooks.receiver(events="*")
+        fake.webhooks.duplicate(new_id=True)
+        fake.webhooks.emit_event("chat.template.updated", {"name": "sale"}, id=given)
+        first, second = (request.json()["id"] for request in receiver.requests)
+    assert re.fullmatch(other, second)
+    assert first != second

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Ids(NamedTuple):
@@ -14,6 +15,7 @@ class Ids(NamedTuple):
         original: The platform's id of that message (§2.3).
         event: The id of the event of that number, ``evt_<id>`` (§2.2).
         other_event: The id of the event of another type of that number.
+        unknown_event: The id of the event of that number, of a type that nobody knows.
         conversation: The id of the conversation of that number, a hex string (§2.4).
     """
 
@@ -21,6 +23,7 @@ class Ids(NamedTuple):
     original: str
     event: str
     other_event: str
+    unknown_event: str
     conversation: str
 
 
@@ -37,8 +40,21 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
         original=id_prefix.replace("%", "%%") + digest[16:32].upper() + "%08X",
         event="evt_" + digest[32:48] + "%08x",
         other_event="evt_" + digest[8:16] + digest[48:56] + "%08x",
+        unknown_event="evt_" + digest[16:24] + digest[40:48] + "%08x",
         conversation=digest[40:64] + "%08x",
     )
+
+
+def other_id(id_: str) -> str:
+    """Return another id, made from one: of the same length, prefix and alphabet."""
+    return _LAST_PART.sub(lambda part: part[0].translate(_OTHER), id_)
+
+
+#: What tells ids apart: what stands after the prefix, and in a UUID its last part.
+_LAST_PART: Final = re.compile(r"[^_-]+$")
+
+#: Each digit, decimal or hexadecimal, and another one.
+_OTHER: Final = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
 
 
 def derived_key(seed: str) -> str:

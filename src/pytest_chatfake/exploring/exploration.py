@@ -14,6 +14,7 @@ from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
 from ..base.errors import NotAwaited, NotRepeatable
 from ..base.views import counted
+from ..report.parting import parting
 from .description import describe
 from .deviations import DEFAULT, Deviation
 from .printed_test import PrintedTest, print_test
@@ -202,18 +203,24 @@ class Exploration:
         """Run the body as written again with other ids, and refuse one that differs."""
         second = World(self._environment, seed=f"{self._environment.config.seed} again")
         await second.run(self._body)
-        if second.error is not None:
-            raise NotRepeatable(
+        problem, error = "", second.error
+        if error is not None:
+            problem = (
                 f"the body is not repeatable: it passed once and then failed with other ids, with "
-                f"{type(second.error).__name__}: {second.error}\n{_REMEDY}"
-            ) from second.error
-        pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
-        for number, (before, after) in enumerate(pairs, 1):
-            if before != after:
-                raise NotRepeatable(
-                    f"the body is not repeatable: step {number} was {before}, but with other ids "
-                    f"it was {after}.\n{_REMEDY}"
-                )
+                f"{type(error).__name__}: {error}"
+            )
+        else:
+            pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
+            for number, (before, after) in enumerate(pairs, 1):
+                if before != after:
+                    problem = (
+                        f"the body is not repeatable: step {number} was {before}, but with other "
+                        f"ids it was {after}."
+                    )
+                    break
+        if problem:
+            sides = parting(first.fake._story, second.fake._story)
+            raise NotRepeatable("\n".join([problem, *sides, _REMEDY])) from error
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""

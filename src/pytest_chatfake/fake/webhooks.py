@@ -246,6 +246,7 @@ class Webhooks:
         after: int | None = None,
         pause: timedelta | float | None = None,
         past_barriers: bool = False,
+        new_id: bool = False,
         **where: Unpack[EventFilter],
     ) -> Fault:
         """Attempt an event twice: same id, same bytes.
@@ -260,24 +261,31 @@ class Webhooks:
                 ``after``.
             past_barriers: Whether ``after`` is waited for however often the test looks; as an
                 exploration does.
+            new_id: Whether the second attempt has another event id, made from the first one's; the
+                other bytes stay. Without ``after`` and ``pause``, ``after`` is 0.
             **where: Which events; see :class:`Webhooks`.
         """
         check_bool(past_barriers, "past_barriers")
+        check_bool(new_id, "new_id")
         if past_barriers and after is None:
             raise ValueError("duplicate() takes past_barriers= only with after=")
+        if new_id and pause is None:
+            after = after or 0
         if after is None and pause is None:
             return self._fault("duplicate", where)
         if after is not None and pause is not None:
             raise ValueError("duplicate() takes after= or pause=, not both")
         if after is not None:
             steps = check_int(after, "after", 0)
-            return self._deviate("duplicate", where, steps, past_barriers=past_barriers)
+            return self._deviate(
+                "duplicate", where, steps, past_barriers=past_barriers, new_id=new_id
+            )
         length = parse_delay(pause, "pause")
         if not length:
             raise ValueError(
                 "pause: expected a length greater than 0; after=0 attempts it again at once"
             )
-        return self._deviate("duplicate", where, pause=length)
+        return self._deviate("duplicate", where, pause=length, new_id=new_id)
 
     @overload
     def concurrently(self) -> Concurrent: ...
@@ -312,16 +320,16 @@ class Webhooks:
         return Concurrent(self._engine)
 
     def delay(self, duration: timedelta | float, **where: Unpack[EventFilter]) -> Fault:
-        """Delay the attempts of an event, on the fake's clock.
+        """Delay an attempt, and a duplicate of it, on the fake's clock.
 
         Args:
             duration: How much later; a ``timedelta`` or seconds.
-            **where: Which events; see :class:`Webhooks`.
+            **where: Which attempts; see :class:`Webhooks`.
         """
         length = parse_delay(duration, "duration")
         if not length:
             raise ValueError(unexpected("duration", "a length greater than 0", duration))
-        return self._fault("delay", where, delay=length)
+        return self._deviate("delay", where, pause=length)
 
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
@@ -349,6 +357,20 @@ class Webhooks:
             )
         check_signer(signer)
         return self._fault("sign", where, signer=signer)
+
+    def evolve(self, **where: Unpack[EventFilter]) -> Fault:
+        """Write events as a later version of the service may, with fields that nobody knows.
+
+        Their envelopes, their resources and the conversations in these have a field
+        ``addedLater``, and their keys are in another order. Before each, the endpoints that listen
+        for it get an event of the type ``"chat.unknown.added"`` (assumed). The bodies in
+        ``fake.events`` stay as the service writes them today.
+
+        Args:
+            **where: Which events; see :class:`Webhooks`. But ``times`` is None by default: all,
+                until the fault is removed.
+        """
+        return self._fault("evolve", {"times": None, **where})
 
     # Faults that count attempts where they are made, and not events where they are emitted
 
@@ -514,7 +536,7 @@ class Webhooks:
         concerned = checked(where, f"{kind}()", engine)
         fault = make(kind, steps, line=calling_line(3), **more, **concerned)
         engine.journal.note(WEBHOOK_FAULT)
-        engine.drain.enable_ordering(retries_at_barriers=kind != "drop")
+        engine.drain.enable_ordering(retries_at_barriers=kind not in {"drop", "delay"})
         return engine.outbox.faults.add(fault)
 
     # Events that come again, and events that should not come

@@ -28,6 +28,7 @@ from ..domain.reasons import DROPPED, RULES, Rule
 from ..engine.engine import Engine
 from ..engine.journal import ClockRecord, VerbRecord
 from ..http_api.account import AccountApi, ApiRequest
+from ..webhooks.attempt_faults import AttemptFault
 from ..webhooks.attempts import Attempt, is_success
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
@@ -333,7 +334,7 @@ class Trace:
         """Give the marks of events that faults hold back, by their places."""
         marks: dict[int, tuple[Mark, ...]] = {}
         for fault in self._engine.outbox.faults.ever:
-            if fault.kind == "delay":
+            if isinstance(fault, AttemptFault) and fault.kind == "delay":
                 for place in fault._hit:
                     marks[place] = (*marks.get(place, ()), fault._mark)
         return marks

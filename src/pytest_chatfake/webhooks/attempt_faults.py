@@ -20,11 +20,12 @@ class Choice(NamedTuple):
 
     Attributes:
         kind: The kind of the fault.
-        steps: After how many other attempts it is made, or repeated; of a delay: nanoseconds.
+        steps: After how many other attempts it is made, or repeated.
         mark: The mark of the attempt.
-        pause: How much time passes before the repeat, in nanoseconds.
+        pause: How much time passes before it, or before its repeat, in nanoseconds.
         fault: The fault; None: one by chance.
         past_barriers: Whether a repeat waits for so many others, barriers or not.
+        new_id: Whether a repeat has another event id.
     """
 
     kind: FaultKind
@@ -33,6 +34,7 @@ class Choice(NamedTuple):
     pause: int = 0
     fault: AttemptFault | None = None
     past_barriers: bool = False
+    new_id: bool = False
 
 
 class AttemptFault(Fault):
@@ -45,22 +47,25 @@ class AttemptFault(Fault):
         *,
         pause: int = 0,
         past_barriers: bool = False,
+        new_id: bool = False,
         **where: object,
     ) -> None:
         super().__init__(kind, **where)  # type: ignore[arg-type]
         self._steps = steps
         self._pause = pause
         self._past_barriers = past_barriers
+        self._new_id = new_id
+        self._more = f" {seconds(pause)} s" if kind == "delay" else ", new id" * new_id
+        self._hit: set[int] = set()  # the places of the events that it has concerned
         self._is_short = False  # a barrier came before so many others
 
     def _own_arguments(self) -> Iterator[str]:
         """Write the arguments that are those of its kind alone."""
-        by = f"by={self._steps}"
-        after = f"pause={seconds(self._pause)}" if self._pause else f"after={self._steps}"
-        if self._past_barriers:
-            after += ", past_barriers=True"
-        own = {"reorder": by, "concurrently": by, "duplicate": after}.get(self.kind)
-        yield from [own] if own else []
+        by, length = f"by={self._steps}", seconds(self._pause)
+        after = f"pause={length}" if self._pause else f"after={self._steps}"
+        after += ", past_barriers=True" * self._past_barriers + ", new_id=True" * self._new_id
+        own = {"reorder": by, "concurrently": by, "duplicate": after, "delay": length}
+        yield from filter(None, [own.get(self.kind)])
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:  # noqa: ARG002 - it asks for neither
         """Do nothing where events are emitted."""
@@ -71,8 +76,9 @@ class AttemptFault(Fault):
         if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
             return None
         self._fire()
+        self._hit.add(event._index)
         kind, steps, mark = self.kind, self._steps, self._mark
-        return Choice(kind, steps, mark, self._pause, self, self._past_barriers)
+        return Choice(kind, steps, mark, self._pause, self, self._past_barriers, self._new_id)
 
 
 class CrashFault(AttemptFault):

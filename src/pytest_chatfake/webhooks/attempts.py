@@ -135,7 +135,7 @@ class Attempt:
         """The kind of the last fault that shaped it; None without.
 
         ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``,
-        ``"lose_response"``, ``"refuse"``, ``"crash"`` or ``"concurrently"``.
+        ``"lose_response"``, ``"refuse"``, ``"crash"``, ``"concurrently"`` or ``"evolve"``.
         """
         return self._result.overrides.fault
 

@@ -87,11 +87,11 @@ class Chaos(AttemptFault):
             return self._make(event, "reorder", by, f"reorder(by={by})")
         delay = int(self._delay * part) // SECOND * SECOND
         if delay:
-            return self._make(event, "delay", delay, f"delay({delay // SECOND})")
+            return self._make(event, "delay", 0, f"delay({delay // SECOND})", delay)
         return None
 
-    def _make(self, event: Event, kind: Any, steps: int, text: str) -> Choice:
+    def _make(self, event: Event, kind: Any, steps: int, text: str, pause: int = 0) -> Choice:
         self._fire()
         self._happened.append(f"{text} at {event._subject}")
         mark = Mark(kind, f"chaos: {text}", self.line)
-        return Choice(kind, steps, mark)
+        return Choice(kind, steps, mark, pause)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii as quoted
 from typing import NamedTuple
 
 from ..base.marks import Mark
+from ..domain.ids import other_id
 from ..transport.client.responses import Response
 from .endpoints import Endpoint, Signer
 from .events import Event
@@ -17,20 +19,31 @@ class Overrides(NamedTuple):
 
     Attributes:
         fault: The kind of the last fault that changed it.
-        delay: How much later it starts, in nanoseconds.
         change: Changes the body after it was signed.
         signer: Signs in place of the endpoint's own.
         marks: The marks of these faults, in order.
     """
 
     fault: str | None = None
-    delay: int = 0
     change: Callable[[bytes], bytes] | None = None
     signer: Signer | None = None
     marks: tuple[Mark, ...] = ()
 
 
 _NO_OVERRIDES = Overrides()
+
+
+class Content(NamedTuple):
+    """What an attempt posts: the bytes, and the event's id in them."""
+
+    body: bytes
+    id: str
+
+    def under_another_id(self) -> Content:
+        """Return the same with another event id."""
+        new = other_id(self.id)
+        old, given = (quoted(one).encode() for one in (self.id, new))
+        return Content(self.body.replace(old, given, 1), new)
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +58,8 @@ class Dispatch:
         due: When it was due, in nanoseconds; None: at once.
         overrides: What faults changed.
         batch: Neighbours in the queue that have the same one are attempted at the same time.
+        content: What it posts; None: the event as it was emitted.
+        forerunner: The mark of the event of an unknown type that is still to come before it.
     """
 
     event: Event
@@ -54,11 +69,26 @@ class Dispatch:
     due: int | None = None
     overrides: Overrides = _NO_OVERRIDES
     batch: object | None = None
+    content: Content | None = None
+    forerunner: Mark | None = None
 
     @property
     def is_new(self) -> bool:
         """Whether it is an event's first attempt: no retry, and not what the test sends again."""
-        return self.number == 1 and all(mark.kind != "redeliver" for mark in self.overrides.marks)
+        return self.number == 1 and not (self.has_mark("redeliver") or self.has_mark("unknown"))
+
+    @property
+    def posted(self) -> Content:
+        """What it posts."""
+        return self.content or Content(self.event.body, self.event.id)
+
+    def again(self, endpoint: Endpoint) -> Dispatch:
+        """Return its repeat after it has failed: no fault concerns that, and its bytes stay."""
+        return Dispatch(self.event, (endpoint,), self.depth, self.number + 1, content=self.content)
+
+    def has_mark(self, kind: str) -> bool:
+        """Return whether it has a mark of a kind."""
+        return any(mark.kind == kind for mark in self.overrides.marks)
 
     def mark(self, mark: Mark) -> None:
         """Add a mark."""

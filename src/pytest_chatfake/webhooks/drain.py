@@ -186,6 +186,8 @@ class Drain:
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Ready]:
         """Take the next attempts from the queue; none, if they wait."""
+        if (mark := queue[0].forerunner) is not None:
+            self._outbox.emit_forerunner(queue[0], mark)
         dispatch = self._dispatch = queue[0]
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
@@ -225,8 +227,9 @@ class Drain:
             self._note(ATTEMPT)
             self.begun += 1
         event, now = dispatch.event, self._outbox.now()
+        body, id_ = dispatch.content or (event.body, None)
         request = WebhookRequest(
-            event, event.body, endpoint.headers, now // SECOND, dispatch.number, endpoint
+            event, body, endpoint.headers, now // SECOND, dispatch.number, endpoint, id_
         )
         moment = now if dispatch.due is None else dispatch.due
         ordering = None if batch else self.ordering  # what overlaps can't be watched
@@ -325,7 +328,7 @@ class Drain:
     def _plan_retry(self, attempt: InFlight, answer: Response) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
         dispatch, endpoint, outbox = attempt.dispatch, attempt.endpoint, self._outbox
-        retry = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
+        retry = dispatch.again(endpoint)
         failed_at, now = attempt.moment, outbox.now()
         if isinstance(answer.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)

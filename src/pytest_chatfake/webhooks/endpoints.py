@@ -113,14 +113,19 @@ class WebhookRequest:
     timestamp: int
     number: int
     endpoint: Endpoint
+    _id: str | None = None
 
     def __repr__(self) -> str:
         return f"<WebhookRequest {self.number} of {self.event._subject} at {self.endpoint.label}>"
 
     @property
     def id(self) -> str:
-        """The event's id, ``evt_...``; the same in every attempt at the event (assumed)."""
-        return self.event.id
+        """The event's id, ``evt_...``.
+
+        It is the same in every attempt at the event (assumed), unless a fault gives a duplicate
+        another one.
+        """
+        return self._id or self.event.id
 
     def json(self) -> Any:
         """Return the body parsed as JSON, numbers as ``int`` and ``float`` as an app would.

@@ -15,6 +15,7 @@ FaultKind: TypeAlias = Literal[
     "refuse",
     "crash",
     "concurrently",
+    "evolve",
     "chaos",
 ]
 
@@ -45,6 +46,7 @@ EFFECTS: Final[dict[str, Effect]] = {
     "refuse": Effect("refused", reaches_app=False, fails=True),
     "crash": Effect("crashed", fails=True),
     "concurrently": Effect("at the same time"),
+    "evolve": Effect("evolved"),
     "tamper": Effect("tampered", is_wrong=True),
     "sign": Effect("wrong signature", is_wrong=True),
 }

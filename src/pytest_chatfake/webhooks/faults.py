@@ -10,12 +10,12 @@ from ..base.arguments import unexpected
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
-from ..domain.instants import SECOND
 from ..domain.messages import MessageState
-from .dispatch import Dispatch, Overrides
+from .dispatch import Content, Dispatch, Overrides
 from .endpoints import Endpoint
 from .events import Event
 from .fault_kinds import FaultKind, effect_of
+from .synthetic import evolved
 
 
 class Fault(Trigger):
@@ -46,8 +46,8 @@ class Fault(Trigger):
         self._message = message
         self._status = status
         self._endpoint = endpoint
-        self._hit: list[int] = []  # the places of events that it changed as they were emitted
         self._type = type
+        self._more = ""  # of its mark
 
     @property
     def description(self) -> str:
@@ -60,23 +60,19 @@ class Fault(Trigger):
             "start": self._start if self._start != 1 else None,
         }
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
-        if self._times != 1:
+        if self._times != (None if self.kind == "evolve" else 1):
             arguments.append(f"times={self._times}")
         return f"{self.kind}({', '.join([*self._own_arguments(), *arguments])})"
 
     def _own_arguments(self) -> Iterator[str]:
         """Write the arguments that are those of its kind alone."""
-        effect = self._effect
-        if effect.delay:
-            yield f"{effect.delay / SECOND:g}"
-        for function in filter(None, (effect.change, effect.signer)):
+        for function in filter(None, (self._effect.change, self._effect.signer)):
             yield getattr(function, "__name__", None) or repr(function)
 
     @property
     def _mark(self) -> Mark:
         """The mark of the events that it changes."""
-        delay = f" {self._effect.delay / SECOND:g} s" if self._effect.delay else ""
-        return Mark(self.kind, effect_of(self.kind).mark + delay, self.line)
+        return Mark(self.kind, effect_of(self.kind).mark + self._more, self.line)
 
     def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
         """Count an event if it matches; return the endpoints for which the fault fires."""
@@ -84,7 +80,6 @@ class Fault(Trigger):
         if not (concerned and self._should_fire()):
             return ()
         self._fire()
-        self._hit.append(event._index)
         return concerned
 
     def _concerned(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
@@ -109,12 +104,16 @@ class Fault(Trigger):
         before, effect = dispatch.overrides, self._effect
         overrides = Overrides(
             fault=self.kind,
-            delay=before.delay + effect.delay,
             change=effect.change or before.change,
             signer=effect.signer or before.signer,
             marks=(*before.marks, self._mark),
         )
-        yield replace(dispatch, endpoints=hit, overrides=overrides)
+        changed = replace(dispatch, endpoints=hit, overrides=overrides)
+        if self.kind == "evolve":
+            body, id_ = dispatch.posted
+            changed.content = Content(evolved(body), id_)
+            changed.forerunner = Mark("unknown", "unknown type", self.line)
+        yield changed
 
 
 def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:

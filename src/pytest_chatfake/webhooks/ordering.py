@@ -119,6 +119,7 @@ class Ordering:
         self._pauses: list[Pause] = []
         self._chances: dict[_Key, int] = {}
         self._choices: dict[_Key, Choice] = {}  # of those that are refused, dropped or lost
+        self._delays: dict[_Key, Choice] = {}
 
     @property
     def held(self) -> list[Event]:
@@ -140,8 +141,10 @@ class Ordering:
         if key not in self._chances and dispatch.is_new:
             self._chances[key] = len(self._chances) + 1
             choice = self._choose(dispatch.event, endpoint, taken=in_batch)
-        elif dispatch.overrides.fault == "duplicate" and self._is_dropped(key):
-            return [Ready(dispatch, endpoint, DROPPED)]
+        elif dispatch.has_mark("duplicate"):  # it shares the fate of the first attempt
+            if self._is_dropped(key):
+                return [Ready(dispatch, endpoint, DROPPED)]
+            choice = None if dispatch.has_mark("delay") else self._delays.get(key)
         if in_batch:
             return [Ready(dispatch, endpoint)]
         if choice is None:
@@ -162,10 +165,13 @@ class Ordering:
         """Apply the choice of a fault."""
         fault, steps = choice.fault, choice.steps
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
+        if choice.new_id:
+            alone.content = alone.posted.under_another_id()
         if choice.kind == "concurrently" and not steps:
             return _batched([Ready(dispatch, endpoint), Ready(alone, endpoint)])
         if choice.kind == "delay":
-            self._outbox.plan(alone, steps)
+            self._outbox.plan(alone, choice.pause)
+            self._delays[key] = choice
             return []
         if choice.pause and fault is not None:
             due = self._outbox.now() + choice.pause
@@ -238,8 +244,7 @@ class Ordering:
         """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
         again = dispatch.number <= len(endpoint._retries)
         if again or (dispatch.is_new and (dispatch.event._index, endpoint) in self._choices):
-            repeat = Dispatch(dispatch.event, (endpoint,), dispatch.depth, dispatch.number + 1)
-            self._backlog.keep_failed(repeat)
+            self._backlog.keep_failed(dispatch.again(endpoint))
 
     # Barriers
 

@@ -27,7 +27,7 @@ from .dispatch import Dispatch
 from .endpoints import Endpoint, Endpoints
 from .events import Event, EventLog, OtherEvent
 from .faults import Fault, shaped
-from .synthetic import Edit
+from .synthetic import UNKNOWN_TYPE, Edit
 
 #: An event that is not emitted yet, and its body.
 Written: TypeAlias = tuple[Event, bytes]
@@ -146,6 +146,27 @@ class Outbox:
         self._note(EVENT)
         self._enqueue(event, draft.type)
 
+    def emit_forerunner(self, dispatch: Dispatch, mark: Mark) -> None:
+        """Emit the event of an unknown type that comes before another one, where one listens.
+
+        That is done right before its attempt, so the events of a verb stay next to each other.
+        """
+        dispatch.forerunner = None
+        listening = self.endpoints.listening(UNKNOWN_TYPE)
+        endpoints = tuple(one for one in dispatch.endpoints if one in listening)
+        if not endpoints:
+            return
+        with self._lock:
+            events, now = self.events, self.now()
+            event, id_ = events.upcoming(), events.next_unknown_id()
+            body = self._writer.write_other(id_, UNKNOWN_TYPE, "chatUnknown", "{}", now)
+            draft = OtherEvent(UNKNOWN_TYPE, id_, "", "", body)
+            events.add_other(draft, body, dispatch.event.line, now, is_unknown=True)
+            self._note(EVENT)
+            forerunner = Dispatch(event, endpoints, dispatch.depth)
+            forerunner.mark(mark)
+            self.queue.appendleft(forerunner)
+
     def redeliver(self, event: Event, line: Line) -> None:
         """Queue a past event again."""
         self._enqueue(event, event.type, Mark("redeliver", "again", line))
@@ -164,19 +185,16 @@ class Outbox:
         if not (self.faults.active and dispatch.is_new):
             queue.append(dispatch)
             return
-        for part in shaped(dispatch, self.faults.active):
-            if part.overrides.delay:
-                self.plan(part, part.overrides.delay)
-            else:
-                queue.append(part)
+        queue.extend(shaped(dispatch, self.faults.active))
 
     # Later
 
     def plan(self, dispatch: Dispatch, delay: int, since: int | None = None) -> None:
         """Schedule a dispatch; the delay counts from a moment, or from now."""
         start = self.now() if since is None else since
-        if _is_connected(dispatch):
-            self._schedule.add(start + delay, "attempt", dispatch)
+        with self._lock:
+            if _is_connected(dispatch):
+                self._schedule.add(start + delay, "attempt", dispatch)
 
     def disconnect(self, endpoint: Endpoint) -> None:
         """Disconnect an endpoint, and forget the attempts that were scheduled for it alone."""
