@@ -8,6 +8,7 @@ import asyncio
 import gc
 import random
 import re
+import threading
 import time
 import unittest
 import warnings
@@ -624,6 +625,13 @@ Create""" == re.sub(r"test_\w+\.py:\d+", "test.py", sides).partition(" the app")
 # -- races -----------------------------------------------------------------------------------------
 
 
+def sent_by_the_app(chat_fake: ChatFake) -> str:
+    headers = {"X-API-Key": chat_fake.api_key}
+    body = {"to": "+1", "type": "text", "text": {"body": "x"}}
+    id: str = Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers).json["id"]
+    return id
+
+
 def racing(app: Callable[[dict[str, str]], Any]) -> Callable[[ChatFake], None]:
     """A body whose app sends by the API, and knows the message once the response is there."""
 
@@ -631,10 +639,7 @@ def racing(app: Callable[[dict[str, str]], Any]) -> Callable[[ChatFake], None]:
         statuses: dict[str, str] = {}
         chat_fake.send_endpoint()
         chat_fake.webhooks.connect(handler=app(statuses))
-        headers = {"X-API-Key": chat_fake.api_key}
-        body = {"to": "+1", "type": "text", "text": {"body": "x"}}
-        response = Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers)
-        statuses[response.json["id"]] = "submitted"
+        statuses[sent_by_the_app(chat_fake)] = "submitted"
         chat_fake.settle()
 
     return world
@@ -646,6 +651,65 @@ def test_a_webhook_that_comes_before_the_response_of_its_call_is_tried() -> None
     verb = "api.webhooks_first(path='/v2/messages', method='POST', start=1)"
     assert f"    chat_fake.{verb}" in notes(body)
     assert explore(body, deviations=["reorder", "duplicate", "lose_response", "refuse"]).complete
+
+
+def test_a_wait_attempts_nothing_between_a_call_in_a_thread_and_its_commit() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        statuses: dict[str, str] = {}
+        chat_fake.send_endpoint()
+        chat_fake.webhooks.connect(handler=lambda it: statuses[it.event.message_id] and None)
+        responded, goes_on, looks = threading.Event(), threading.Event(), iter(range(3))
+
+        def send() -> None:
+            id = sent_by_the_app(chat_fake)
+            responded.set()
+            statuses[id] = str(goes_on.wait(20))
+
+        def look() -> bool:
+            if next(looks, None) is None:
+                goes_on.set()
+                thread.join()
+            return bool(statuses)
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        assert responded.wait(20)
+        chat_fake.wait_until(look)
+        chat_fake.settle()
+
+    assert explore(world, deviations=["duplicate", "refuse"]).complete
+
+
+def test_a_wait_is_a_barrier_for_what_is_held_back_and_for_that_only() -> None:
+    async def explored(*, waits: bool) -> Exploration:
+        async def world(chat_fake: ChatFake) -> None:
+            got: set[str] = set()
+            chat_fake.webhooks.connect(handler=lambda it: got.add(it.event.message_id))
+            chat_fake.send_endpoint()
+            message = await chat_fake.send_text().deliver()
+            if waits:
+                sent = sent_by_the_app(chat_fake)
+                assert await chat_fake.wait_until(lambda: message.id in got, timeout=0.01)
+                assert sent not in got
+            else:
+                await chat_fake.settle()
+                sent_by_the_app(chat_fake)
+            await message.read()
+
+        return await explore(world, deviations=["duplicate", "reorder", "refuse"])
+
+    assert str(asyncio.run(explored(waits=True))) == str(asyncio.run(explored(waits=False)))
+
+
+def test_a_wait_for_what_it_does_not_attempt_says_what_to_wait_for() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        got = chat_fake.webhooks.receiver()
+        chat_fake.send_endpoint()
+        sent_by_the_app(chat_fake)
+        chat_fake.wait_until(lambda: got.events, timeout=0.01)
+
+    with pytest.raises(AssertionError, match=r"\nHint: 1 event is queued, and .* call settle\(\)"):
+        explore(world)
 
 
 def test_a_race_that_times_out_is_dropped_and_said() -> None:

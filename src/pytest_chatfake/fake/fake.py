@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import timedelta
 from decimal import Decimal
 from types import TracebackType
@@ -709,7 +709,8 @@ class ChatFake:
         """Wait until an app that works in the background has done something.
 
         Real time passes, and the fake's clock is never moved. The fake settles before each call of
-        the predicate, and other threads and tasks go on.
+        the predicate, and other threads and tasks go on. In a body that is explored it only makes
+        attempts that were held back, before the first call.
 
         Args:
             predicate: Is called without arguments until it returns a true value. A
@@ -733,12 +734,16 @@ class ChatFake:
         if not length:
             raise ValueError(unexpected("timeout", "a length greater than 0", timeout))
         check_bool(settle, "settle")
-        engine, settled = self._engine, None
-        if settle:
-            settled = engine.step("wait_until()", engine.due_runner.run_due)
-        wait = Wait(predicate, length / SECOND)
+        engine, ordering = self._engine, self._engine.drain.ordering
+        first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
+        apart: Callable[[], AbstractContextManager[None]] = nullcontext
+        if settle and ordering is not None and ordering.log is not None:  # in an exploration
+            first, apart, settle = ordering.flush, engine.drain.setting_aside, False
+        with apart():
+            settled = None if first is None else engine.step("wait_until()", first)
+        wait = Wait(predicate, length / SECOND, () if settle else engine.outbox.queue)
         if engine.mode == "async":
-            return PendingWait(wait, engine, settled)
+            return PendingWait(wait, engine, settled, apart, settles=settle)
         with wait:
             while not wait.look(self._portal.run):
                 wait.pause(self._portal)

@@ -7,6 +7,10 @@ is a look. Before each look it settles, unless it is told not to: events that an
 over HTTP for example, are attempted. Between two looks no lock is held, no step is pending, and
 nothing is attempted: other threads and tasks go on calling verbs.
 
+*Explorations.* A thread of the app commits before such an attempt or after it, by chance; but a
+body has to do the same in each run. So there a wait only makes attempts that were held back, before
+the first look. What the app's calls have caused stays queued until the body settles.
+
 *Real time.* The process's :class:`.Watchdog` tells when the limit is over. A pause waits for a
 lock; in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too, which
 stops the clocks and with them the timers of asyncio.
@@ -18,12 +22,14 @@ on the fake's, which runs only then.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sized
+from contextlib import AbstractContextManager
 from typing import Any, Self, TypeGuard
 
 from ..base.arguments import cited, takes, unexpected
 from ..base.calling_line import Line
 from ..base.terminal import say
+from ..base.views import counted
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.cancellable import Cancellable, CancelledExternally
@@ -56,21 +62,32 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
 class PendingWait:
     """What :meth:`.ChatFake.wait_until` returns in async mode."""
 
-    def __init__(self, wait: Wait, engine: Engine, settled: PendingPlan | None) -> None:
+    def __init__(
+        self,
+        wait: Wait,
+        engine: Engine,
+        settled: PendingPlan | None,
+        apart: Callable[[], AbstractContextManager[None]],
+        *,
+        settles: bool,
+    ) -> None:
         self._wait = wait
         self._engine = engine
         self._settled = settled
+        self._apart = apart
+        self._settles = settles
 
     def __await__(self) -> Generator[Any, Any, Any]:
         return self._run().__await__()
 
     async def _run(self) -> Any:
         if self._settled is not None:
-            await self._settled
+            with self._apart():
+                await self._settled
         with self._wait as wait:
             while not await wait.look_async():
                 await wait.pause_async()
-                if self._settled is not None:
+                if self._settles:
                     await self._engine.settle()
         return wait.value
 
@@ -84,8 +101,9 @@ class Wait:
         limit: Real seconds.
     """
 
-    def __init__(self, predicate: Callable[[], Any], limit: float) -> None:
+    def __init__(self, predicate: Callable[[], Any], limit: float, left: Sized) -> None:
         self._predicate = predicate
+        self._left = left  # in the queue, during the wait
         self.value: Any = None
         self.current: object | None = self
         self.limit = limit
@@ -185,7 +203,14 @@ class Wait:
             seen = f"returned {cited(self.value)}"
             if self.value is None and self._name() != "the lambda":
                 seen += " (a function that only asserts has to return True in the end)"
-        return (
+        text = (
             f"{self._what()} did not come true within {self.limit:g} s: at the last of "
             f"{self._looks} looks it {seen}"
         )
+        if self._left:
+            queued = counted(len(self._left), "event is", "events are")
+            text += (
+                f"\nHint: {queued} queued, and this wait attempts nothing. Wait for what the app "
+                f"stores, then call settle()"
+            )
+        return text

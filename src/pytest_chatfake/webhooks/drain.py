@@ -26,8 +26,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final, cast
 
 from ..base.coroutines import run_at_once
@@ -134,6 +134,18 @@ class Drain:
         if self.thread is not None and self.current() is None:
             self._wait()
             self.attempt()  # what the other one left, because a receiver raised
+
+    @contextmanager
+    def setting_aside(self) -> Iterator[None]:
+        """Leave alone what is queued now."""
+        with self._lock:
+            queued, self._outbox.queue = self._outbox.queue, deque()
+        try:
+            yield
+        finally:
+            with self._lock:
+                queued.extend(self._outbox.queue)
+                self._outbox.queue = queued
 
     def _wait(self) -> None:
         """Let the test's own thread wait until another thread has finished."""
