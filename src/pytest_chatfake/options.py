@@ -16,10 +16,14 @@ _TIMELINES = ("failed", "always", "never")
 
 
 #: Options of the command line: what each takes, if it is no flag, and its help.
-_SEED = {
+_OWN = {
     "--chat-fake-seed": (
         "SEED",
         "as the ini option chat_fake_seed; the seed in the header of a run brings its ids again",
+    ),
+    "--chat-explore-part": (
+        "K/N",
+        "try only the K-th of N parts of the worlds of each exploration, for jobs side by side",
     ),
 }
 _MORE = {
@@ -65,7 +69,7 @@ def declare(parser: pytest.Parser) -> None:
         "its fake) or session (one for all) (default: function)",
         default="function",
     )
-    for name, (value, text) in {**_SEED, **_MORE}.items():
+    for name, (value, text) in {**_OWN, **_MORE}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake").addoption(name, help=text, **details)
 

@@ -42,6 +42,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse invalid options."""
     config.stash[_seed_key] = options.chosen_seed(config)
     options.check(config)
+    part = config.getoption("--chat-explore-part")
+    if part is not None:
+        from .exploring.parts import parse_part
+
+        try:
+            parse_part(part, "--chat-explore-part")
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
     if options.show_more(config):
         from .suite.run import run_of
 
@@ -204,6 +212,7 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
         _configured(request, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
         progress=progress(request.config),
+        part=request.config.getoption("--chat-explore-part"),
     )
     explorer._item = request.node
     request.node.stash[_explorer_key] = explorer

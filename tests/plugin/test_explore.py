@@ -18,6 +18,14 @@ BUGGY = """
             assert len(got) == 2
 """
 
+CORRECT = """
+    def test_nothing(chat_explore):
+        @chat_explore
+        def world(chat_fake):
+            chat_fake.webhooks.connect(handler=lambda _: None)
+            chat_fake.send_text().deliver().read()
+"""
+
 
 def test_the_report_of_a_finding_ends_with_what_to_paste(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(BUGGY)
@@ -158,15 +166,7 @@ def test_a_printed_test_says_what_it_lacks(pytester: pytest.Pytester) -> None:
 
 
 def test_what_was_tried_is_told_with_r_capital_p(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        def test_nothing(chat_explore):
-            @chat_explore
-            def world(chat_fake):
-                chat_fake.webhooks.connect(handler=lambda _: None)
-                chat_fake.send_text().deliver().read()
-        """
-    )
+    pytester.makepyfile(CORRECT)
     result = pytester.runpytest("-rP")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*- chat_explore -*", "41 worlds, all with up to 2 deviations"])
@@ -255,8 +255,9 @@ def test_a_world_begins_at_the_start_of_the_clock(pytester: pytest.Pytester) -> 
     pytester.runpytest().assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(("options", "is_told"), [([], True), (["-q"], False)])
 def test_a_long_exploration_has_a_progress_line_on_a_terminal(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, options: list[str], is_told: bool
 ) -> None:
     from pytest_chatfake.exploring import exploration
 
@@ -278,6 +279,16 @@ def test_a_long_exploration_has_a_progress_line_on_a_terminal(
                 fake.send_text()
         """
     )
-    result = pytester.runpytest_inprocess()
+    result = pytester.runpytest_inprocess(*options)
     result.assert_outcomes(passed=1)
-    assert "chat_explore: 1 world, 0 s" in result.stdout.str()
+    assert ("chat_explore: 1 of at least 2 worlds, 0 s, " in result.stdout.str()) == is_told
+
+
+def test_a_job_tries_a_part_of_the_worlds(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(CORRECT)
+    result = pytester.runpytest("-rP", "--chat-explore-part=2/5")
+    result.stdout.fnmatch_lines(["part 2 of 5: 18 of at least 41 worlds"])
+
+    result = pytester.runpytest("--chat-explore-part=5")
+    result.stderr.fnmatch_lines(["*--chat-explore-part: expected K/N such as 2/5, *, got '5'"])
+    assert pytest.ExitCode.USAGE_ERROR == result.ret

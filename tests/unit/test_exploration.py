@@ -12,6 +12,7 @@ import threading
 import time
 import unittest
 import warnings
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -150,6 +151,66 @@ def test_an_exploration_ends_after_so_many_seconds(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
 
     assert "cut by seconds=10" in str(explored(3, seconds=10)[1])
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize(("events", "depth"), [(1, 2), (3, 1), (3, 2), (2, 3)])
+@pytest.mark.parametrize("deviations", [DEFAULT, ("duplicate", "concurrently")])
+def test_all_parts_together_try_all_worlds_and_those_of_full_depth_once(
+    events: int, depth: int, deviations: Any, count: int
+) -> None:
+    def keys(exploration: Exploration) -> set[object]:
+        return {*exploration._search._seen}
+
+    def explored_part(part: str | None = None, depth: int = depth) -> Exploration:
+        return explored(events, depth=depth, deviations=deviations, part=part)[1]
+
+    whole, shallow = keys(explored_part()), keys(explored_part(depth=depth - 1))
+    parts = [explored_part(f"{number}/{count}") for number in range(1, count + 1)]
+
+    tried = Counter(key for part in parts for key in keys(part))
+    assert whole == tried.keys()
+    assert all(part.complete == (keys(part) == whole) for part in parts)
+    if deviations is DEFAULT:  # what can't be foreseen may turn out to be equal
+        assert {key: count if key in shallow else 1 for key in whole} == tried
+
+
+def test_a_part_says_of_how_many_worlds_it_tried_how_many() -> None:
+    assert "part 2 of 5: 18 of at least 41 worlds" == str(explored(3, part="2/5")[1])
+    text = "part 2 of 5: 12 of at least 41 worlds, cut by limit=12"
+    assert text == str(explored(3, part="2/5", limit=12)[1])
+
+
+@pytest.mark.parametrize("part", ["6/5", "0/5", "2", "2/5/5", "-1/5", "one of two"])
+def test_a_part_that_there_is_not_is_refused(part: str) -> None:
+    with pytest.raises(ValueError, match=r"part: expected K/N such as 2/5, the second part of"):
+        Explorer(part=part)
+
+
+@pytest.mark.parametrize(
+    ("slow", "where"),
+    [("app", "before the first attempt"), ("webhooks", "in attempts"), ("body", "between and")],
+)
+def test_the_progress_line_names_what_worlds_are_busy_with(
+    slow: str, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, lines = [0], list[str]()
+    monkeypatch.setattr(time, "monotonic_ns", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0] / 1e9)
+
+    def pass_time(what: str) -> None:
+        now[0] += 4_000_000_000 if what == slow else 1_000_000_000
+
+    def world(chat_fake: ChatFake) -> None:
+        pass_time("app")
+        chat_fake.webhooks.connect(handler=lambda _: pass_time("webhooks"))
+        chat_fake.send_text()
+        chat_fake.settle()
+        pass_time("body")
+
+    Explorer(progress=lines.append)(world)
+    assert lines[0].startswith("chat_explore: 1 of at least 2 worlds, 12 s, 67% of it " + where)
+    assert "" == lines[-1]
 
 
 def test_a_barrier_is_not_passed_by_a_first_attempt_and_by_a_repeat_it_is() -> None:
@@ -1042,7 +1103,7 @@ def test_a_body_is_a_function_of_one_fake(body: Any, words: str) -> None:
 
 
 def test_the_options_have_defaults() -> None:
-    assert (DEFAULT, 500, 2, None, None) == Scope()
+    assert (DEFAULT, 500, 2, None, None, (1, 1)) == Scope()
 
 
 def test_the_three_ways_to_write_it_are_one() -> None:

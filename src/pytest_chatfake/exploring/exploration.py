@@ -17,6 +17,7 @@ from ..base.views import counted
 from ..report.parting import parting
 from .description import describe
 from .deviations import DEFAULT, Deviation
+from .parts import Part
 from .printed_test import PrintedTest, print_test
 from .search import Search
 from .world import Body, Environment, World
@@ -42,6 +43,7 @@ class Scope(NamedTuple):
     depth: int = 2
     seconds: float | None = None
     only: tuple[Deviation, ...] | None = None
+    part: Part = Part()
 
 
 class Exploration:
@@ -64,7 +66,7 @@ class Exploration:
         self._progress = progress
         self._item = item
         self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
-        self._search = Search(scope.kinds, scope.depth, scope.limit)
+        self._search = Search(scope.kinds, scope.depth, scope.limit, scope.part)
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
         self._warns_if_pending = False  # where no fixture looks after it
@@ -91,7 +93,7 @@ class Exploration:
 
     @property
     def complete(self) -> bool:
-        """Whether these were all, up to the depth.
+        """Whether these were all, up to the depth; of a part: whether no other part has more.
 
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.
@@ -155,10 +157,9 @@ class Exploration:
             if scope.seconds is not None and deviations and now - began >= scope.seconds:
                 search.cut = f"seconds={scope.seconds:g}"
                 break
-            if now >= next_line:
+            if deviations and now >= next_line:
                 next_line = now + _EVERY
-                worlds = counted(search.worlds, "world")
-                self._progress(f"chat_explore: {worlds}, {now - began:.0f} s")
+                self._progress(self._progress_line(now - began))
             world = World(self._environment, deviations)
             await world.run(self._body)
             if world.server_is_single_threaded:
@@ -179,8 +180,20 @@ class Exploration:
                     world.require_chances(scope.kinds)
                 await self._require_repeatable(world)
         self._worlds = search.worlds
-        self._complete = not search.cut
+        self._complete = search.is_complete
         self._text = self._summary()
+
+    def _progress_line(self, seconds: float) -> str:
+        """Return how far the exploration is, and which part of its worlds is the slowest."""
+        search, scope = self._search, self._scope
+        least = min(search.lower_bound(), scope.limit)
+        spent = self._environment.stopwatch.spent
+        ((slowest, most),) = spent.most_common(1)
+        share = most / spent.total()
+        return (
+            f"chat_explore: {scope.part}{search.worlds:,} of at least {least:,} worlds, "
+            f"{seconds:.0f} s, {share:.0%} of it {slowest}"
+        )
 
     async def _try_only(self, deviations: tuple[Deviation, ...]) -> None:
         written = World(self._environment)
@@ -255,13 +268,14 @@ class Exploration:
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth
         worlds = counted(search.worlds, "world")
-        if search.cut:
-            least = search.lower_bound()
-            text = f"{search.worlds:,} of at least {least:,} worlds, cut by {search.cut}"
+        if not search.is_complete:
+            text = f"{search.worlds:,} of at least {search.lower_bound():,} worlds"
+            text += f", cut by {search.cut}" if search.cut else ""
         elif not depth:
             text = f"{worlds}: the body as written"
         else:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
+        text = f"{self._scope.part}{text}"
         if self._skips_races:
             text += (
                 "; webhooks_first was not tried: a webhook timed out before the response of its "

@@ -14,6 +14,7 @@ from ..domain.instants import aware
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import check_kinds, parse_deviations
 from .exploration import Exploration, Progress, Scope, name_of
+from .parts import parse_part
 from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -41,12 +42,14 @@ class Explorer:
         config: The configuration of every fake; None: the defaults.
         start: When every world begins, unless time is frozen already.
         progress: Takes the text of a progress line.
+        part: Which part of the worlds to try, such as ``"2/5"``; None: all. Those with ``depth``
+            deviations belong to one part each, so all parts together try all worlds.
 
     Attributes:
         explorations: The explorations, in order.
 
     Raises:
-        ValueError: ``start`` has no time zone.
+        ValueError: ``start`` has no time zone, or there is no such part.
     """
 
     def __init__(
@@ -55,6 +58,7 @@ class Explorer:
         *,
         start: datetime = _START,
         progress: Progress = lambda _: None,
+        part: str | None = None,
     ) -> None:
         config = given_or_default(config)
         seed = config.seed or "pytest-chatfake"
@@ -66,6 +70,7 @@ class Explorer:
         self._start = aware(start, "start")
         self._progress = progress
         self._item: Any = None
+        self._part = parse_part(part, "part")
         self.explorations: list[Exploration] = []
 
     def __repr__(self) -> str:
@@ -110,6 +115,7 @@ class Explorer:
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
         environment = Environment(config, self._start)
+        scope = scope._replace(part=self._part)
         exploration = Exploration(body, scope, environment, self._progress, self._item)
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
@@ -130,6 +136,7 @@ def explore(
     /,
     *,
     config: ChatFakeConfig | None = None,
+    part: str | None = None,
     **options: Unpack[ExploreOptions],
 ) -> Exploration:
     """Run a body as written, and in worlds that deviate from it; for use without pytest.
@@ -137,10 +144,11 @@ def explore(
     Args:
         body: A function of one fake; with ``async def``, ``await`` what is returned.
         config: The configuration of every fake; None: the defaults.
+        part: As :class:`Explorer` takes it.
         **options: ``deviations``, ``limit``, ``depth``, ``seconds`` and ``only``, as
             :class:`Explorer` takes them.
     """
-    exploration = Explorer(config)._explore(body, _checked(options, "explore()"))
+    exploration = Explorer(config, part=part)._explore(body, _checked(options, "explore()"))
     exploration._warns_if_pending = True
     return exploration
 

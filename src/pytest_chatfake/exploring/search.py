@@ -21,16 +21,17 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from ..webhooks.backlog import Backlog
 from ..webhooks.fault_kinds import effect_of
 from .deviations import KINDS, STATUS, Call, Deviation, moved
+from .parts import Part
 
-#: How many worlds that were not run are counted, to say how many there are at least.
-_COUNTED: Final = 2_000
+#: How many candidates are looked at, to say how many worlds there are at least.
+_AHEAD: Final = 5_000
 
 
 class LoggedAttempt(NamedTuple):
@@ -287,6 +288,18 @@ def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
     return (tuple(item for item in reached if item >= 0), frozenset())
 
 
+class _Foreseen(NamedTuple):
+    """A world that was not run: its deviations, and its key, or None if that can't be foreseen."""
+
+    deviations: tuple[Deviation, ...]
+    key: Key | None
+
+    @property
+    def identity(self) -> object:
+        """What tells it from other such worlds, the same in every process."""
+        return self.key or tuple(sorted(map(str, self.deviations)))
+
+
 class _Parent(NamedTuple):
     """A world that was run, from which others grow by one deviation."""
 
@@ -303,27 +316,39 @@ class Search:
     """Which worlds are tried.
 
     Attributes:
-        worlds: How many different worlds were tried.
         cut: What ended the search before all were tried; empty: nothing did.
         races: Whether webhooks may come before the response of their call.
     """
 
-    def __init__(self, kinds: Sequence[str], depth: int, limit: int) -> None:
+    def __init__(self, kinds: Sequence[str], depth: int, limit: int, part: Part) -> None:
         self._kinds = kinds
         self._depth = depth
         self._limit = limit
+        self._part = part
         self._seen: dict[Key, WorldLog] = {}
+        self._elsewhere: set[object] = set()  # what identifies the worlds of other parts
         self._base: Attempts | None = None
         self._log: WorldLog | None = None
-        self._rest: Iterator[tuple[Deviation, ...]] = iter(())
-        self.worlds: int = 0
+        self._ahead: deque[_Foreseen] = deque()  # candidates of this level, and then the rest
+        self._rest: Iterator[_Foreseen] = iter(())
         self.cut: str = ""
         self.races: bool = True
+
+    @property
+    def worlds(self) -> int:
+        """How many different worlds were tried."""
+        return len(self._seen)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all worlds were tried, and none is left to another part."""
+        return not (self.cut or self._elsewhere)
 
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
         """Give the deviations of one world after another; :meth:`add` follows each that passed.
 
-        The first has none: it is the body as written.
+        The first has none: it is the body as written. One that is equal to an earlier world is not
+        run: other attempts of that one are free to deviate.
         """
         yield ()
         assert self._log is not None
@@ -335,16 +360,19 @@ class Search:
         parents = [written]
         for level in range(1, self._depth + 1):
             grown: list[_Parent] = []
-            self._rest = self._grow(parents, grown, self._depth - level if level > 1 else 0)
-            for deviations in self._rest:
-                if self.worlds >= self._limit:
-                    self._rest = chain([deviations], self._rest)
-                    self.cut = f"limit={self._limit}"
-                    return
-                self._log = None
-                yield deviations
-                is_alone = any(KINDS[one.kind].is_alone for one in deviations)
-                if self._log is not None and level < self._depth and not is_alone:
+            self._rest = self._grow(parents, self._depth - level if level > 1 else 0)
+            for one in self._candidates():
+                deviations = one.deviations
+                grows = level < self._depth and not any(KINDS[d.kind].is_alone for d in deviations)
+                self._log = self._seen.get(one.key or ())
+                if self._log is None and not grows and not self._part.has(one.identity):
+                    self._elsewhere.add(one.identity)
+                elif self._log is None:
+                    if self.worlds >= self._limit:
+                        self.cut = f"limit={self._limit}"
+                        return
+                    yield deviations
+                if self._log is not None and grows:
                     grown.append(_Parent(deviations, self._log))
             if not grown:  # whatever the depth is
                 return
@@ -354,30 +382,34 @@ class Search:
         """Take the log of a world that was run, which may be equal to one before."""
         if log.key not in self._seen:
             self._seen[log.key] = self._log = log
-            self.worlds += 1
 
     def lower_bound(self) -> int:
-        """Return how many worlds there are at least, if the search was cut."""
-        known: set[object] = {*self._seen}
-        for deviations in self._rest:
-            known.add(self._foreseen(deviations) or deviations)
-            if len(known) - len(self._seen) >= _COUNTED:
-                break
-        return self.worlds + len(known) - len(self._seen)
+        """Return how many worlds there are at least, in all parts."""
+        ahead = {one.identity for one in self._look_ahead(_AHEAD) if self._is_possible(one)}
+        return len(ahead.union(self._seen, self._elsewhere))
+
+    def _candidates(self) -> Iterator[_Foreseen]:
+        """Give what is left of a level, as long as it is possible."""
+        while self._look_ahead(1):
+            if self._is_possible(self._ahead[0]):
+                yield self._ahead[0]
+            self._ahead.popleft()
+
+    def _look_ahead(self, most: int) -> deque[_Foreseen]:
+        """Return what is tried next: so much of it, if there is more."""
+        self._ahead.extend(islice(self._rest, max(0, most - len(self._ahead))))
+        return self._ahead
+
+    def _is_possible(self, world: _Foreseen) -> bool:
+        return self.races or all(one.kind != "webhooks_first" for one in world.deviations)
 
     def _foreseen(self, deviations: tuple[Deviation, ...]) -> Key | None:
         if self._base is None or not all(KINDS[one.kind].is_predictable for one in deviations):
             return None
         return foreseen(self._base, deviations)
 
-    def _grow(
-        self, parents: Sequence[_Parent], grown: list[_Parent], beyond: int
-    ) -> Iterator[tuple[Deviation, ...]]:
-        """Give the worlds that have one deviation more, in the order in which they are tried.
-
-        One that is equal to an earlier world is not run, and added to ``grown`` with that one's
-        log: other attempts of it are free to deviate.
-        """
+    def _grow(self, parents: Sequence[_Parent], beyond: int) -> Iterator[_Foreseen]:
+        """Give the worlds that have one deviation more, in the order in which they are tried."""
         found: set[frozenset[Deviation]] = set()
         streams = (
             self._children(parent, beyond, is_spread=spread)
@@ -387,15 +419,9 @@ class Search:
         for candidate in heapq.merge(*streams):
             deviations = candidate.deviations
             alike = frozenset(deviations)
-            races = any(one.kind == "webhooks_first" for one in deviations)
-            if alike in found or (races and not self.races):
-                continue
-            found.add(alike)
-            equal = self._seen.get(self._foreseen(deviations) or ())
-            if equal is None:
-                yield deviations
-            else:
-                grown.append(_Parent(deviations, equal))
+            if alike not in found:
+                found.add(alike)
+                yield _Foreseen(deviations, self._foreseen(deviations))
 
     def _children(self, parent: _Parent, beyond: int, *, is_spread: bool) -> Iterator[_Candidate]:
         """Give those that grow from one world, sorted, so that all can be merged."""

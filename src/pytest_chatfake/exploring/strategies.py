@@ -107,20 +107,23 @@ def _acts(
     person = st.fixed_dictionaries(
         {"address": to}, optional={"devices": st.integers(1, 3), **flags}
     )
-    send = st.tuples(st.just("send"), message)
-    acts = {
-        "deliver": st.tuples(st.just("change"), which, st.just("deliver"), devices),
-        "read": st.tuples(st.just("change"), which, st.just("read")),
-        "send": send,
-        "advance": st.tuples(st.just("call"), st.just("clock.advance"), length),
-        "recipient": st.tuples(st.just("call"), st.just("recipient"), person),
-        "fail": st.tuples(st.just("change"), which, st.just("fail")),
-        "reject": st.tuples(st.just("reject"), message),
-        "settle": st.tuples(st.just("call"), st.just("settle")),
-    }
+    send = _act("send", message)
+    deliver, read = _act("change", which, "deliver", devices), _act("change", which, "read")
+    others = [
+        send,
+        _act("call", "clock.advance", length),
+        _act("call", "recipient", person),
+        _act("change", which, "fail"),
+        _act("reject", message),
+        _act("call", "settle"),
+    ]
     # Without deliveries little can happen. one_of() would drop the repeats.
-    names = [*acts, *["deliver"] * 6, "read"]
-    return send, st.sampled_from(names).flatmap(acts.__getitem__)
+    weighted = [*[deliver] * 7, *[read] * 2, *others]
+    return send, st.sampled_from(weighted).flatmap(lambda act: act)
+
+
+def _act(*parts: str | st.SearchStrategy[Any]) -> st.SearchStrategy[_Act]:
+    return st.tuples(*(st.just(one) if isinstance(one, str) else one for one in parts))
 
 
 def _deviations() -> st.SearchStrategy[Call]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -36,15 +37,38 @@ if TYPE_CHECKING:
 Body = Callable[[ChatFake], Any]
 
 
+class Stopwatch:
+    """Measures in real time what worlds are busy with.
+
+    Attributes:
+        spent: For how many nanoseconds with what.
+    """
+
+    def __init__(self) -> None:
+        self.spent: Counter[str] = Counter()
+        self._what, self._since = "", time.monotonic_ns()
+
+    def begin(self, what: str) -> None:
+        """End what was measured so far, and begin to measure something else."""
+        now = time.monotonic_ns()
+        self.spent[self._what] += now - self._since
+        self._what, self._since = what, now
+
+
 class Environment:
     """The start of every world: a configuration, a moment, the state of ``random``.
 
     The configuration has a seed and a key, so that ids are the same in every world. Worlds begin
     at ``start``, unless time is frozen already.
+
+    Attributes:
+        config: As given.
+        stopwatch: What it measures goes on from world to world.
     """
 
     def __init__(self, config: ChatFakeConfig, start: datetime) -> None:
         self.config = config
+        self.stopwatch = Stopwatch()
         self._start = start
         self._random = random.getstate()
         self._baseline = Baseline()
@@ -115,6 +139,8 @@ class World:
         What is no failure is raised: a skip, an interrupt, a cancellation.
         """
         self._environment.begin_world()
+        stopwatch = self._environment.stopwatch
+        stopwatch.begin("before the first attempt")
         self.fake = fake = ChatFake(self._config())
         try:
             self._set_up()
@@ -131,6 +157,7 @@ class World:
         finally:
             active_stories.left(fake._story)
             fake._shut()
+            stopwatch.begin("between worlds")
 
     def _config(self) -> ChatFakeConfig:
         config = self._environment.config
@@ -146,7 +173,8 @@ class World:
         elif not self._is_alone:
             fake._baseline = environment.baseline(learning=not self.deviations)
         engine = fake._engine
-        self._ordering = engine.drain.ordering = Ordering(engine.outbox, self._log)
+        note = environment.stopwatch.begin
+        self._ordering = engine.drain.ordering = Ordering(engine.outbox, self._log, note)
         self._ordering.retries_at_barriers = bool(self.deviations)
         self._faults = [one.set_up(fake) for one in self.deviations]
 

@@ -123,7 +123,7 @@ def progress(config: pytest.Config) -> Callable[[str], None]:
     """Return what writes a progress line, if a person is watching."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
-    if terminal is None or capture is None or not terminal.isatty():
+    if terminal is None or capture is None or not terminal.isatty() or terminal.verbosity < 0:
         return lambda _: None
 
     def rewrite(text: str) -> None:

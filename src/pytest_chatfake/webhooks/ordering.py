@@ -105,12 +105,15 @@ class Ordering:
             it names neither.
     """
 
-    def __init__(self, outbox: Outbox, log: Log | None = None) -> None:
+    def __init__(
+        self, outbox: Outbox, log: Log | None = None, note: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.retries_at_barriers: bool = False
         self.log = log
         self.settled: bool = False
         self.crash_points: Mapping[FunctionType, str] | None = None
         self._outbox = outbox
+        self._note = note  # takes what happens from now on
         self.clear()
 
     def clear(self) -> None:
@@ -136,6 +139,7 @@ class Ordering:
 
         An attempt that a test has put into a batch is counted, and stays there.
         """
+        self._note("in attempts")
         key = (dispatch.event._index, endpoint)
         choice: Choice | None = None
         if key not in self._chances and dispatch.is_new:
@@ -211,6 +215,7 @@ class Ordering:
 
     def count(self, attempt: InFlight, answer: Response) -> tuple[Dispatch, Response]:
         """Count an attempt; return it as it is recorded, and the response that the service gets."""
+        self._note("between and after attempts")
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
         key = (dispatch.event._index, endpoint)
         choice = self._choices.get(key) if dispatch.is_new else None
