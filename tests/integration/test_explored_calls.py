@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 ORDER: Any = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
 
-#: The last ones can't be named by a path.
+#: The last ones can't be named by a method and a path.
 CALLS = [
     *("POST /v2/messages", "GET /v2/balance", "POST /v2/messages/", "POST /", "PUT /a", "GET /a"),
     *("GET /50%25", "GET /v2/balance"),
-    *("GET /a%3Cb", "GET /<b>", "GET /a%3Fb", "GET //a", "GET /a//b"),
+    *("GET /a%3Cb", "GET /<b>", "GET /a%3Fb", "GET //a", "GET /a//b", "M-SEARCH /a"),
 ]
 NAMED = 8
 

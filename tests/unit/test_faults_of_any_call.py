@@ -100,8 +100,9 @@ def test_a_lost_response_leaves_a_message_and_its_webhook() -> None:
 def test_a_webhook_may_come_before_a_response_that_is_lost() -> None:
     with fake_with_receiver() as (fake, receiver):
         fake.send_endpoint()
-        faults = [fake.api.lose_response(), fake.api.webhooks_first()]
+        faults = [fake.api.lose_response(method="POST"), fake.api.webhooks_first()]
 
+        assert 200 == status(fake, "/v2/balance", "GET")
         assert status(fake) is None
         assert ["sent"] == received_statuses(receiver)
         assert [1, 1] == [one.fired for one in faults]

@@ -61,5 +61,5 @@ async def test_a_webhook_that_overtakes_the_send_call_is_found_to_be_lost(
     if assistant is Assistant:
         await chat_explore(world)
         return
-    with pytest.raises(AssertionError, match="the webhooks of call 1 came before its response"):
+    with pytest.raises(AssertionError, match="webhooks of the 1st POST /v2/messages came before"):
         await chat_explore(world)
