@@ -38,6 +38,7 @@ from pytest_chatfake.exploring.search import LoggedAttempt, LoggedCall, WorldLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 # -- which worlds there are, held against brute force ----------------------------------------------
@@ -251,7 +252,19 @@ def test_all_of_them_are_tried_if_all_are_asked_for() -> None:
     assert {*some} <= {*explored(2, deviations="all", depth=1)[0]}
 
 
-def test_a_repeat_comes_whenever_the_body_has_moved_time_and_when_a_session_is_over() -> None:
+MOVES = [3_690, 3_690.5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "others"),
+    [
+        ("duplicate_later", [[3_600, at] for at in (*MOVES, 3_600 + 86_400)]),
+        ("delay", [[at] for at in MOVES]),
+    ],
+)
+def test_what_comes_later_comes_whenever_the_body_has_moved_time_and_a_repeat_after_a_session(
+    kind: str, others: list[list[float]]
+) -> None:
     seen: list[list[float]] = []
 
     def world(chat_fake: ChatFake) -> None:
@@ -265,11 +278,74 @@ def test_a_repeat_comes_whenever_the_body_has_moved_time_and_when_a_session_is_o
         chat_fake.clock.advance(seconds=90)
         chat_fake.clock.advance(seconds=0.5)
 
-    exploration = explore(world, deviations=["duplicate_later"], depth=1)
+    exploration = explore(world, deviations=[kind], depth=1)
 
-    again = [3_690, 3_690.5, 3_600 + 86_400]
-    assert [[3_600], [3_600], *([3_600, at] for at in again)] == seen
-    assert 4 == exploration.worlds
+    assert [[3_600], [3_600], *others] == seen
+    assert len(others) + 1 == exploration.worlds
+
+
+def test_a_service_that_has_evolved_is_one_more_world_and_never_combined() -> None:
+    orders, exploration = explored(2, deviations=["duplicate", "evolve"])
+
+    assert 1 + len(explored(2, deviations=["duplicate"])[0]) == len(orders)
+    assert exploration.complete
+    redelivered = lambda fake: (fake.webhooks.evolve(), sending(fake))  # noqa: E731
+    assert 10 == explore(redelivered).worlds  # its events of an unknown type don't deviate
+
+
+def test_a_delayed_attempt_is_found_and_printed_by_its_own_number() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        first, second = chat_fake.webhooks.receiver(), chat_fake.webhooks.receiver()
+        chat_fake.send_text()
+        chat_fake.settle()
+        chat_fake.clock.advance(hours=25)
+        chat_fake.settle()
+        assert {*first.requests, *second.requests}
+        assert second.requests[0].timestamp < chat_fake.clock.now.timestamp() - 86_400
+
+    found = notes(world, deviations=["delay"])
+    assert "`sent` m1 at Receiver() was attempted 1 day 1 h later" in found
+    assert "    chat_fake.webhooks.delay(duration=90000, start=2)\n" in found
+    assert "it was run, and fails the same way" in found
+
+
+def test_what_waits_when_the_body_fails_is_named() -> None:
+    def world(chat_fake: ChatFake) -> None:
+        receiver = chat_fake.webhooks.receiver()
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        assert 2 == len(receiver.requests)
+        chat_fake.clock.advance(1)
+
+    assert "`delivered` m1 was not attempted yet" in notes(world, deviations=["delay"])
+
+
+def test_events_of_one_message_are_told_apart_and_so_are_recorded_messages(tmp_path: Path) -> None:
+    recording = tmp_path / "three.jsonl"
+    lines = [
+        f'{{"id":"evt_{n}","type":"chat.message.updated","chatMessage":{{"id":"{m}","status":"read"}}}}'
+        for n, m in enumerate("aab")
+    ]
+    recording.write_text("\n".join(lines))
+
+    def body(chat_fake: ChatFake) -> None:
+        receiver = chat_fake.webhooks.receiver()
+        chat_fake.webhooks.replay(recording, timing="at once")
+        chat_fake.send_text().deliver(devices=2)
+        chat_fake.settle()
+        orders.append(tuple(event._index for event in receiver.events))
+        assert orders[-1] not in wrong
+
+    found: list[str] = []
+    for swapped in [(1, 0, 2, 3, 4, 5), (0, 2, 1, 3, 4, 5), (0, 1, 2, 3, 5, 4)]:
+        orders: list[tuple[int, ...]] = []
+        wrong = {swapped}
+        found.append(notes(body, deviations=["reorder"], depth=1).split("; ")[1].split("\n")[0])
+    assert [
+        "`read #2` r1 was attempted before `read` r1",
+        "`read` r2 was attempted before `read #2` r1",
+        "`delivered #2` m1 was attempted before `delivered` m1",
+    ] == [text.partition(": ")[2] for text in found]
 
 
 def test_a_session_is_as_long_as_it_is_configured() -> None:
@@ -417,6 +493,13 @@ def log_of(*attempts: str) -> WorldLog:
         ("drop", "1 sent", "`sent` m1 was dropped"),
         ("drop", "2 sent", "attempt 1 was never made"),
         ("duplicate_later", "1 sent, 1 sent", "`sent` m1 was attempted again, 1 day later"),
+        ("duplicate_new_id", "1 sent, 1 sent", "`sent` m1 was attempted again under another id"),
+        ("evolve", "1 sent", "every event had unknown fields"),
+        (
+            "evolve",
+            "0 chat.unknown.added, 1 sent",
+            "every event had unknown fields, and one of an unknown type came before it",
+        ),
         ("concurrently", "1 sent", "`sent` m1 was attempted late"),
         (
             "concurrently",
@@ -627,7 +710,9 @@ def test_a_listed_deviation_that_comes_to_nothing_is_refused(only: str, words: s
         explore(sending, only=[only])
 
 
-@pytest.mark.parametrize("given", ["after=0", "after=1, past_barriers=True", "pause=2"])
+@pytest.mark.parametrize(
+    "given", ["after=0", "after=1, past_barriers=True", "pause=2", "new_id=True"]
+)
 def test_a_listed_world_is_run_alone(given: str) -> None:
     exploration = explore(sending, only=[f"webhooks.duplicate({given}, start=1)"])
     assert (1, False) == (exploration.worlds, exploration.complete)
@@ -1071,6 +1156,9 @@ def test_outside_an_exploration_there_is_nothing_to_compare() -> None:
         "api.fail(path=['/'], method='POST')",
         "api.fail(path='/', method='post')",
         "api.webhooks_first(path='/')",
+        "webhooks.duplicate(new_id=False)",
+        "webhooks.delay(duration=0)",
+        "webhooks.evolve(start=2)",
     ],
 )
 def test_a_list_that_no_failure_printed_is_refused_before_anything_runs(only: str) -> None:

@@ -15,12 +15,13 @@ from pytest_chatfake import DEFAULT, ChatFake, explore
 
 from .apps import HIDDEN, ZOO, App, ChecksThenInserts, awaited_world_of, correct, world_of
 from .calls import CALLS
+from .days import DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 EVERY = pytest.mark.parametrize("app", ZOO)
-EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), [*HIDDEN, *CALLS])
+EACH_HIDDEN = pytest.mark.parametrize(("app", "kind", "verb"), [*HIDDEN, *CALLS, *DAYS])
 
 
 def failure_of(app: type[App], **options: Any) -> tuple[Exception, str]:

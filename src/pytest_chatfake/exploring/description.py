@@ -6,11 +6,22 @@ from collections.abc import Sequence
 
 from ..base.views import listed
 from ..report.timeline_text import length
-from .deviations import STATUS, Call, Deviation
+from ..webhooks.synthetic import UNKNOWN_TYPE
+from .deviations import KINDS, STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
 #: How many events a sentence names; of more, it names fewer, and counts the rest.
 _NAMED = 3
+
+_UNKNOWN_CAME = ", and one of an unknown type came before it"
+
+#: What happened to an attempt, where that does not depend on others.
+_PLAIN = {
+    "duplicate_later": "attempted again, {} later",
+    "duplicate_new_id": "attempted again under another id",
+    "delay": "attempted {} later",
+    "drop": "dropped",
+}
 
 
 def describe(deviation: Deviation, log: WorldLog) -> str:
@@ -19,12 +30,17 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     if deviation.call is not None:
         return _describe_call(deviation, deviation.call, log)
     attempts = [one for one in log.attempts if one is not None]
+    if KINDS[kind].concerns == "everything":
+        came = any(one.what.startswith(UNKNOWN_TYPE) for one in attempts)
+        return "every event had unknown fields" + came * _UNKNOWN_CAME
     places = [place for place, one in enumerate(attempts) if one.number == start]
-    if not places:
+    mine = attempts[places[0]] if places else log.waiting.get(start)
+    if mine is None:
         return f"attempt {start} was never made"
-    first = places[0]
-    mine = attempts[first]
     event = _title(mine) + (f" at {mine.endpoint}" if mine.endpoint else "")
+    if not places:
+        return f"{event} was not attempted yet"
+    first = places[0]
     between = attempts[first + 1 : places[1]] if len(places) > 1 else []
     after = f" after {_titles(between)}" if between else ""
     if kind == "reorder":
@@ -36,10 +52,8 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return _describe_round(
             [one for one in attempts if one.round and one.round == mine.round], mine
         )
-    if kind == "duplicate_later":
-        return f"{event} was attempted again, {length(deviation.extent)} later"
-    if kind == "drop":
-        return f"{event} was dropped"
+    if kind in _PLAIN:
+        return f"{event} was {_PLAIN[kind].format(length(deviation.extent))}"
     if kind == "duplicate":
         return f"{event} was attempted twice{', the second time' * bool(after)}{after}"
     lost = f"the response to {event} was lost"
@@ -79,7 +93,8 @@ def _describe_round(attempts: Sequence[LoggedAttempt], mine: LoggedAttempt) -> s
 
 
 def _title(attempt: LoggedAttempt) -> str:
-    return f"`{attempt.what}`" + (f" m{attempt.message}" if attempt.message else "")
+    number = attempt.message
+    return f"`{attempt.what}`" + (f" {'m' if number > 0 else 'r'}{abs(number)}" if number else "")
 
 
 def _titles(attempts: Sequence[LoggedAttempt]) -> str:

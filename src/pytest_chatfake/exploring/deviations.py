@@ -46,7 +46,8 @@ class Kind(NamedTuple):
         least: The least value of that argument, which is also its default.
         is_time: Whether that argument is a length of time.
         more: The names of its further arguments.
-        concerns: What it counts: an ``"attempt"``, or a ``"call"`` of the app.
+        concerns: What it counts: an ``"attempt"``, or a ``"call"`` of the app; or ``"everything"``,
+            and it counts nothing.
         is_predictable: Whether the order of attempts that it makes is known before it is tried.
         is_unseen: Whether the order of attempts does not show that it fired.
         is_alone: Whether a world with it has no other deviation.
@@ -84,6 +85,19 @@ KINDS: Final[Mapping[str, Kind]] = {
         "webhooks.duplicate", "pause", 1, is_time=True, is_predictable=False, is_unseen=True
     ),
     "concurrently": Kind("webhooks.concurrently", "by", is_predictable=False),
+    "delay": Kind(
+        "webhooks.delay", "duration", 1, is_time=True, is_predictable=False, is_unseen=True
+    ),
+    "duplicate_new_id": Kind(
+        "webhooks.duplicate", more=("new_id",), is_predictable=False, is_unseen=True
+    ),
+    "evolve": Kind(
+        "webhooks.evolve",
+        concerns="everything",
+        is_predictable=False,
+        is_unseen=True,
+        is_alone=True,
+    ),
     "api.fail": _of_a_call("api.fail", "status"),
     "api.lose_response": _of_a_call("api.lose_response", "status"),
 }
@@ -122,11 +136,12 @@ class Deviation(NamedTuple):
             own = {kind.extent: extent / SECOND if extent % SECOND else extent // SECOND}
         else:
             own = {kind.extent: extent} if kind.extent else {}
-        return {**own, **dict(self.more), "start": self.start}
+        place = {} if kind.concerns == "everything" else {"start": self.start}
+        return {**own, **dict(self.more), **place}
 
     @property
     def is_of_an_attempt(self) -> bool:
-        """Whether it concerns an attempt, and not a call."""
+        """Whether it concerns an attempt."""
         return KINDS[self.kind].concerns == "attempt"
 
     @property
@@ -150,8 +165,10 @@ class Deviation(NamedTuple):
 
 def moved(kind: str, start: int, extent: int) -> Deviation:
     """Return a deviation that moves an attempt past so many others, whatever barriers there are."""
-    crosses = kind == "duplicate" and extent > 0  # after=0 leaves no room for a barrier
-    return Deviation(kind, start, extent, (("past_barriers", True),) if crosses else ())
+    flag = "new_id" if kind == "duplicate_new_id" else ""
+    if kind == "duplicate" and extent > 0:  # after=0 leaves no room for a barrier
+        flag = "past_barriers"
+    return Deviation(kind, start, extent, ((flag, True),) if flag else ())
 
 
 def parse_deviations(only: Iterable[Any]) -> tuple[Deviation, ...]:
@@ -183,7 +200,8 @@ def _parse(text: object) -> Deviation:
         assert start >= 1
         assert extent >= kind.least
         found = Deviation(name, start, extent, tuple(given.items()))
-        assert kind.more != ("past_barriers",) or found == moved(name, start, extent)
+        assert "duplicate" not in name or kind.is_time or found == moved(name, start, extent)
+        assert start == 1 or kind.concerns != "everything"
         if kind.concerns == "call":
             assert found.call is not None
             assert Call.of(*map(str, found.call)) == found.call

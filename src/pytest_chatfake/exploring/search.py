@@ -41,8 +41,8 @@ class LoggedAttempt(NamedTuple):
         number: Which first attempt it was, as ``start=`` counts them; a repeat has the same.
         item: Which event at which endpoint, the same in every world; negative: it never reached
             the app.
-        message: The number of the message that it is about; 0: none.
-        what: The event's status, or its type.
+        message: The number of the message that it is about; negative: of a recorded one; 0: none.
+        what: The event's status, or its type; from the second on with its number.
         endpoint: The name of the endpoint, if there are several.
         overlaps: Whether it can be made at the same time as another one.
         round: The number of the round in which that happened; 0: it did not.
@@ -97,6 +97,7 @@ class WorldLog(NamedTuple):
         unseen: The deviations that fired, and that the order of attempts does not show.
         moments: When each attempt was made; of a barrier, each moment at which there was one.
         session: How long a session lasts, in nanoseconds.
+        waiting: Those that were to be attempted, and were not yet, by their numbers.
     """
 
     attempts: Attempts
@@ -104,6 +105,7 @@ class WorldLog(NamedTuple):
     unseen: frozenset[Deviation] = frozenset()
     moments: Sequence[tuple[int, ...]] = ()
     session: int = 0
+    waiting: Mapping[int, LoggedAttempt] = {}
 
     @property
     def key(self) -> Key:
@@ -125,14 +127,11 @@ class WorldLog(NamedTuple):
                 rounds.setdefault(one.round, []).append(one.item)
         return (*reached, *map(tuple, rounds.values()))
 
-    def pauses(self, place: int) -> list[int]:
-        """Return how long after an attempt its repeat may come, in nanoseconds.
-
-        Whenever the body has moved time since, and when a session that began then is over.
-        """
+    def pauses(self, place: int) -> set[int]:
+        """Return how long after an attempt the body has moved time, in nanoseconds."""
         (start,) = self.moments[place]
         later = {moment - start for moment in chain.from_iterable(self.moments[place:])}
-        return sorted(pause for pause in {*later, self.session} if pause > 0)
+        return {pause for pause in later if pause > 0}
 
 
 class _Candidate(NamedTuple):
@@ -160,6 +159,7 @@ _DISTANCES: Final[Mapping[str, Callable[[int, int], range]]] = {
     "refuse": lambda _, near: range(near, near + 1),
     "drop": lambda _after, _near: range(1),
     "concurrently": lambda _, near: range(near + 1),
+    "duplicate_new_id": lambda _after, _near: range(1),
 }
 
 #: A deviation, with how far it moves an attempt.
@@ -183,7 +183,7 @@ class _Room:
         mine = {one.start for one in taken if one.is_of_an_attempt}
         self.places: dict[int, int] = {}
         for place, one in enumerate(log.attempts):
-            if one is not None and one.number not in mine:
+            if one is not None and one.number and one.number not in mine:
                 self.places.setdefault(one.number, place)
         self.places = dict(sorted(self.places.items()))
         self.follow: dict[int, tuple[int, int]] = {}
@@ -208,9 +208,10 @@ class _Room:
                     yield distance, moved(kind, start, distance if argument else 0)
 
     def pauses(self, kind: str) -> Iterator[_Found]:
-        """Repeat attempts after time has passed."""
+        """Make attempts whenever the body has moved time; repeats also when a session is over."""
+        more = {self.log.session} if kind == "duplicate_later" else set[int]()
         for start in sorted(self.places, key=lambda one: self.follow[one][0]):
-            for pause in self.log.pauses(self.places[start]):
+            for pause in sorted(more | self.log.pauses(self.places[start])):
                 yield self.follow[start][0], Deviation(kind, start, pause)
 
     def calls(self, kind: str) -> Iterator[_Found]:
@@ -223,10 +224,16 @@ class _Room:
                 for more in one.ways(kind):
                     yield 0, Deviation(kind, one.number, 0, (*more, *call))
 
+    def everything(self, kind: str) -> Iterator[_Found]:
+        """Change all events alike."""
+        yield 0, Deviation(kind, 1)
+
 
 #: Which deviations of each kind a world has room for; of the others: those that move attempts.
 _ROOM: Final[Mapping[str, Callable[[_Room, str], Iterator[_Found]]]] = {
     "duplicate_later": _Room.pauses,
+    "delay": _Room.pauses,
+    "evolve": _Room.everything,
     **dict.fromkeys(("webhooks_first", "api.fail", "api.lose_response"), _Room.calls),
 }
 

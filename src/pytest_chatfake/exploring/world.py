@@ -7,7 +7,7 @@ import random
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -175,7 +175,6 @@ class World:
         engine = fake._engine
         note = environment.stopwatch.begin
         self._ordering = engine.drain.ordering = Ordering(engine.outbox, self._log, note)
-        self._ordering.retries_at_barriers = bool(self.deviations)
         self._faults = [one.set_up(fake) for one in self.deviations]
 
     async def _run(self, body: Body) -> None:
@@ -273,26 +272,11 @@ class World:
 
     def log(self) -> WorldLog:
         """Return the log of the world, as the search needs it."""
-        engine = self.fake._engine
-        places = self._places()
-        attempts: list[LoggedAttempt | None] = []
-        for one in self._log:
-            if not isinstance(one, Made):
-                attempts.append(None)
-                continue
-            place = places[one.endpoint]
-            item = self._environment.item(one.event, place)
-            attempts.append(
-                LoggedAttempt(
-                    one.chance,
-                    -item if one.outcome in {"refused", "dropped"} else item,
-                    _number(one.event),
-                    one.event.status or one.event._label,
-                    one.endpoint._shown if len(places) > 1 else "",
-                    one.endpoint._target.overlaps,
-                    one.batch,
-                )
-            )
+        engine, places = self.fake._engine, self._places()
+        attempts = [
+            self._logged(one, places) if isinstance(one, Made) else None for one in self._log
+        ]
+        made = {one.number for one in attempts if one is not None}
         return WorldLog(
             attempts,
             calls=list(self._calls()),
@@ -303,6 +287,25 @@ class World:
             ),
             moments=[(one.moment,) if isinstance(one, Made) else one.moments for one in self._log],
             session=engine.settings.rules.conversation_length,
+            waiting={
+                number: self._logged(
+                    Made(number, engine.outbox.events[place], to, None, 0, 0), places
+                )
+                for (place, to), number in self._ordering._chances.items()
+                if number not in made
+            },
+        )
+
+    def _logged(self, made: Made, places: Mapping[Endpoint, int]) -> LoggedAttempt:
+        item = self._environment.item(made.event, places[made.endpoint])
+        return LoggedAttempt(
+            made.chance,
+            -item if made.outcome in {"refused", "dropped"} else item,
+            _number(made.event),
+            _what(made.event),
+            made.endpoint._shown if len(places) > 1 else "",
+            made.endpoint._target.overlaps,
+            made.batch,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
@@ -333,8 +336,19 @@ class World:
 
 
 def _number(event: Event) -> int:
-    """Return the number of the message that an event is about; 0: of none."""
-    return event._log._numbers[event._index]
+    """Return the number of the message that an event is about; negative: recorded; 0: none."""
+    log = event._log
+    return log._numbers[event._index] or -log._recorded.get(event._about, 0)
+
+
+def _what(event: Event) -> str:
+    """Return the status in an event, or its type; from the second such event on with a number."""
+    if event.status is None:
+        return event._label
+    log, place = event._log, event._index
+    told = [(one.status, one._about) for one in log.of(log._numbers[place]) if one._index <= place]
+    nth = told.count((event.status, event._about))
+    return event.status if nth == 1 else f"{event.status} #{nth}"
 
 
 def is_failure(error: BaseException) -> bool:

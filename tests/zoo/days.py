@@ -1,0 +1,90 @@
+"""Small apps with a bug that shows when time passes, ids change, or the service grows."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from .apps import RANK, App, CountsDuplicates
+
+if TYPE_CHECKING:
+    from pytest_chatfake import ChatFake, WebhookRequest
+
+
+#: The fields of a message that is sent or delivered.
+KNOWN = {
+    *("id", "chatMessageId", "status", "conversation", "totalPrice", "currency", "createTime"),
+    *("sendTime", "deliverTime", "bizType", "type", "text"),
+}
+
+
+class ForgetsWhatItShowed(App):
+    """Knows for an hour how far a message has come; what is told later moves it back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told_at: dict[str, float] = {}
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        if id in self.seen:
+            return
+        self.seen.add(id)
+        is_old = time.time() - self.told_at.get(message["id"], 0) > 3_600
+        if (is_old and self.bug) or self.rank_of(message) < RANK[message["status"]]:
+            self.statuses[message["id"]] = message["status"]
+            self.told_at[message["id"]] = time.time()
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        message = chat_fake.send_text("Sale").deliver().read()
+        chat_fake.settle()
+        chat_fake.clock.advance(days=1)
+        chat_fake.settle()
+        assert {message.id: "read"} == self.statuses
+
+
+class TrustsEventIds(CountsDuplicates):
+    """Adds a price once for each event id, where it should be once for each message."""
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        key = id if self.bug else message["id"]
+        if message["status"] == "delivered" and key not in self.seen:
+            self.seen.add(key)
+            self.spend += message["totalPrice"]
+
+
+class RefusesAnUnknownField(CountsDuplicates):
+    """Builds its own object from a message, and fails if that has a field it does not know."""
+
+    def take(self, id: str, message: dict[str, Any]) -> None:
+        if unknown := self.bug and {*message} - KNOWN:
+            raise TypeError(f"unexpected fields: {unknown}")
+        if message["status"] == "delivered" and message["id"] not in self.seen:
+            self.seen.add(message["id"])
+            self.spend += message["totalPrice"]
+
+
+class RefusesAnUnknownType(App):
+    """Listens for everything, and answers 500 to an event of a type that it does not know."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.connect(handler=self, events="*")
+
+    def __call__(self, request: WebhookRequest) -> int:
+        if json.loads(request.body)["type"] == "chat.message.updated":
+            return 200
+        return 500 if self.bug else 200
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        chat_fake.send_text("Sale").deliver()
+        chat_fake.settle()
+        assert 500 not in [attempt.status_code for attempt in chat_fake.webhooks.attempts]
+
+
+#: Each with the deviation that finds it, and its verb.
+DAYS: list[tuple[type[App], str, str]] = [
+    (ForgetsWhatItShowed, "delay", "webhooks.delay(duration=86400, start=2)"),
+    (TrustsEventIds, "duplicate_new_id", "webhooks.duplicate(new_id=True, start=2)"),
+    (RefusesAnUnknownField, "evolve", "webhooks.evolve()"),
+    (RefusesAnUnknownType, "evolve", "webhooks.evolve()"),
+]
