@@ -48,6 +48,9 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         if not overtaking:
             return f"{event} was attempted late"
         return f"{_titles(overtaking)} {_were(overtaking)} attempted before {event}"
+    if kind == "crash":
+        again = ", which was attempted again" if len(places) > 1 else ", when it had responded"
+        return f"the app {mine.crash} while it took {event}{again}{after}"
     if kind == "concurrently":
         return _describe_round(
             [one for one in attempts if one.round and one.round == mine.round], mine

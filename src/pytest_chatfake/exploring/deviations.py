@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..base.arguments import check_list, cited
+from ..base.tripwires import find_function
 from ..base.views import ordinal
 from ..domain.instants import SECOND, parse_delay
 
@@ -74,6 +75,9 @@ def _of_a_call(verb: str, *more: str) -> Kind:
     )
 
 
+#: Where an app can crash, by the names of the arguments.
+PLACES: Final = ("line", "before", "after")
+
 KINDS: Final[Mapping[str, Kind]] = {
     "duplicate": Kind("webhooks.duplicate", "after", more=("past_barriers",)),
     "reorder": Kind("webhooks.reorder", "by", 1),
@@ -85,6 +89,13 @@ KINDS: Final[Mapping[str, Kind]] = {
         "webhooks.duplicate", "pause", 1, is_time=True, is_predictable=False, is_unseen=True
     ),
     "concurrently": Kind("webhooks.concurrently", "by", is_predictable=False),
+    "crash": Kind(
+        "webhooks.crash",
+        more=("nth", *PLACES),
+        is_predictable=False,
+        is_unseen=True,
+        is_alone=True,
+    ),
     "delay": Kind(
         "webhooks.delay", "duration", 1, is_time=True, is_predictable=False, is_unseen=True
     ),
@@ -202,6 +213,9 @@ def _parse(text: object) -> Deviation:
         found = Deviation(name, start, extent, tuple(given.items()))
         assert "duplicate" not in name or kind.is_time or found == moved(name, start, extent)
         assert start == 1 or kind.concerns != "everything"
+        if name == "crash":
+            (place,) = given.keys() & PLACES
+            assert place == "line" or find_function(given[place], place)
         if kind.concerns == "call":
             assert found.call is not None
             assert Call.of(*map(str, found.call)) == found.call

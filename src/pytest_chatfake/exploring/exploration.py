@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from itertools import zip_longest
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import watching
@@ -43,6 +43,7 @@ class Scope(NamedTuple):
     depth: int = 2
     seconds: float | None = None
     only: tuple[Deviation, ...] | None = None
+    crash_points: Mapping[FunctionType, str] | None = None  # None: no crash is tried
     part: Part = Part()
 
 
@@ -74,6 +75,7 @@ class Exploration:
         self._complete = False
         self._text = "not run yet"
         self._skips_races = False
+        self._cannot_crash = ""
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._text}>"
@@ -178,9 +180,16 @@ class Exploration:
             if not deviations:
                 if scope.depth:
                     world.require_chances(scope.kinds)
+                if scope.depth and scope.crash_points is not None:
+                    made, safe = world.count_points()
+                    if safe and not scope.crash_points:
+                        self._cannot_crash = (
+                            f"; crash: {safe} of {counted(made, 'attempt')} came past no line that "
+                            f"awaits: give crash_points="
+                        )
                 await self._require_repeatable(world)
         self._worlds = search.worlds
-        self._complete = search.is_complete
+        self._complete = search.is_complete and not self._cannot_crash
         self._text = self._summary()
 
     def _progress_line(self, seconds: float) -> str:
@@ -281,7 +290,7 @@ class Exploration:
                 "; webhooks_first was not tried: a webhook timed out before the response of its "
                 "call, so the server seems to handle one call at a time"
             )
-        return text
+        return text + self._cannot_crash
 
 
 def name_of(body: Body) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from types import FunctionType
 from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
-from ..base.arguments import check_int, check_names, check_takes, cited
+from ..base.arguments import check_int, check_list, check_names, check_takes, cited
 from ..base.errors import ChatFakeError
+from ..base.tripwires import find_function
 from ..domain.ids import derived_key
 from ..domain.instants import aware
 from ..fake.config import ChatFakeConfig, given_or_default
@@ -31,6 +33,7 @@ class ExploreOptions(TypedDict, total=False):
     depth: int
     seconds: float | None
     only: Iterable[str] | None
+    crash_points: Iterable[Callable[..., Any] | str]
 
 
 class Explorer:
@@ -98,6 +101,8 @@ class Explorer:
                 ``depth=2``: How many deviations a world has at most; 0: the body as written.
                 ``seconds=None``: After how many real seconds no more worlds are begun.
                 ``only=None``: The one world to try, as a failure printed it.
+                ``crash_points=()``: For ``"crash"``: functions, or their dotted names, before and
+                after whose calls the app may crash, too; such as ``[Session.commit]``.
 
         Raises:
             TypeError: The body is not a function of one fake.
@@ -114,7 +119,7 @@ class Explorer:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
-        environment = Environment(config, self._start)
+        environment = Environment(config, self._start, scope.crash_points)
         scope = scope._replace(part=self._part)
         exploration = Exploration(body, scope, environment, self._progress, self._item)
         self.explorations.append(exploration)
@@ -158,13 +163,27 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
     check_names(options, ExploreOptions.__annotations__, call)
     default = Scope()
     only = options.get("only")
+    kinds = check_kinds(options.get("deviations", default.kinds))
     return Scope(
-        check_kinds(options.get("deviations", default.kinds)),
+        kinds,
         check_int(options.get("limit", default.limit), "limit", 1, _MOST),
         check_int(options.get("depth", default.depth), "depth", 0, _MOST),
         _checked_seconds(options.get("seconds")),
         None if only is None else parse_deviations(only),
+        _checked_points(options.get("crash_points", ()), tries="crash" in kinds),
     )
+
+
+def _checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, str] | None:
+    """Return the functions at whose calls an app may crash; None, if no crash is tried."""
+    found: dict[FunctionType, str] = {}
+    for one in check_list(points, "crash_points", "functions such as [Session.commit]"):
+        name, _ = find_function(one, "crash_points")
+        # A test that is printed names it, so the name has to lead there.
+        found[find_function(name, "crash_points")[1]] = name
+    if found and not tries:
+        raise ValueError("crash_points= goes with 'crash' among deviations=")
+    return found if tries else None
 
 
 def _checked_seconds(seconds: object) -> float | None:

@@ -46,6 +46,8 @@ class LoggedAttempt(NamedTuple):
         endpoint: The name of the endpoint, if there are several.
         overlaps: Whether it can be made at the same time as another one.
         round: The number of the round in which that happened; 0: it did not.
+        points: Where the app can crash in it.
+        crash: How it has crashed in it; empty: it has not.
     """
 
     number: int
@@ -55,6 +57,8 @@ class LoggedAttempt(NamedTuple):
     endpoint: str
     overlaps: bool
     round: int
+    points: Sequence[tuple[str, str, int]] = ()
+    crash: str = ""
 
 
 class LoggedCall(NamedTuple):
@@ -214,6 +218,14 @@ class _Room:
             for pause in sorted(more | self.log.pauses(self.places[start])):
                 yield self.follow[start][0], Deviation(kind, start, pause)
 
+    def crashes(self, kind: str) -> Iterator[_Found]:
+        """Crash the app at each of its points."""
+        for start, place in self.places.items():
+            attempt = self.log.attempts[place]
+            for where, name, nth in () if attempt is None else attempt.points:
+                more = ((where, name), ("nth", nth))
+                yield 0, Deviation(kind, start, 0, more if nth > 1 else more[:1])
+
     def calls(self, kind: str) -> Iterator[_Found]:
         """Let calls go wrong; of one call, the webhooks may come first and its response be lost."""
         both = {"webhooks_first", "api.lose_response"}
@@ -232,6 +244,7 @@ class _Room:
 #: Which deviations of each kind a world has room for; of the others: those that move attempts.
 _ROOM: Final[Mapping[str, Callable[[_Room, str], Iterator[_Found]]]] = {
     "duplicate_later": _Room.pauses,
+    "crash": _Room.crashes,
     "delay": _Room.pauses,
     "evolve": _Room.everything,
     **dict.fromkeys(("webhooks_first", "api.fail", "api.lose_response"), _Room.calls),

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import cited
@@ -62,13 +63,20 @@ class Environment:
     at ``start``, unless time is frozen already.
 
     Attributes:
-        config: As given.
+        config, crash_points: As given. With crash points, the body as written tells where the app
+            can crash.
         stopwatch: What it measures goes on from world to world.
     """
 
-    def __init__(self, config: ChatFakeConfig, start: datetime) -> None:
+    def __init__(
+        self,
+        config: ChatFakeConfig,
+        start: datetime,
+        crash_points: Mapping[FunctionType, str] | None = None,
+    ) -> None:
         self.config = config
         self.stopwatch = Stopwatch()
+        self.crash_points = crash_points
         self._start = start
         self._random = random.getstate()
         self._baseline = Baseline()
@@ -175,6 +183,8 @@ class World:
         engine = fake._engine
         note = environment.stopwatch.begin
         self._ordering = engine.drain.ordering = Ordering(engine.outbox, self._log, note)
+        if self._is_written:
+            self._ordering.crash_points = environment.crash_points
         self._faults = [one.set_up(fake) for one in self.deviations]
 
     async def _run(self, body: Body) -> None:
@@ -242,6 +252,29 @@ class World:
             f"nothing to explore: the body {problem}. {remedy}, or pass depth=0 to run it once."
         )
 
+    def count_points(self) -> tuple[int, int]:
+        """Return how many attempts there were in process, and in how many the app can't crash.
+
+        Raises:
+            ChatFakeError: There were none, or no attempt came past one of the crash points.
+        """
+        made = [
+            one for one in self._log if isinstance(one, Made) and one.endpoint._target.in_process
+        ]
+        if not made:
+            raise ChatFakeError(
+                "crash: expected an app in process, got URLs only. Connect it as wsgi= or asgi=, "
+                "or leave it out."
+            )
+        reached = {point.name for one in made for point in one.points}
+        for name in (self._environment.crash_points or {}).values():
+            if name not in reached:
+                raise ChatFakeError(
+                    f"crash_points: expected functions that the app calls, but no attempt of the "
+                    f"body as written came past {name}. Name what it calls in place of that."
+                )
+        return len(made), sum(not one.points for one in made)
+
     def require_sockets(self) -> None:
         """Refuse calls in process: no client raises there what it raises for a lost response."""
         for one in self.fake.api._log:
@@ -261,6 +294,8 @@ class World:
             asked = deviation.subject
             if is_short:
                 asked = f"{deviation}, and a barrier came before so many attempts"
+            elif deviation.kind == "crash":
+                asked = f"{deviation}, and the app never came to that point"
             elif deviation.call is not None:
                 asked += ", and there was none"
             else:
@@ -306,6 +341,8 @@ class World:
             made.endpoint._shown if len(places) > 1 else "",
             made.endpoint._target.overlaps,
             made.batch,
+            made.points,
+            made.crash,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:

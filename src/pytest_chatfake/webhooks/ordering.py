@@ -52,6 +52,7 @@ class Made(NamedTuple):
         moment: When it was made, in nanoseconds.
         batch: The number of the batch in which it was made at the same time as others; 0: none.
         points: Where the app can crash in it, if somebody asks for that.
+        crash: How the app has crashed in it; empty: it has not.
     """
 
     chance: int
@@ -61,6 +62,7 @@ class Made(NamedTuple):
     moment: int
     batch: int
     points: tuple[CrashPoint, ...] = ()
+    crash: str = ""
 
 
 class Barrier(NamedTuple):
@@ -235,6 +237,7 @@ class Ordering:
                     attempt.moment,
                     attempt.batch,
                     () if watch is None else tuple(watch.points),
+                    str(watch.error) if watch is not None and watch.error is not None else "",
                 )
             )
         if (overtaken := self._backlog.count()) is not None:

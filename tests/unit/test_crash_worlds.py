@@ -1,0 +1,105 @@
+"""Worlds in which the app crashes: at which points, and what is said where it has none."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFake, ChatFakeError, explore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def save(times: int = 1) -> None:
+    """What an app calls that does not await."""
+
+
+async def pause(times: int) -> None:
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+async def awaits(request: object) -> None:
+    await asyncio.sleep(0)
+    for _ in range(2):
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    await asyncio.gather(pause(3), pause(3))
+
+
+def calls(request: object) -> None:
+    save()
+    save()
+
+
+def body_of(handler: Callable[..., Any]) -> Callable[[ChatFake], None]:
+    def body(chat_fake: ChatFake) -> None:
+        chat_fake.webhooks.connect(handler=handler)
+        chat_fake.send_text()
+        chat_fake.settle()
+
+    return body
+
+
+def test_each_line_is_a_point_whenever_it_was_another_one_before() -> None:
+    # Of `awaits`: its first line, each of the loop's lines twice, gather(); and the line of pause()
+    # in each of the two children.
+    exploration = explore(body_of(awaits), deviations=["crash"])
+
+    assert 1 + 1 + 2 * 2 + 1 + 2 == exploration.worlds
+    assert exploration.complete
+
+
+@pytest.mark.parametrize("point", [save, f"{__name__}.save"])
+def test_each_call_of_a_crash_point_is_two_points_and_no_other_deviation_comes_to_them(
+    point: Any,
+) -> None:
+    kinds = ["crash", "duplicate"]
+    exploration = explore(body_of(calls), deviations=kinds, crash_points=[point])
+
+    assert 1 + 2 * 2 + 1 == exploration.worlds
+    assert exploration.complete
+
+
+def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed() -> None:
+    exploration = explore(body_of(calls), deviations=["crash"])
+
+    assert not exploration.complete
+    assert str(exploration).endswith(
+        "; crash: 1 of 1 attempt came past no line that awaits: give crash_points="
+    )
+
+
+def at_a_url(chat_fake: ChatFake) -> None:
+    @chat_fake.route("/hook", methods=["POST"])
+    def hook(request: object) -> None:
+        """Take the event."""
+
+    chat_fake.webhooks.connect(f"{chat_fake.base_url}/hook")
+    with chat_fake.webhooks.refuse(times=None):
+        chat_fake.send_text()
+    chat_fake.webhooks.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("body", "options", "problem"),
+    [
+        (body_of(awaits), {"crash_points": [save]}, "crash_points: .* came past .*save"),
+        (at_a_url, {}, "crash: expected an app in process"),
+        (body_of(calls), {"only": ["webhooks.crash(before='json.loads')"]}, "never came to"),
+        (body_of(calls), {"only": ["webhooks.crash(start=1)"]}, "unknown deviation"),
+        (body_of(calls), {"only": ["webhooks.crash(before='no.such')"]}, "unknown deviation"),
+        (body_of(calls), {"crash_points": [lambda: 0]}, "crash_points: expected a function"),
+        (body_of(calls), {"crash_points": [len]}, "crash_points: .* written in Python"),
+        (body_of(calls), {"crash_points": save}, "crash_points: expected a list"),
+        (body_of(calls), {"crash_points": [save], "deviations": ["drop"]}, "goes with 'crash'"),
+    ],
+)
+def test_what_cannot_be_crashed_is_refused(body: Any, options: Any, problem: str) -> None:
+    with pytest.raises((ChatFakeError, TypeError, ValueError), match=problem):
+        explore(body, **{"deviations": ["crash"]} | options)

@@ -1,0 +1,93 @@
+"""Apps that lose or repeat something when they crash between two commits, each with its twin."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from fastapi import FastAPI
+from flask import Flask, request
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from .apps import App
+
+if TYPE_CHECKING:
+    from pytest_chatfake import ChatFake
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Taken(Base):
+    """An event that was taken."""
+
+    __tablename__ = "taken"
+    id: Mapped[str] = mapped_column(primary_key=True)
+
+
+class Sale(Base):
+    """What a message has cost."""
+
+    __tablename__ = "sales"
+    id: Mapped[str] = mapped_column(primary_key=True)
+    price: Mapped[str]
+
+
+class CommitsTwice(App):
+    """A Flask app that notes an event in one transaction, and acts on it in the next."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        app = Flask("shop")
+        app.post("/")(self.hook)
+        self.engine = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+        Base.metadata.create_all(self.engine)
+        chat_fake.webhooks.connect(wsgi=app)
+
+    def hook(self) -> tuple[str, int]:
+        event = request.get_json()
+        message = event["chatMessage"]
+        with Session(self.engine) as session:
+            if session.get(Taken, event["id"]) is None:
+                session.add(Taken(id=event["id"]))
+                if self.bug:
+                    session.commit()
+                if message["status"] == "delivered":
+                    session.add(Sale(id=message["id"], price=str(message["totalPrice"])))
+                session.commit()
+        return "", 204
+
+    def scene(self, chat_fake: ChatFake) -> None:
+        message = chat_fake.send_text("Sale").deliver()
+        chat_fake.settle()
+        with Session(self.engine) as session:
+            prices = {one.id: Decimal(one.price) for one in session.scalars(sa.select(Sale))}
+        assert {message.id: message.total_price} == prices
+
+
+class AwaitsBetweenCommits(CommitsTwice):
+    """The same in FastAPI: each of its lines that await is a place to crash at."""
+
+    def connect(self, chat_fake: ChatFake) -> None:
+        # A crash in the middle of a call costs its connection, so each session has its own.
+        database = f"/file:{id(self)}?mode=memory&cache=shared&uri=true"
+        self.engine = sa.create_engine(f"sqlite://{database}", poolclass=sa.StaticPool)
+        Base.metadata.create_all(self.engine)
+        self.awaited = create_async_engine(f"sqlite+aiosqlite://{database}", poolclass=sa.NullPool)
+        app = FastAPI()
+        app.post("/", status_code=204)(self.take_event)
+        chat_fake.webhooks.connect(asgi=app)
+
+    async def take_event(self, event: dict[str, Any]) -> None:
+        message = event["chatMessage"]
+        async with AsyncSession(self.awaited) as session:
+            if await session.get(Taken, event["id"]) is not None:
+                return
+            session.add(Taken(id=event["id"]))
+            if self.bug:
+                await session.commit()
+            if message["status"] == "delivered":
+                session.add(Sale(id=message["id"], price=str(message["totalPrice"])))
+            await session.commit()
