@@ -66,7 +66,8 @@ def _surroundings(function: FunctionType, item: Any) -> _Surroundings:
         indent = _INDENT * (1 + type(instance).__qualname__.count("."))
         arguments["self"] = instance
     arguments |= {"chat_fake": None, "chat_clock": None}
-    for mark in reversed(getattr(item, "own_markers", ())):  # the one next to `def` is first
+    marks: Sequence[Any] = getattr(item, "own_markers", ())
+    for mark in reversed(marks):  # the one next to `def` is first
         if mark.name in _LEFT_OUT:
             continue
         marker = f"@pytest.mark.{mark.name}"

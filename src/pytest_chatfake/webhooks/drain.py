@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final, cast
 
@@ -136,7 +136,7 @@ class Drain:
             self.attempt()  # what the other one left, because a receiver raised
 
     @contextmanager
-    def setting_aside(self) -> Iterator[None]:
+    def setting_aside(self) -> Generator[None]:
         """Leave alone what is queued now."""
         with self._lock:
             queued, self._outbox.queue = self._outbox.queue, deque()
