@@ -24,9 +24,11 @@ from typing import NamedTuple
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
-#: Where Python's own library is, and what the path of an installed one has in it.
+#: Where Python's own library is, and what the path of an installed one has in it, or the name of
+#: code that one has generated: so SQLAlchemy's and attrs'.
 _PYTHON = tuple(str(Path(sysconfig.get_path(n))) + os.sep for n in ("stdlib", "platstdlib"))
-_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+_PACKAGES = ("site-packages", "dist-packages")
+_INSTALLED = (*(f"{os.sep}{name}{os.sep}" for name in _PACKAGES), " generated ")
 
 
 class Line(NamedTuple):

@@ -146,7 +146,7 @@ class CrashWatch:
         """Count a call of a function; raise where the app is to crash at it."""
         if not self._is_counting or function not in self._functions:
             return
-        stack = dropwhile(is_ours, (frame for frame, _ in walk_stack(sys._getframe())))
+        stack = dropwhile(is_ours, _stack())
         line = users_line([*takewhile(lambda frame: not is_ours(frame), stack)][::-1])
         name = function.__qualname__.rpartition("<locals>.")[2]
         self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", line)
@@ -279,6 +279,15 @@ class CrashWatch:
 
 async def _await(awaitable: Awaitable[T]) -> T:
     return await awaitable
+
+
+def _stack() -> Iterator[FrameType]:
+    """Give the frames that led here, and those behind a greenlet, as SQLAlchemy has it."""
+    yield from (frame for frame, _ in walk_stack(sys._getframe()))
+    greenlet = sys.modules.get("greenlet")
+    parent = greenlet and greenlet.getcurrent().parent
+    if parent:
+        yield from (frame for frame, _ in walk_stack(parent.gr_frame))
 
 
 def _report(function: FunctionType, kind: str) -> None:
