@@ -189,15 +189,15 @@ class Exploration:
                         )
                 await self._require_repeatable(world)
         self._worlds = search.worlds
-        self._complete = search.is_complete and not self._cannot_crash
+        self._complete = not (search.cut or search.elsewhere) and not self._cannot_crash
         self._text = self._summary()
 
     def _progress_line(self, seconds: float) -> str:
         """Return how far the exploration is, and which part of its worlds is the slowest."""
         search, scope = self._search, self._scope
         least = min(search.lower_bound(), scope.limit)
-        spent = self._environment.stopwatch.spent
-        ((slowest, most),) = spent.most_common(1)
+        spent = self._environment.spent
+        slowest, most = spent.most_common(1)[0]
         share = most / spent.total()
         return (
             f"chat_explore: {scope.part}{search.worlds:,} of at least {least:,} worlds, "
@@ -277,7 +277,7 @@ class Exploration:
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth
         worlds = counted(search.worlds, "world")
-        if not search.is_complete:
+        if not self._complete:
             text = f"{search.worlds:,} of at least {search.lower_bound():,} worlds"
             text += f", cut by {search.cut}" if search.cut else ""
         elif not depth:

@@ -27,8 +27,8 @@ class Part(NamedTuple):
     def has(self, world: object) -> bool:
         """Return whether a world belongs to it, by what identifies the world in every process."""
         # hash() of a text is another one in each process.
-        digest = sha256(repr(world).encode()).hexdigest() if self.total > 1 else "0"
-        return int(digest, 16) % self.total == self.number - 1
+        digest = sha256(repr(world).encode()).digest()
+        return int.from_bytes(digest) % self.total == self.number - 1
 
 
 def parse_part(text: str | None, what: str) -> Part:

@@ -336,6 +336,7 @@ class Search:
     """Which worlds are tried.
 
     Attributes:
+        elsewhere: What identifies the worlds that belong to other parts.
         cut: What ended the search before all were tried; empty: nothing did.
         races: Whether webhooks may come before the response of their call.
     """
@@ -346,11 +347,11 @@ class Search:
         self._limit = limit
         self._part = part
         self._seen: dict[Key, WorldLog] = {}
-        self._elsewhere: set[object] = set()  # what identifies the worlds of other parts
         self._base: Attempts | None = None
         self._log: WorldLog | None = None
         self._ahead: deque[_Foreseen] = deque()  # candidates of this level, and then the rest
         self._rest: Iterator[_Foreseen] = iter(())
+        self.elsewhere: set[object] = set()
         self.cut: str = ""
         self.races: bool = True
 
@@ -358,11 +359,6 @@ class Search:
     def worlds(self) -> int:
         """How many different worlds were tried."""
         return len(self._seen)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all worlds were tried, and none is left to another part."""
-        return not (self.cut or self._elsewhere)
 
     def worlds_to_try(self) -> Iterator[tuple[Deviation, ...]]:
         """Give the deviations of one world after another; :meth:`add` follows each that passed.
@@ -386,7 +382,7 @@ class Search:
                 grows = level < self._depth and not any(KINDS[d.kind].is_alone for d in deviations)
                 self._log = self._seen.get(one.key or ())
                 if self._log is None and not grows and not self._part.has(one.identity):
-                    self._elsewhere.add(one.identity)
+                    self.elsewhere.add(one.identity)
                 elif self._log is None:
                     if self.worlds >= self._limit:
                         self.cut = f"limit={self._limit}"
@@ -406,7 +402,7 @@ class Search:
     def lower_bound(self) -> int:
         """Return how many worlds there are at least, in all parts."""
         ahead = {one.identity for one in self._look_ahead(_AHEAD) if self._is_possible(one)}
-        return len(ahead.union(self._seen, self._elsewhere))
+        return len(ahead.union(self._seen, self.elsewhere))
 
     def _candidates(self) -> Iterator[_Foreseen]:
         """Give what is left of a level, as long as it is possible."""

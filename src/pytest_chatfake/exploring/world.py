@@ -38,24 +38,6 @@ if TYPE_CHECKING:
 Body = Callable[[ChatFake], Any]
 
 
-class Stopwatch:
-    """Measures in real time what worlds are busy with.
-
-    Attributes:
-        spent: For how many nanoseconds with what.
-    """
-
-    def __init__(self) -> None:
-        self.spent: Counter[str] = Counter()
-        self._what, self._since = "", time.monotonic_ns()
-
-    def begin(self, what: str) -> None:
-        """End what was measured so far, and begin to measure something else."""
-        now = time.monotonic_ns()
-        self.spent[self._what] += now - self._since
-        self._what, self._since = what, now
-
-
 class Environment:
     """The start of every world: a configuration, a moment, the state of ``random``.
 
@@ -65,7 +47,7 @@ class Environment:
     Attributes:
         config, crash_points: As given. With crash points, the body as written tells where the app
             can crash.
-        stopwatch: What it measures goes on from world to world.
+        spent: For how many nanoseconds of real time worlds were busy with what.
     """
 
     def __init__(
@@ -75,7 +57,8 @@ class Environment:
         crash_points: Mapping[FunctionType, str] | None = None,
     ) -> None:
         self.config = config
-        self.stopwatch = Stopwatch()
+        self.spent: Counter[str] = Counter()
+        self._busy_with, self._since = "", time.monotonic_ns()
         self.crash_points = crash_points
         self._start = start
         self._random = random.getstate()
@@ -100,6 +83,12 @@ class Environment:
         """Set time and ``random`` back to where every world begins."""
         self._travel.begin_again()
         random.setstate(self._random)
+
+    def note(self, what: str) -> None:
+        """Note with what a world is busy from now on."""
+        now = time.monotonic_ns()
+        self.spent[self._busy_with] += now - self._since
+        self._busy_with, self._since = what, now
 
     def baseline(self, *, learning: bool) -> Baseline:
         """Return what the snapshots of a world are compared with: those of the first."""
@@ -147,8 +136,7 @@ class World:
         What is no failure is raised: a skip, an interrupt, a cancellation.
         """
         self._environment.begin_world()
-        stopwatch = self._environment.stopwatch
-        stopwatch.begin("before the first attempt")
+        self._environment.note("before the first attempt")
         self.fake = fake = ChatFake(self._config())
         try:
             self._set_up()
@@ -165,7 +153,7 @@ class World:
         finally:
             active_stories.left(fake._story)
             fake._shut()
-            stopwatch.begin("between worlds")
+            self._environment.note("between worlds")
 
     def _config(self) -> ChatFakeConfig:
         config = self._environment.config
@@ -181,8 +169,8 @@ class World:
         elif not self._is_alone:
             fake._baseline = environment.baseline(learning=not self.deviations)
         engine = fake._engine
-        note = environment.stopwatch.begin
-        self._ordering = engine.drain.ordering = Ordering(engine.outbox, self._log, note)
+        ordering = engine.drain.ordering = Ordering(engine.outbox, self._log, environment.note)
+        self._ordering = ordering
         if self._is_written:
             self._ordering.crash_points = environment.crash_points
         self._faults = [one.set_up(fake) for one in self.deviations]
