@@ -305,7 +305,7 @@ def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
             queue.extend(released)
             attempt()
         reached.append(0)  # a barrier
-    return (tuple(item for item in reached if item >= 0), frozenset())
+    return (tuple(item for item in reached if item >= 0), frozenset[Deviation]())
 
 
 class _Foreseen(NamedTuple):
