@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,8 @@ from .fakes import fake_with_receiver, frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from pytest_chatfake import WebhookRequest
 
 UNKNOWN = "chat.unknown.added"
 SECRET = "whsec_c2VjcmV0"
@@ -141,12 +144,29 @@ def test_a_broken_event_stays_as_broken_as_it_was(raw: str) -> None:
         assert raw.encode() == receiver.requests[-1].body
 
 
+def test_what_a_block_makes_at_the_same_time_has_evolved_and_comes_so() -> None:
+    inside: list[Any] = []
+    most: list[int] = []
+
+    async def app(request: WebhookRequest) -> None:
+        inside.append(request)
+        await asyncio.sleep(0)
+        most.append(len(inside))
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=app, events="*")
+        with fake.webhooks.evolve(), fake.webhooks.concurrently():
+            fake.send_text().deliver()
+
+    assert [4] * 4 == most
+    assert [None, "sent", None, "delivered"] == [one.event.status for one in inside]
+
+
 def test_what_a_block_holds_back_has_evolved_when_it_is_released() -> None:
     with frozen_fake() as fake:
         receiver = fake.webhooks.receiver(events="*")
-        with fake.webhooks.evolve(), fake.webhooks.paused() as queue:
+        with fake.webhooks.evolve(), fake.webhooks.paused():
             fake.send_text().deliver()
-            queue.release("reversed")
 
-        assert [None, "delivered", None, "sent"] == [one.status for one in receiver.events]
+        assert [None, "sent", None, "delivered"] == [one.status for one in receiver.events]
         assert all("addedLater" in one.json() or not one.event.status for one in receiver.requests)

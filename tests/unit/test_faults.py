@@ -241,6 +241,20 @@ def test_a_retry_is_not_concerned() -> None:
         assert ["sent", "sent"] == received_statuses(receiver)
 
 
+@pytest.mark.parametrize("kind", ["drop", "delay"])
+def test_what_is_lost_or_late_leaves_retries_to_the_clock(kind: str) -> None:
+    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
+        set_up_fault(fake, kind, status="read")
+        receiver.respond(500)
+        message = fake.send_text()
+        fake.settle()
+
+        assert ["sent"] == received_statuses(receiver)
+        message.read()
+        fake.clock.advance(60)
+        assert 2 == received_statuses(receiver).count("sent")
+
+
 # -- how it ends -----------------------------------------------------------------------------------
 
 

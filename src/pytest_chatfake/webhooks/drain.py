@@ -198,8 +198,8 @@ class Drain:
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Ready]:
         """Take the next attempts from the queue; none, if they wait."""
-        if (mark := queue[0].forerunner) is not None:
-            self._outbox.emit_forerunner(queue[0], mark)
+        if queue[0].forerunner is not None:
+            self._next_in(queue)
         dispatch = self._dispatch = queue[0]
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
@@ -214,11 +214,17 @@ class Drain:
                 queue.popleft()
             return self._decide(dispatch, endpoint)
         ready: list[Ready] = []
-        while queue and queue[0].batch is dispatch.batch:
+        while queue and self._next_in(queue).batch is dispatch.batch:
             one = queue.popleft()
             for endpoint in one.endpoints:
                 ready += self._decide(one, endpoint, in_batch=True)
         return ready
+
+    def _next_in(self, queue: deque[Dispatch]) -> Dispatch:
+        """Return the next dispatch, which may be the forerunner of the one that was next."""
+        if (mark := queue[0].forerunner) is not None:
+            self._outbox.emit_forerunner(queue[0], mark)
+        return queue[0]
 
     def _decide(
         self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False

@@ -163,7 +163,7 @@ class Outbox:
             draft = OtherEvent(UNKNOWN_TYPE, id_, "", "", body)
             events.add_other(draft, body, dispatch.event.line, now, is_unknown=True)
             self._note(EVENT)
-            forerunner = Dispatch(event, endpoints, dispatch.depth)
+            forerunner = Dispatch(event, endpoints, dispatch.depth, batch=dispatch.batch)
             forerunner.mark(mark)
             self.queue.appendleft(forerunner)
 
