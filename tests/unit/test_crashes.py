@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 
-from pytest_chatfake import ChatFake, ChatFakeError, UndeliveredWebhooks
+from pytest_chatfake import ChatFake, ChatFakeError
 
 from .both_frameworks import MODES, hard_limit, perform
 from .fakes import attempt_rows, frozen_fake, unchanged
@@ -41,22 +41,13 @@ def place(mark: str) -> str:
     return f"{Path(__file__).name}:{number}"
 
 
-def crashed(app: Any, mode: str = "sync", **crash: Any) -> list[str]:
+def crashed(app: Any, mode: str = "sync", *, asgi: bool = False, **crash: Any) -> list[str]:
     """Connect an app that crashes at its first event; return how its attempts have ended."""
-
-    async def verbs(fake: ChatFake) -> None:
-        await fake.send_text()
-        await fake.settle()
-
     with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
-        connect = {"asgi": app} if app is background or app is stubborn else {"handler": app}
-        fake.webhooks.connect(**connect)
+        fake.webhooks.connect(**{"asgi" if asgi else "handler": app})
         fault = fake.webhooks.crash(**crash)
-        if mode == "sync":
-            fake.send_text()
-            fake.settle()
-        else:
-            perform(mode, functools.partial(verbs, fake))
+        perform(mode, fake.send_text)
+        perform(mode, fake.settle)
         assert 1 == fault.fired
         assert "crash" == fake.webhooks.attempts[0].fault
         return [one.outcome for one in fake.webhooks.attempts]
@@ -65,35 +56,33 @@ def crashed(app: Any, mode: str = "sync", **crash: Any) -> list[str]:
 async def pause() -> None:
     """Suspend twice, in either framework."""
     for _ in range(2):
-        await (trio.lowlevel.checkpoint() if in_trio() else asyncio.sleep(0))  # pause
+        await sleep()  # pause
 
 
-def in_trio() -> bool:
+def sleep() -> Any:
     try:
-        return bool(trio.lowlevel.current_task())
+        trio.lowlevel.current_task()
     except RuntimeError:
-        return False
-
-
-async def two_steps(request: object) -> None:
-    try:
-        done.append("first")
-        await pause()
-        done.append("second")
-        await pause()
-        done.append("third")
-    finally:
-        done.append("clean")
+        return asyncio.sleep(0)
+    return trio.lowlevel.checkpoint()
 
 
 @MODES
-@pytest.mark.parametrize(
-    ("nth", "steps"), [(1, "first"), (2, "first"), (3, "first second"), (4, "first second")]
-)
+@pytest.mark.parametrize(("nth", "steps"), [(1, "first"), (4, "first second")])
 def test_an_app_that_awaits_crashes_at_a_suspension_and_has_the_event_again(
     mode: str, nth: int, steps: str
 ) -> None:
-    outcomes = crashed(two_steps, mode, line=place("pause"), nth=nth)
+    async def app(request: object) -> None:
+        try:
+            done.append("first")
+            await pause()
+            done.append("second")
+            await pause()
+            done.append("third")
+        finally:
+            done.append("clean")
+
+    outcomes = crashed(app, mode, line=place("pause"), nth=nth)
 
     assert [f"crashed at {place('pause')}", "status 200"] == outcomes
     assert [*steps.split(), "clean", "first", "second", "third", "clean"] == done
@@ -105,143 +94,105 @@ async def child(name: str) -> None:
         await asyncio.sleep(0)  # child
         done.append(f"{name} went on")
     finally:
-        done.append(f"{name} cleans")
         asyncio.get_running_loop().create_task(born_in_clean_up(name))
 
 
 async def born_in_clean_up(name: str) -> None:
     await asyncio.sleep(0)
-    done.append(f"{name} is clean")
+    done.append(name)
 
 
 async def with_children(request: object) -> None:
-    if "a cleans" in done:
-        return
-    async with asyncio.TaskGroup() as group:
-        group.create_task(child("a"))
-        await asyncio.shield(child("b"))
+    if not done:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(child("in a group"))
+            await asyncio.shield(child("shielded"))
 
 
 @pytest.mark.parametrize("mode", ["sync", "asyncio"])
+@pytest.mark.parametrize("crash", [{"line": place("child")}, {"after": asyncio.sleep}])
 def test_all_tasks_that_were_born_in_the_attempt_end_and_their_clean_up_is_waited_for(
-    mode: str,
+    mode: str, crash: Any
 ) -> None:
-    outcomes = crashed(with_children, mode, line=place("child"))
-
-    assert [f"crashed at {place('child')}", "status 200"] == outcomes
-    assert ["a cleans", "a is clean", "b cleans", "b is clean"] == sorted(done)
-
-
-async def with_a_nursery(request: object) -> None:
-    async def child() -> None:
-        try:
-            await trio.sleep_forever()
-        finally:
-            done.append("child cleans")
-
-    if not done:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(child)
-            await pause()
+    assert "status 200" == crashed(with_children, mode, **crash)[1]
+    assert ["in a group", "shielded"] == sorted(done)
 
 
 @pytest.mark.parametrize("crash", [{"line": place("pause"), "nth": 2}, {"after": pause}])
 def test_the_children_of_a_nursery_end_with_it(crash: Any) -> None:
-    assert "status 200" == crashed(with_a_nursery, "trio", **crash)[1]
-    assert ["child cleans"] == done
+    async def child() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            done.append("clean")
+
+    async def app(request: object) -> None:
+        if not done:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(child)
+                await pause()
+
+    assert "status 200" == crashed(app, "trio", **crash)[1]
+    assert ["clean"] == done
 
 
-async def behind_a_group(request: object) -> None:
-    if done:
-        return
-    async with asyncio.TaskGroup() as group:
-        group.create_task(child("a"))
-        group.create_task(two_steps(request))
-
-
-def test_a_crash_in_a_child_ends_all_others() -> None:
-    assert 2 == len(crashed(behind_a_group, before=pause))
-    assert ["a cleans", "a is clean", "clean", "first"] == sorted(done)
-
-
-async def background(scope: Any, receive: Any, send: Any) -> None:
-    await send({"type": "http.response.start", "status": 202, "headers": []})
-    await send({"type": "http.response.body", "body": b"taken"})
-    await asyncio.sleep(0)  # background
-    done.append("background")
-
-
-@pytest.mark.parametrize("crash", [{"line": place("background")}, {"before": asyncio.sleep}])
+@pytest.mark.parametrize("crash", [{"line": place("background")}, {"before": pause}])
 def test_after_a_complete_response_nothing_is_attempted_again(crash: Any) -> None:
-    (outcome,) = crashed(background, **crash)
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 202, "headers": []})
+        await send({"type": "http.response.body", "body": b"taken"})
+        await asyncio.sleep(0)  # background
+        await pause()
+
+    (outcome,) = crashed(app, asgi=True, **crash)
     assert outcome.startswith("status 202, then crashed ")
-    assert [] == done
 
 
 def test_what_awaits_a_thread_is_no_point_because_it_cannot_be_ended() -> None:
     async def app(request: object) -> None:
         await asyncio.to_thread(done.append, "thread")  # thread
 
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match="1 == 0"):
         crashed(app, line=place("thread"))
 
 
 # Calls
 
 
-def commit(text: str = "done", *, more: str = "") -> str:
+def commit(text: str = "done", *, more: str = "") -> None:
     done.append(text + more)
-    return text
 
 
-alias = commit
-
-
-def closed_over() -> Callable[[], str]:
+def closed_over() -> Callable[[], None]:
     text = "closed over"
 
-    def traced(function: Callable[[], str]) -> Callable[[], str]:
+    def traced(function: Callable[[], None]) -> Callable[[], None]:
         return functools.wraps(function)(functools.partial(function))
 
-    @traced
-    def commit_it() -> str:
-        return commit(text)
-
-    return commit_it
+    return traced(lambda: commit(text))
 
 
 class Session:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def commit(self) -> str:
-        return commit(self.text)
-
-    @classmethod
-    def begin(cls) -> str:
-        return cls("class").commit()
-
-    async def awaited(self) -> str:
-        await asyncio.sleep(0)
-        return self.commit()
+    def commit(self) -> None:
+        commit(self.text)
 
 
 class Child(Session):
-    def __init__(self, text: str) -> None:
-        super().__init__(f"{text}'s child")
+    def commit(self) -> None:
+        super().commit()
 
 
-session = Session("session")
-closure = closed_over()
+alias, closure, session = commit, closed_over(), Session("session")
 
 CALLS: dict[str, tuple[Any, Callable[[], Any]]] = {
     "an alias": (commit, alias),
     "its name": (f"{__name__}.commit", lambda: commit("named", more="!")),
     "a decorated closure": (closure, closure),
-    "a method": (Session.commit, session.commit),
     "a bound method": (session.commit, lambda: Session("other").commit()),
-    "a class method": (Session.begin, Session.begin),
-    "a method that calls super()": (Child.__init__, lambda: Child("it").commit()),
+    "a method that calls super()": (Child.commit, Child("child").commit),
 }
 
 
@@ -250,23 +201,22 @@ CALLS: dict[str, tuple[Any, Callable[[], Any]]] = {
 def test_an_app_crashes_at_a_call_of_a_function_by_whatever_name(way: str, kind: str) -> None:
     point, call = CALLS[way]
     call()
-    expected, done[:] = [*done], []
-    outcomes = crashed(lambda request: call() and None, **{kind: point})
+    first, again = crashed(lambda request: call(), **{kind: point})  # call
 
-    assert outcomes[0].startswith(f"crashed {kind} ")
-    assert "status 200" == outcomes[1]
-    assert expected == done[-1:]
-    assert (kind == "after" and way != "a method that calls super()") is (2 == len(done))
+    assert first.startswith(f"crashed {kind} ")
+    assert "status 200" == again
+    assert done == done[:1] * (2 + (kind == "after"))
 
 
-def test_an_awaited_function_has_returned_when_it_was_awaited() -> None:
+def test_the_line_of_the_app_that_calls_is_named_and_an_awaited_call_is_one() -> None:
     async def app(request: object) -> None:
-        await session.awaited()
-        await session.awaited()  # second call
+        await pause()
+        done.append("between")
+        await pause()  # second call
 
-    outcomes = crashed(app, after=Session.awaited, nth=2)
-    assert f"crashed after Session.awaited ({place('second call')})" == outcomes[0]
-    assert 4 == len(done)
+    outcomes = crashed(app, after=pause, nth=2)
+    assert f"crashed after pause ({place('second call')})" == outcomes[0]
+    assert ["between", "between"] == done
 
 
 def test_a_function_is_its_own_again_whatever_ends_the_attempt() -> None:
@@ -308,35 +258,34 @@ def test_a_loop_has_its_own_task_factory_again_and_it_makes_the_tasks() -> None:
 # Afterwards
 
 
-def test_an_app_that_is_made_anew_forgets_and_another_one_does_not() -> None:
+@pytest.mark.parametrize(("restarts", "expected"), [(False, "1 2"), (True, "1 1")])
+def test_the_memory_of_an_app_survives_unless_it_is_made_anew(
+    restarts: bool, expected: str
+) -> None:
     def make() -> Callable[[object], None]:
         memory: list[str] = []
 
         def app(request: object) -> None:
             memory.append("event")
-            done.append(f"{len(memory)}")
-            commit()
+            commit(str(len(memory)))
 
         return app
 
-    for restart, expected in ((None, ["1", "2"]), (make, ["1", "1"])):
-        done.clear()
-        with frozen_fake() as fake:
-            fake.webhooks.connect(handler=make(), restart=restart)
-            fake.webhooks.crash(before=commit)
-            fake.send_text()
-            fake.settle()
-        assert [*expected, "done"] == done
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=make(), restart=make if restarts else None)
+        fake.webhooks.crash(after=commit)
+        fake.send_text()
+        fake.settle()
+    assert expected.split() == done
 
 
 def test_a_transaction_in_a_circle_of_references_is_dropped(tmp_path: Path) -> None:
     def app(request: object) -> None:
-        connection = sqlite3.connect(tmp_path / "db", timeout=0)
-        circle: list[Any] = [connection]
+        circle: list[Any] = [sqlite3.connect(tmp_path / "db", timeout=0)]
         circle.append(circle)
-        connection.execute("INSERT INTO rows VALUES (1)")
+        circle[0].execute("INSERT INTO rows VALUES (1)")
         commit()
-        connection.commit()
+        circle[0].commit()
 
     with closing(sqlite3.connect(tmp_path / "db")) as rows:
         rows.execute("CREATE TABLE rows (id)")
@@ -373,12 +322,9 @@ def test_an_attempt_that_does_not_come_so_far_is_not_marked() -> None:
         fault = fake.webhooks.crash(before=commit, start=2, times=2)
         fake.send_text().deliver().read()
         fake.settle()
-        assert [
-            ("sent", 1, None, 200),
-            ("delivered", 1, None, 200),
-            ("read", 1, "crash", None),
-            ("read", 2, None, 200),
-        ] == attempt_rows(fake)
+        sent, delivered, *read = attempt_rows(fake)
+        assert [None, None] == [sent[2], delivered[2]]
+        assert [("read", 1, "crash", None), ("read", 2, None, 200)] == read
         assert 1 == fault.fired
 
 
@@ -387,7 +333,7 @@ def test_an_attempt_that_does_not_come_so_far_is_not_marked() -> None:
 
 async def stubborn(scope: Any, receive: Any, send: Any) -> None:
     try:
-        await asyncio.sleep(0)  # stubborn
+        await pause()
     except BaseException:
         done.append("caught")
     await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -396,7 +342,7 @@ async def stubborn(scope: Any, receive: Any, send: Any) -> None:
 
 async def deaf(request: object) -> None:
     try:
-        await asyncio.sleep(0)  # deaf
+        await pause()
     except asyncio.CancelledError:
         done.append("caught")
 
@@ -410,12 +356,12 @@ def bare(request: object) -> None:
 
 @pytest.mark.parametrize(
     ("app", "crash"),
-    [(stubborn, {"line": place("stubborn")}), (deaf, {"line": place("deaf")}),
-     (bare, {"before": commit}), (stubborn, {"before": asyncio.sleep})],
+    [(stubborn, {"line": place("pause")}), (stubborn, {"before": pause}),
+     (deaf, {"line": place("pause")}), (bare, {"before": commit})],
 )  # fmt: skip
 def test_an_app_that_goes_on_after_its_crash_is_named(app: Any, crash: Any) -> None:
     with pytest.raises(ChatFakeError, match="the app went on after it had crashed "):
-        crashed(app, **crash)
+        crashed(app, asgi=app is stubborn, **crash)
     assert ["caught"] == done
 
 
@@ -425,7 +371,7 @@ def test_an_app_at_a_url_cannot_crash(fake: ChatFake) -> None:
         fake.send_text()
     fake.webhooks._outbox.faults.clear()
     with pytest.raises(TypeError, match="restart"):
-        fake.webhooks.connect("http://127.0.0.1:9/", restart=lambda: two_steps)
+        fake.webhooks.connect("http://127.0.0.1:9/", restart=lambda: commit)
 
 
 def generator() -> Any:
@@ -437,12 +383,10 @@ def generator() -> Any:
     [
         ({}, TypeError, "exactly one"),
         ({"line": "a.py:1", "after": commit}, TypeError, "exactly one"),
-        ({"line": "app.py"}, ValueError, "line"),
         ({"line": "shop/app.py:3"}, ValueError, "line"),
         ({"line": 41}, TypeError, "line"),
-        ({"after": len}, TypeError, "after"),
         ({"after": sqlite3.Connection.commit}, TypeError, "after"),
-        ({"before": Session}, TypeError, "before: .* Name a method"),
+        ({"before": Session}, TypeError, "before"),
         ({"before": "no.such.module"}, ValueError, "before"),
         ({"before": generator}, ValueError, "without yield"),
         ({"before": 3}, TypeError, "before"),
@@ -457,16 +401,9 @@ def test_what_cannot_crash_is_refused(
 
 
 def test_what_restart_returns_has_to_be_an_app(fake: ChatFake) -> None:
-    fake.webhooks.connect(handler=lambda request: commit() and None, restart=lambda: 3)  # type: ignore[arg-type,return-value]
+    restart: Any = lambda: 3  # noqa: E731
+    fake.webhooks.connect(handler=lambda request: commit(), restart=restart)
     fake.webhooks.crash(before=commit)
     with pytest.raises(TypeError, match="what restart= returned"):
         fake.send_text()
     fake.webhooks.disconnect()
-
-
-def test_a_crash_that_is_never_reached_is_unused() -> None:
-    with pytest.raises(UndeliveredWebhooks, match=r"crash\(before='.*commit', nth=2\)"):
-        with frozen_fake() as fake:
-            fake.webhooks.connect(handler=lambda request: None)
-            fake.webhooks.crash(before=commit, nth=2)
-            fake.send_text()

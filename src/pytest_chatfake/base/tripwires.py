@@ -6,7 +6,6 @@ every decorator that keeps it.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import pkgutil
 from collections.abc import Callable, Generator
@@ -67,15 +66,12 @@ def find_function(what: Callable[..., object] | str, argument: str) -> tuple[str
             f"{argument}: expected a function, or its name such as 'shop.orders.save', got "
             f"{cited(what)}: {error}"
         ) from None
-    function, inner = found, None
-    while callable(function) and inner is not function:
-        inner, function = function, inspect.unwrap(function)
-        is_partial = isinstance(function, functools.partial)
-        function = getattr(function, "func" if is_partial else "__func__", function)
+    function = getattr(inspect.unwrap(found), "__func__", found) if callable(found) else found
+    function = inspect.unwrap(function) if callable(function) else function
     if not isinstance(function, FunctionType):
-        hint = "Name a method of the class" if inspect.isclass(found) else "Name one that calls it"
         raise TypeError(
-            f"{argument}: expected a function that is written in Python, got {cited(what)}. {hint}"
+            f"{argument}: expected a function or a method that is written in Python, got "
+            f"{cited(what)}. Name one that calls it"
         )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise ValueError(

@@ -176,11 +176,10 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
 
 def _checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, str] | None:
     """Return the functions at whose calls an app may crash; None, if no crash is tried."""
-    found: dict[FunctionType, str] = {}
-    for one in check_list(points, "crash_points", "functions such as [Session.commit]"):
-        name, _ = find_function(one, "crash_points")
-        # A test that is printed names it, so the name has to lead there.
-        found[find_function(name, "crash_points")[1]] = name
+    given = check_list(points, "crash_points", "functions such as [Session.commit]")
+    names = [find_function(one, "crash_points")[0] for one in given]
+    # A test that is printed names them, so the names have to lead there.
+    found = {find_function(name, "crash_points")[1]: name for name in names}
     if found and not tries:
         raise ValueError("crash_points= goes with 'crash' among deviations=")
     return found if tries else None

@@ -241,27 +241,25 @@ class World:
         )
 
     def count_points(self) -> tuple[int, int]:
-        """Return how many attempts there were in process, and in how many the app can't crash.
+        """Return how many attempts could crash, and how many of them came past no point.
 
         Raises:
-            ChatFakeError: There were none, or no attempt came past one of the crash points.
+            ChatFakeError: There were none, or none came past one of the crash points.
         """
-        made = [
-            one for one in self._log if isinstance(one, Made) and one.endpoint._target.in_process
-        ]
-        if not made:
+        watches = [one.watch for one in self._log if isinstance(one, Made) and one.watch]
+        if not watches:
             raise ChatFakeError(
-                "crash: expected an app in process, got URLs only. Connect it as wsgi= or asgi=, "
-                "or leave it out."
+                "crash: expected an app in process, got none. Connect it as wsgi= or asgi=, or "
+                "leave it out."
             )
-        reached = {point.name for one in made for point in one.points}
+        reached = {point.name for one in watches for point in one.points}
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
                 raise ChatFakeError(
                     f"crash_points: expected functions that the app calls, but no attempt of the "
                     f"body as written came past {name}. Name what it calls in place of that."
                 )
-        return len(made), sum(not one.points for one in made)
+        return len(watches), sum(not one.points for one in watches)
 
     def require_sockets(self) -> None:
         """Refuse calls in process: no client raises there what it raises for a lost response."""
@@ -320,7 +318,7 @@ class World:
         )
 
     def _logged(self, made: Made, places: Mapping[Endpoint, int]) -> LoggedAttempt:
-        item = self._environment.item(made.event, places[made.endpoint])
+        item, watch = self._environment.item(made.event, places[made.endpoint]), made.watch
         return LoggedAttempt(
             made.chance,
             -item if made.outcome in {"refused", "dropped"} else item,
@@ -329,8 +327,8 @@ class World:
             made.endpoint._shown if len(places) > 1 else "",
             made.endpoint._target.overlaps,
             made.batch,
-            made.points,
-            made.crash,
+            () if watch is None else tuple(watch.points),
+            "" if watch is None else str(watch.error),
         )
 
     def _calls(self) -> Iterator[LoggedCall]:

@@ -387,7 +387,7 @@ class Overdue:
         if self._late is not current:
             self._late, self._is_ending = current, False
             for one in running:
-                one.is_late = not one.target.has_responded()
+                one.is_late = one.target.response_so_far() is None
             self._endable = [one for one in running if one.target.disconnect(one.request)]
             self._say([one for one in running if one not in self._endable], self.limit)
             return self.limit if self._endable else None

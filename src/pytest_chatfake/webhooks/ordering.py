@@ -18,7 +18,7 @@ from types import FunctionType
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
-from ..transport.client.crash_watch import CrashPoint, CrashWatch
+from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.responses import Response
 from .attempt_faults import AttemptFault, Choice, CrashFault
 from .backlog import Backlog
@@ -51,8 +51,7 @@ class Made(NamedTuple):
             ``"dropped"``.
         moment: When it was made, in nanoseconds.
         batch: The number of the batch in which it was made at the same time as others; 0: none.
-        points: Where the app can crash in it, if somebody asks for that.
-        crash: How the app has crashed in it; empty: it has not.
+        watch: What has watched it for crashes; None: nobody asked for that.
     """
 
     chance: int
@@ -61,8 +60,7 @@ class Made(NamedTuple):
     outcome: int | str | None
     moment: int
     batch: int
-    points: tuple[CrashPoint, ...] = ()
-    crash: str = ""
+    watch: CrashWatch | None = None
 
 
 class Barrier(NamedTuple):
@@ -208,10 +206,10 @@ class Ordering:
         choice = self._choices.get((dispatch.event._index, endpoint)) if dispatch.is_new else None
         fault, target = choice and choice.fault, endpoint._target
         if isinstance(fault, CrashFault):
-            return CrashWatch(fault.point, fault.functions, target.has_responded)
+            return CrashWatch(fault.point, fault.functions, target.response_so_far)
         if self.crash_points is None or not (dispatch.is_new and target.in_process):
             return None
-        return CrashWatch(None, self.crash_points, target.has_responded)
+        return CrashWatch(None, self.crash_points, target.response_so_far)
 
     # After an attempt
 
@@ -236,8 +234,7 @@ class Ordering:
                     _outcome(answer, choice),
                     attempt.moment,
                     attempt.batch,
-                    () if watch is None else tuple(watch.points),
-                    str(watch.error) if watch is not None and watch.error is not None else "",
+                    watch,
                 )
             )
         if (overtaken := self._backlog.count()) is not None:

@@ -98,9 +98,10 @@ class AsgiTarget(Target):
             self._exchange = None
         return exchange.response()
 
-    def has_responded(self) -> bool:
-        """Return whether the response is complete; background work may go on."""
-        return self._exchange is not None and self._exchange.is_complete
+    def response_so_far(self) -> Response | None:
+        """Return the response, if it is complete; background work may go on."""
+        exchange = self._exchange
+        return exchange.response() if exchange is not None and exchange.is_complete else None
 
     def disconnect(self, request: object) -> bool:
         """Let the app receive ``http.disconnect``."""

@@ -12,7 +12,7 @@ import gc
 import sys
 import types
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from contextvars import ContextVar
 from functools import partial
 from itertools import dropwhile, takewhile
@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from ...base.calling_line import is_ours, users_line
 from ...base.errors import ChatFakeError
 from ...base.tripwires import tripwire
-from .cancellable import Cancellable, CancelledExternally
 from .loops import running_framework
 from .responses import Response
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping
+
+    from .cancellable import Cancellable
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ _CLEAN_UP_SECONDS: Final = 0.5
 _THREADS: Final = {
     "to_thread",
     "to_thread_run_sync",
-    "run_sync_in_worker_thread",
+    "AsyncIOBackend.run_sync_in_worker_thread",
     "SyncToAsync.__call__",
 }
 
@@ -92,17 +93,19 @@ class CrashWatch:
         self,
         point: CrashPoint | None,
         functions: Mapping[FunctionType, str],
-        has_responded: Callable[[], bool],
+        response_so_far: Callable[[], Response | None],
     ) -> None:
         self.points: dict[CrashPoint, None] = {}
         self.error: ConnectionResetError | None = None
         self._point = point
         self._functions = functions
-        self._has_responded = has_responded
-        self._had_responded = self._has_survived = self._is_counting = False
+        self._response_so_far = response_so_far
+        self._response: Response | None = None  # if it was complete when the app crashed
+        self._has_survived = self._is_counting = False
         self._counts = Counter[CrashPoint]()
         self._main: Cancellable | None = None
         self._tasks: list[asyncio.Task[Any]] = []
+        self._doomed = 0  # how many of them were there when the app crashed
         self._stack = ExitStack()
 
     def begin(self) -> None:
@@ -127,13 +130,11 @@ class CrashWatch:
         """Return how the attempt has ended, now that the app may have crashed in it."""
         if self.error is None:
             return outcome
-        if isinstance(outcome, Response):
-            if self._had_responded:
-                return outcome._replace(error=self.error)
-            self._has_survived |= outcome.status is not None
-        elif not (isinstance(outcome, Exception) or _is_crash(outcome)):
+        if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
             return outcome  # an interrupt
-        if self._has_survived:
+        if self._response is not None:
+            return self._response._replace(error=self.error)
+        if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
             return ChatFakeError(
                 f"the app went on after it had {self.error}: expected nothing to catch that, but a "
                 f"bare `except:`, or one of a cancellation, did. Let it raise again"
@@ -162,8 +163,8 @@ class CrashWatch:
         """
         frames = list(_frames_of(awaited))
         line = users_line(frames)
-        threads = (_THREADS & {one.f_code.co_name, one.f_code.co_qualname} for one in frames)
-        if not line or not self._is_counting or any(threads):
+        waits = not _THREADS.isdisjoint(one.f_code.co_qualname for one in frames)
+        if waits or not line or not self._is_counting:
             return last
         if last is not None and last.name == line:
             del self.points[last]
@@ -178,7 +179,8 @@ class CrashWatch:
         self.points[point] = None
         if point == self._point:
             self._is_counting = False  # what comes now is clean-up
-            self._had_responded = self._has_responded()
+            self._doomed = len(self._tasks)
+            self._response = self._response_so_far()
             self.error = ConnectionResetError(f"crashed {where}" + f" ({line})" * bool(line))
         return point
 
@@ -189,22 +191,29 @@ class CrashWatch:
         if self._main is not None:  # the app uses another fake
             return await cancellable.run(key, awaitable)
         self._main = cancellable
-        is_trio = running_framework() == "trio"  # it ends the children with their nursery
-        main = self._watched(_await(awaitable), is_main=True)
-        with ExitStack() as stack:
-            if not is_trio:
-                stack.enter_context(self._births_watched())
-            try:
-                return await cancellable.run(key, main)
-            finally:
-                self._main = None
-                if self.error is not None and not is_trio:
-                    await self._wait_for_clean_up()
+        try:
+            if running_framework() != "trio":  # there they end with their nursery
+                self._stack.callback(self._watch_births())
+            result = await cancellable.run(key, self._watched(self._await(awaitable)))
+        finally:
+            self._main = None
+            if self.error is not None and self._tasks:
+                await self._wait_for_tasks()
+        return result
+
+    async def _await(self, awaitable: Awaitable[T]) -> T:
+        try:
+            result = await awaitable
+        except BaseException as error:
+            if _is_crash(error):
+                self._main = None  # it has ended
+                self._end_all()
+            raise
+        self._has_survived = self.error is not None
+        return result
 
     @types.coroutine
-    def _watched(
-        self, inner: Coroutine[Any, Any, T], *, is_main: bool = False
-    ) -> Generator[Any, Any, T]:
+    def _watched(self, inner: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
         """Run a coroutine, and look at it wherever it suspends."""
         last: CrashPoint | None = None
         step = partial(inner.send, None)
@@ -212,73 +221,55 @@ class CrashWatch:
             try:
                 suspended = step()
             except StopIteration as end:
-                self._has_survived |= is_main and self.error is not None
                 return end.value  # type: ignore[no-any-return]
-            except BaseException as error:
-                if self.error is None or not _is_crash(error):
-                    raise
-                if is_main:
-                    self._main = None  # it has ended
-                self._end_all()
-                if is_main:
-                    raise CancelledExternally(self.error) from error
-                raise
             last = self._count_suspension(inner, last)
             try:
                 step = partial(inner.send, (yield suspended))
             except BaseException as error:
                 step = partial(inner.throw, error)
 
-    @contextmanager
-    def _births_watched(self) -> Generator[None]:
-        """Watch the tasks that are born in a block, in the running loop of asyncio."""
+    def _watch_births(self) -> Callable[[], object]:
+        """Watch the tasks that are born in asyncio's running loop; return what ends that."""
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
         loop = asyncio.get_running_loop()
         before: Any = loop.get_task_factory()
-        make: Any = partial(asyncio.Task, loop=loop) if before is None else partial(before, loop)
 
-        async def watched(coroutine: Coroutine[Any, Any, T]) -> T:
-            return await self._watched(coroutine)
+        async def watched(coroutine: Any) -> Any:
+            try:
+                return await self._watched(coroutine)
+            except Crash:
+                self._end_all()
+                raise asyncio.CancelledError from None
 
-        def begin(_: object, coroutine: Any, **options: Any) -> Any:
-            context = options.get("context")
-            if (_current.get() if context is None else context.get(_current)) is not self:
-                return make(coroutine, **options)
-            task: asyncio.Task[Any] = make(watched(coroutine), **options)
-            task.add_done_callback(lambda _: coroutine.close())  # which may never have begun
-            self._tasks.append(task)
+        def begin(loop: Any, coroutine: Any, **options: Any) -> Any:
+            is_mine = _current.get() is self
+            watchable = watched(coroutine) if is_mine else coroutine
+            if before is None:
+                task = asyncio.Task(watchable, loop=loop, **options)
+            else:
+                task = before(loop, watchable, **options)
+            if is_mine:
+                self._tasks.append(task)
+                task.add_done_callback(lambda _: coroutine.close())  # which may never have begun
             return task
 
         loop.set_task_factory(begin)
-        try:
-            yield
-        finally:
-            loop.set_task_factory(before)
+        return partial(loop.set_task_factory, before)
+
+    async def _wait_for_tasks(self) -> None:
+        """Wait, for a while, for the tasks that a crash has ended, and that they have begun."""
+        import asyncio  # noqa: PLC0415 - it runs, so it is there
+
+        for _ in range(2):
+            await asyncio.wait(self._tasks, timeout=_CLEAN_UP_SECONDS)
 
     def _end_all(self) -> None:
         """End everything that was born in the attempt."""
         if self._main is not None and self.error is not None:
             self._main.cancel_here(self.error)
-        for task in self._tasks:
+        for task in self._tasks[: self._doomed]:
             task.cancel()
-
-    async def _wait_for_clean_up(self) -> None:
-        """Wait, for a while, for the tasks that are left, and for those that they begin."""
-        import asyncio  # noqa: PLC0415 - it runs, so it is there
-
-        for _ in range(3):
-            if left := {task for task in self._tasks if not task.done()}:
-                _, left = await asyncio.wait(left, timeout=_CLEAN_UP_SECONDS)
-            for task in left:
-                task.cancel()
-        for task in self._tasks:
-            if task.done() and not task.cancelled():
-                task.exception()  # or asyncio says that nobody has asked for it
-
-
-async def _await(awaitable: Awaitable[T]) -> T:
-    return await awaitable
 
 
 def _stack() -> Iterator[FrameType]:

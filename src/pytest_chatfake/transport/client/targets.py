@@ -62,9 +62,9 @@ class Target(ABC):
     async def attempt_async(self, request: Any) -> Response:
         """Make one attempt without blocking the running loop."""
 
-    def has_responded(self) -> bool:
-        """Return whether a whole response has come, whatever the app still does."""
-        return False
+    def response_so_far(self) -> Response | None:
+        """Return the response, if it is complete, whatever the app still does."""
+        return None
 
     def disconnect(self, request: object) -> bool:  # noqa: ARG002 - as for `cancel`
         """Tell the app, from another thread, that its client is gone.
