@@ -62,7 +62,7 @@ class EventLog:
         self._about: dict[int, str] = {}  # messages of which recorded events tell
         self._recorded: dict[str, int] = {}  # numbers of these messages, by their ids
         self._other_places: list[int] = []
-        self._others = 0  # events of other types whose ids are of their sequence
+        self._unknown = 0  # events of a type that nobody knows
         self._by_message: GrowingIndex[int, int] = GrowingIndex(self._numbers, int)
 
     def __len__(self) -> int:
@@ -106,24 +106,16 @@ class EventLog:
 
     def next_other_id(self) -> str:
         """Return the id of the next event of another type, if no other one is given."""
-        return self._ids.other_event % (self._others + 1)
+        return self._ids.other_event % (len(self._given_ids) - self._unknown + 1)
 
     def next_unknown_id(self) -> str:
-        """Return the id of the next event of a type that nobody knows: of no other sequence."""
-        return self._ids.unknown_event % (len(self._other_places) - self._others + 1)
+        """Take the next id of the events of a type that nobody knows: of no other sequence."""
+        self._unknown += 1
+        return self._ids.unknown_event % self._unknown
 
-    def add_other(
-        self,
-        draft: OtherEvent,
-        body: bytes,
-        line: Line,
-        moment: int,
-        *,
-        is_unknown: bool = False,
-    ) -> None:
+    def add_other(self, draft: OtherEvent, body: bytes, line: Line, moment: int) -> None:
         """Add an event of another type, or a recorded one: it belongs to no message of the fake."""
         index = len(self._moments)
-        self._others += not is_unknown
         self.add(draft.status, 0, body, line, moment)
         self._types[index] = draft.type
         self._given_ids[index] = draft.id or ""

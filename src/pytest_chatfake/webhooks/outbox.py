@@ -161,7 +161,7 @@ class Outbox:
             event, id_ = events.upcoming(), events.next_unknown_id()
             body = self._writer.write_other(id_, UNKNOWN_TYPE, "chatUnknown", "{}", now)
             draft = OtherEvent(UNKNOWN_TYPE, id_, "", "", body)
-            events.add_other(draft, body, dispatch.event.line, now, is_unknown=True)
+            events.add_other(draft, body, dispatch.event.line, now)
             self._note(EVENT)
             forerunner = Dispatch(event, endpoints, dispatch.depth, batch=dispatch.batch)
             forerunner.mark(mark)
