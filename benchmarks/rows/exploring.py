@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import time_machine
 
@@ -49,12 +49,12 @@ def body(messages: int, fake: ChatFake) -> None:
     fake.settle()
 
 
-def explored(messages: int, rounds: int) -> Iterator[float]:
+def explored(messages: int, rounds: int, **options: Any) -> Iterator[float]:
     """Compare an exploration with a loop that runs the same body as often."""
     from pytest_chatfake import ChatFake, explore
 
     work: Callable[[ChatFake], None] = partial(body, messages)
-    runs = explore(work, limit=WORLDS).worlds + 1  # as written, it runs twice
+    runs = explore(work, limit=WORLDS, **options).worlds + 1  # as written, it runs twice
 
     def by_hand() -> None:
         with time_machine.travel(START, tick=False):
@@ -62,18 +62,28 @@ def explored(messages: int, rounds: int) -> Iterator[float]:
                 with ChatFake(seed="by hand") as fake:
                     work(fake)
 
-    ours = timed(lambda: explore(work, limit=WORLDS), 1)
+    ours = timed(lambda: explore(work, limit=WORLDS, **options), 1)
     yield from times(rounds, ours, timed(by_hand, 1), slices=2)
 
 
-ROWS = tuple(
+ROWS = (
     Row(
-        f"explore-{3 * messages}",
-        f"exploring a body of {3 * messages} events / running it by hand in as many fakes",
+        "explore-crash",
+        "exploring the crashes of a body of 12 events / running it by hand in as many fakes",
         "at most",
-        1.4,
-        partial(explored, messages),
+        3.0,
+        partial(explored, 4, deviations=["crash"], crash_points=[json.loads]),
         needs=("flask",),
-    )
-    for messages in (1, 2, 4)
+    ),
+    *(
+        Row(
+            f"explore-{3 * messages}",
+            f"exploring a body of {3 * messages} events / running it by hand in as many fakes",
+            "at most",
+            1.4,
+            partial(explored, messages),
+            needs=("flask",),
+        )
+        for messages in (1, 2, 4)
+    ),
 )

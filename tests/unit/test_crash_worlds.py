@@ -12,7 +12,7 @@ import pytest
 from pytest_chatfake import ChatFake, ChatFakeError, explore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
 
 def save(times: int = 1) -> None:
@@ -24,12 +24,20 @@ async def pause(times: int) -> None:
         await asyncio.sleep(0)
 
 
+async def stream() -> AsyncIterator[int]:
+    await asyncio.sleep(0)
+    yield 1
+    await asyncio.sleep(0)
+
+
 async def awaits(request: object) -> None:
     await asyncio.sleep(0)
     for _ in range(2):
         await asyncio.sleep(0)
         await asyncio.sleep(0)
     await asyncio.gather(pause(3), pause(3))
+    async for _ in stream():
+        pass
 
 
 def calls(request: object) -> None:
@@ -48,10 +56,10 @@ def body_of(handler: Callable[..., Any]) -> Callable[[ChatFake], None]:
 
 def test_each_line_is_a_point_whenever_it_was_another_one_before() -> None:
     # Of `awaits`: its first line, each of the loop's lines twice, gather(); and the line of pause()
-    # in each of the two children.
+    # in each of the two children; and both lines of the generator.
     exploration = explore(body_of(awaits), deviations=["crash"])
 
-    assert 1 + 1 + 2 * 2 + 1 + 2 == exploration.worlds
+    assert 1 + 1 + 2 * 2 + 1 + 2 + 2 == exploration.worlds
     assert exploration.complete
 
 

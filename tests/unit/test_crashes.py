@@ -44,7 +44,7 @@ def place(mark: str) -> str:
 def crashed(app: Any, mode: str = "sync", *, asgi: bool = False, **crash: Any) -> list[str]:
     """Connect an app that crashes at its first event; return how its attempts have ended."""
     with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
-        fake.webhooks.connect(**{"asgi" if asgi else "handler": app})
+        fake.webhooks.connect(**{"asgi" if asgi else "handler": app}, raise_exceptions=False)
         fault = fake.webhooks.crash(**crash)
         perform(mode, fake.send_text)
         perform(mode, fake.settle)
@@ -116,6 +116,19 @@ def test_all_tasks_that_were_born_in_the_attempt_end_and_their_clean_up_is_waite
 ) -> None:
     assert "status 200" == crashed(with_children, mode, **crash)[1]
     assert ["in a group", "shielded"] == sorted(done)
+
+
+@pytest.mark.parametrize("crash", [{"line": place("pause")}, {"before": pause}])
+def test_a_task_that_has_not_begun_never_does(crash: Any) -> None:
+    async def app(request: object) -> None:
+        if not done:
+            done.append("app")
+            asyncio.get_running_loop().create_task(child("task"))
+            await pause()
+
+    crashed(app, **crash)
+    gc.collect()  # where nobody awaits a coroutine, Python says so
+    assert ["app"] == done
 
 
 @pytest.mark.parametrize("crash", [{"line": place("pause"), "nth": 2}, {"after": pause}])

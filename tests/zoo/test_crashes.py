@@ -35,6 +35,13 @@ def test_a_crash_between_two_commits_is_found(app: type[App], points: Any) -> No
     assert "fails in this world: the app crashed" in failure_of(app, only=only)[1]
 
 
+def test_the_line_that_awaits_is_named_where_the_call_is_behind_a_greenlet() -> None:
+    only = ["webhooks.crash(after='sqlalchemy.orm.Session.commit', start=2)"]
+    _, notes = failure_of(AwaitsBetweenCommits, only=only)
+
+    assert "the app crashed after Session.commit (crashes.py:" in notes
+
+
 @EACH
 def test_one_transaction_survives_a_crash_at_any_point(app: type[App], points: Any) -> None:
     exploration = explore(

@@ -95,8 +95,8 @@ class Explorer:
             **options: ``deviations=DEFAULT``: The kinds to try, or ``"all"``.
                 ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
                 ``"refuse"`` and ``"webhooks_first"``; the others are ``"drop"``,
-                ``"duplicate_later"``, ``"concurrently"``, ``"delay"``, ``"duplicate_new_id"``,
-                ``"evolve"``, ``"api.fail"`` and ``"api.lose_response"``.
+                ``"duplicate_later"``, ``"concurrently"``, ``"crash"``, ``"delay"``,
+                ``"duplicate_new_id"``, ``"evolve"``, ``"api.fail"`` and ``"api.lose_response"``.
                 ``limit=500``: How many worlds are tried at most.
                 ``depth=2``: How many deviations a world has at most; 0: the body as written.
                 ``seconds=None``: After how many real seconds no more worlds are begun.
