@@ -421,7 +421,7 @@ class Webhooks:
         The app has to run in process. To the service its connection has ended, and the attempt is
         retried at the next ``settle()``, assertion or move of time, even without ``retry_after``;
         not if the response was complete. What the app keeps in memory survives, unless it was
-        connected with ``restart=``. An attempt that never comes to that point goes on.
+        connected with ``restart=``. If an attempt never comes to that point, the next one may.
 
         Args:
             line: A line of the app that awaits, such as ``"app.py:41"``. It has to suspend there:

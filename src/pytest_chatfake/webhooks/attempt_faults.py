@@ -107,15 +107,3 @@ class CrashFault(AttemptFault):
         yield f"{self.point.kind}={self.point.name!r}"
         if self.point.nth != 1:
             yield f"nth={self.point.nth}"
-
-    def _should_fire(self) -> bool:
-        """Count a match, and return whether the app is to crash in it, if it comes that far."""
-        self._chances += 1
-        past = self._chances - self._start
-        return past >= 0 and (self._times is None or past < self._times)
-
-    def _fire(self) -> None:
-        """Do nothing yet: it has fired when the app has crashed."""
-
-    def _note_crash(self) -> None:
-        super()._fire()

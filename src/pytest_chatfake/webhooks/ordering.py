@@ -220,11 +220,11 @@ class Ordering:
         key = (dispatch.event._index, endpoint)
         choice = self._choices.get(key) if dispatch.is_new else None
         watch = attempt.watch
-        if choice is not None and isinstance(choice.fault, CrashFault):
-            if watch is not None and watch.error is not None:
-                choice.fault._note_crash()
-            else:  # it never came to the point
-                choice = self._choices.pop(key, None) and None
+        fault = choice and choice.fault
+        if isinstance(fault, CrashFault) and (watch is None or watch.error is None):
+            fault.fired -= 1  # the app never came to that point
+            del self._choices[key]
+            choice = None
         if self.log is not None:
             self.log.append(
                 Made(
