@@ -336,7 +336,8 @@ class Search:
     """Which worlds are tried.
 
     Attributes:
-        elsewhere: What identifies the worlds that belong to other parts.
+        elsewhere: The keys of the worlds that belong to other parts; None: of those that can't be
+            foreseen.
         cut: What ended the search before all were tried; empty: nothing did.
         races: Whether webhooks may come before the response of their call.
     """
@@ -351,7 +352,7 @@ class Search:
         self._log: WorldLog | None = None
         self._ahead: deque[_Foreseen] = deque()  # candidates of this level, and then the rest
         self._rest: Iterator[_Foreseen] = iter(())
-        self.elsewhere: set[object] = set()
+        self.elsewhere: set[Key | None] = set()
         self.cut: str = ""
         self.races: bool = True
 
@@ -382,7 +383,7 @@ class Search:
                 grows = level < self._depth and not any(KINDS[d.kind].is_alone for d in deviations)
                 self._log = self._seen.get(one.key or ())
                 if self._log is None and not grows and not self._part.has(one.identity):
-                    self.elsewhere.add(one.identity)
+                    self.elsewhere.add(one.key)
                 elif self._log is None:
                     if self.worlds >= self._limit:
                         self.cut = f"limit={self._limit}"
@@ -400,9 +401,12 @@ class Search:
             self._seen[log.key] = self._log = log
 
     def lower_bound(self) -> int:
-        """Return how many worlds there are at least, in all parts."""
-        ahead = {one.identity for one in self._look_ahead(_AHEAD) if self._is_possible(one)}
-        return len(ahead.union(self._seen, self.elsewhere))
+        """Return how many worlds there are at least, in all parts.
+
+        What can't be foreseen may be equal to another world, and does not count before it is run.
+        """
+        ahead = {one.key for one in self._look_ahead(_AHEAD) if self._is_possible(one)}
+        return len(ahead.union(self._seen, self.elsewhere) - {None})
 
     def _candidates(self) -> Iterator[_Foreseen]:
         """Give what is left of a level, as long as it is possible."""
