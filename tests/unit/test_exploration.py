@@ -447,7 +447,8 @@ def log_of(*attempts: str) -> WorldLog:
     for attempt in attempts:
         number, what, *rest = attempt.split()
         endpoint, place = "".join(rest[:1]).strip("-"), int("".join(rest[1:]) or 0)
-        made.append(LoggedAttempt(int(number), int(number), 1, what, endpoint, True, place))
+        here = (what, endpoint, True, place, (), "crashed at a.py:1")
+        made.append(LoggedAttempt(int(number), int(number), 1, *here))
     return WorldLog(made)
 
 
@@ -479,6 +480,16 @@ def log_of(*attempts: str) -> WorldLog:
                 "`sent` m1 was refused before it reached the app, so it was attempted again after "
                 "`read` m1"
             ),
+        ),
+        (
+            "crash",
+            "1 sent, 1 sent",
+            "the app crashed at a.py:1 while it took `sent` m1, which was attempted again",
+        ),
+        (
+            "crash",
+            "1 sent",
+            "the app crashed at a.py:1 while it took `sent` m1, when it had responded",
         ),
         ("drop", "1 sent", "`sent` m1 was dropped"),
         ("drop", "2 sent", "attempt 1 was never made"),

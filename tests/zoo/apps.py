@@ -28,6 +28,7 @@ class App:
     """What the apps have in common: which events were taken, and what most make of them."""
 
     bug = True
+    crash_points: tuple[Callable[..., Any], ...] = ()
 
     def __init__(self) -> None:
         self.seen: set[str] = set()

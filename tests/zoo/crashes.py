@@ -39,6 +39,8 @@ class Sale(Base):
 class CommitsTwice(App):
     """A Flask app that notes an event in one transaction, and acts on it in the next."""
 
+    crash_points = (Session.commit,)
+
     def connect(self, chat_fake: ChatFake) -> None:
         app = Flask("shop")
         app.post("/")(self.hook)
@@ -46,16 +48,20 @@ class CommitsTwice(App):
         Base.metadata.create_all(self.engine)
         chat_fake.webhooks.connect(wsgi=app)
 
+    def sales_of(self, message: dict[str, Any]) -> list[Sale]:
+        if message["status"] != "delivered":
+            return []
+        return [Sale(id=message["id"], price=str(message["totalPrice"]))]
+
     def hook(self) -> tuple[str, int]:
         event = request.get_json()
         message = event["chatMessage"]
         with Session(self.engine) as session:
             if session.get(Taken, event["id"]) is None:
-                session.add(Taken(id=event["id"]))
-                if self.bug:
-                    session.commit()
-                if message["status"] == "delivered":
-                    session.add(Sale(id=message["id"], price=str(message["totalPrice"])))
+                sales = self.sales_of(message)
+                session.add_all([Taken(id=event["id"]), *(sales * (not self.bug))])
+                session.commit()
+                session.add_all(sales)
                 session.commit()
         return "", 204
 
@@ -69,6 +75,8 @@ class CommitsTwice(App):
 
 class AwaitsBetweenCommits(CommitsTwice):
     """The same in FastAPI: each of its lines that await is a place to crash at."""
+
+    crash_points = ()
 
     def connect(self, chat_fake: ChatFake) -> None:
         # A crash in the middle of a call costs its connection, so each session has its own.
@@ -85,9 +93,19 @@ class AwaitsBetweenCommits(CommitsTwice):
         async with AsyncSession(self.awaited) as session:
             if await session.get(Taken, event["id"]) is not None:
                 return
-            session.add(Taken(id=event["id"]))
-            if self.bug:
-                await session.commit()
-            if message["status"] == "delivered":
-                session.add(Sale(id=message["id"], price=str(message["totalPrice"])))
+            sales = self.sales_of(message)
+            session.add_all([Taken(id=event["id"]), *(sales * (not self.bug))])
             await session.commit()
+            session.add_all(sales)
+            await session.commit()
+
+
+#: Each with the deviation that finds it, and its verb.
+CRASHES: list[tuple[type[App], str, str]] = [
+    (
+        CommitsTwice,
+        "crash",
+        "webhooks.crash(after='sqlalchemy.orm.session.Session.commit', start=2)",
+    ),
+    (AwaitsBetweenCommits, "crash", "webhooks.crash(line='crashes.py:98', start=2)"),
+]
