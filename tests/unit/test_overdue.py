@@ -8,6 +8,7 @@ import asyncio
 import threading
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import freezegun
 import pytest
@@ -18,7 +19,7 @@ from pytest_chatfake import ChatFake, UndeliveredWebhooks, WebhookRequest
 from pytest_chatfake.transport.client import connection
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
-from pytest_chatfake.transport.client.loops import new_event
+from pytest_chatfake.transport.client.loops import GRACE_SECONDS, new_event
 from pytest_chatfake.webhooks import drain
 
 from .both_frameworks import BOTH, MODES, SECONDS, hard_limit, in_trio, perform
@@ -447,3 +448,14 @@ def test_what_has_ended_says_why_and_from_what_it_came(run: Any) -> None:
         assert error is ended.value.__cause__
 
     run(main)
+
+
+def test_an_app_that_has_not_begun_when_its_time_is_up_is_cancelled_later() -> None:
+    begun = iter([False, True])
+    target = Mock(**{"cancel.side_effect": lambda *_: next(begun)})
+    current: Any = [Mock(outcome=None, target=target)]
+    overdue = drain.Overdue(SHORT)
+
+    said_again = [overdue.on_timeout(current) for _ in range(3)]
+
+    assert [SHORT, SHORT, GRACE_SECONDS] == said_again

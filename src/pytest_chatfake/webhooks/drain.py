@@ -395,10 +395,12 @@ class Overdue:
         if self._is_ending:
             self._say(left, 2 * self.limit)
             return None
-        self._is_ending = True
-        for one in left:
+        cancelled = [
             one.target.cancel(one.request, timed_out(self.limit, one.endpoint._crash))
-        return GRACE_SECONDS
+            for one in left
+        ]
+        self._is_ending = all(cancelled)  # on a busy machine an app may not have begun yet
+        return GRACE_SECONDS if self._is_ending else self.limit
 
     def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:
         for one in attempts:
