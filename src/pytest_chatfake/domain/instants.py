@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from ..base.arguments import cited
+from ..base.arguments import cited, unexpected
 
 SECOND = 1_000_000_000
 MILLISECOND = 1_000_000
@@ -87,6 +87,14 @@ def parse_delay(value: object, what: str) -> int:
         raise ValueError(
             f"{what}: expected at most timedelta(days={_FARTHEST.days}), got {cited(value)}"
         )
+    return length
+
+
+def parse_length(value: object, what: str) -> int:
+    """Return a length of time as :func:`parse_delay` does, if it is greater than 0."""
+    length = parse_delay(value, what)
+    if not length:
+        raise ValueError(unexpected(what, "a length greater than 0", value))
     return length
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ..base.views import listed
 from ..report.timeline_text import length
@@ -67,9 +68,9 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
 
 def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     """Return the sentence about a call of the app's."""
-    kind, subject = deviation.kind, deviation.subject
-    logged = [one for one in log.calls if (one.number, one.call) == (deviation.start, call)]
-    if not logged:
+    kind, subject, number = deviation.kind, deviation.subject, deviation.start
+    made = [(one.number, one.call) for one in log.calls]
+    if (number, call) not in made:
         return f"{subject} was never made"
     if kind == "webhooks_first":
         return f"the webhooks of {subject} came before its response"
@@ -77,12 +78,13 @@ def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
         return f"{subject} was refused with {STATUS}"
     if "status" in dict(deviation.more):
         return f"the response to {subject} said {STATUS}, and the call had taken effect"
-    again = ""
-    if logged[0].came_again and call.method not in {"POST", "PATCH"}:
-        again = (
+    lost = f"the response to {subject} was lost"
+    came_again = ((number, call), (number + 1, call)) in pairwise(made)
+    if came_again and call.method not in {"POST", "PATCH"}:
+        lost += (
             f", and the next call was the same: some clients repeat a {call.method} by themselves"
         )
-    return f"the response to {subject} was lost{again}"
+    return lost
 
 
 def _describe_round(attempts: Sequence[LoggedAttempt], mine: LoggedAttempt) -> str:

@@ -181,12 +181,7 @@ class Exploration:
                 if scope.depth:
                     world.require_chances(scope.kinds)
                 if scope.depth and scope.crash_points is not None:
-                    made, safe = world.count_points()
-                    if safe and not scope.crash_points:
-                        self._cannot_crash = (
-                            f"; crash: {safe} of {counted(made, 'attempt')} came past no line that "
-                            f"awaits: give crash_points="
-                        )
+                    self._cannot_crash = world.why_safe()
                 await self._require_repeatable(world)
         self._worlds = search.worlds
         self._complete = not (search.cut or search.elsewhere) and not self._cannot_crash

@@ -68,13 +68,11 @@ class LoggedCall(NamedTuple):
         number: Which call of the same method and path it was.
         call: Its path and method.
         has_late_webhooks: Whether it caused webhooks that came after its response.
-        came_again: Whether the next call was the same.
     """
 
     number: int
     call: Call
     has_late_webhooks: bool
-    came_again: bool
 
     def ways(self, kind: str) -> list[tuple[tuple[str, int], ...]]:
         """Return the further arguments of the deviations of a kind that it can have."""

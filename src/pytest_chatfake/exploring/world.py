@@ -9,13 +9,13 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import pairwise
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
 from ..base.notes import REQUEST
+from ..base.views import counted
 from ..engine.process_time import Travel
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
@@ -240,8 +240,8 @@ class World:
             f"nothing to explore: the body {problem}. {remedy}, or pass depth=0 to run it once."
         )
 
-    def count_points(self) -> tuple[int, int]:
-        """Return how many attempts could crash, and how many of them came past no point.
+    def why_safe(self) -> str:
+        """Say which attempts can't crash without crash points; empty if all can.
 
         Raises:
             ChatFakeError: There were none, or none came past one of the crash points.
@@ -259,7 +259,13 @@ class World:
                     f"crash_points: expected functions that the app calls, but no attempt of the "
                     f"body as written came past {name}. Name what it calls in place of that."
                 )
-        return len(watches), sum(not one.points for one in watches)
+        safe = sum(not one.points for one in watches)
+        if self._environment.crash_points or not safe:
+            return ""
+        return (
+            f"; crash: {safe} of {counted(len(watches), 'attempt')} came past no line that awaits: "
+            f"give crash_points="
+        )
 
     def require_sockets(self) -> None:
         """Refuse calls in process: no client raises there what it raises for a lost response."""
@@ -338,10 +344,10 @@ class World:
         late -= {place for place, is_first in api._calls if is_first}
         calls = [Call.of(one.path, one.method) if one.accepted else None for one in api._log]
         numbers: Counter[Call] = Counter()
-        for place, (call, following) in enumerate(pairwise([*calls, None])):
+        for place, call in enumerate(calls):
             if call is not None:
                 numbers[call] += 1
-                yield LoggedCall(numbers[call], call, place in late, call == following)
+                yield LoggedCall(numbers[call], call, place in late)
 
     def outline(self) -> list[str]:
         """Return what happened without ids: the same in two runs of one body."""

@@ -22,7 +22,7 @@ from ..base.arguments import (
 from ..base.redaction import redacted, tail
 from ..domain.account import Rules
 from ..domain.failures import Failure
-from ..domain.instants import SECOND, parse_delay, parse_duration
+from ..domain.instants import SECOND, parse_duration, parse_length
 from ..domain.messages import DEFAULT_PRICE
 from ..domain.money import Money, amount
 from ..engine.settings import Mode, Settings
@@ -228,14 +228,9 @@ def _check_currency(value: object, what: str) -> None:
         raise ValueError(unexpected(what, "a three-letter code such as 'USD'", value))
 
 
-def _check_length(value: timedelta | float, what: str) -> None:
-    if not parse_delay(value, what):
-        raise ValueError(unexpected(what, "a length greater than 0", value))
-
-
 def _check_timeout(value: timedelta | float | None, what: str) -> None:
     if value is not None:
-        _check_length(value, what)
+        parse_length(value, what)
 
 
 def _check_naming(value: object, what: str) -> None:
@@ -265,8 +260,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "price": _check_price,
     "origin_type": check_str,
     "conversation_type": check_str,
-    "conversation_length": _check_length,
-    "drop_after": _check_length,
+    "conversation_length": parse_length,
+    "drop_after": parse_length,
     "event_ids": _one_of("unique", "per-message"),
     "balance_amount": _one_of("available", "total"),
     "on_insufficient_balance": _one_of("allow", "fail"),

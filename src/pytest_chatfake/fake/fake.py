@@ -25,7 +25,7 @@ from ..base.errors import ChatFakeError
 from ..base.views import View, counted
 from ..domain.facts import Verb
 from ..domain.ids import derived_key
-from ..domain.instants import SECOND, parse_delay
+from ..domain.instants import SECOND, parse_length
 from ..domain.ledger import Balance, LedgerEntry
 from ..domain.messages import MAX_DEVICES, STATUSES, MessageState
 from ..domain.money import EXACT, Money, signed
@@ -730,9 +730,7 @@ class ChatFake:
             ValueError: The timeout is not greater than 0.
         """
         check_predicate(predicate)
-        length = parse_delay(timeout, "timeout")
-        if not length:
-            raise ValueError(unexpected("timeout", "a length greater than 0", timeout))
+        length = parse_length(timeout, "timeout")
         check_bool(settle, "settle")
         engine, ordering = self._engine, self._engine.drain.ordering
         first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None

@@ -26,7 +26,7 @@ from ..base.notes import WEBHOOK_FAULT
 from ..base.tripwires import find_function
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import SECOND, parse_delay
+from ..domain.instants import SECOND, parse_delay, parse_length
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from ..transport.client.crash_watch import CrashPoint
@@ -269,17 +269,15 @@ class Webhooks:
         check_bool(new_id, "new_id")
         if past_barriers and after is None:
             raise ValueError("duplicate() takes past_barriers= only with after=")
-        if new_id and pause is None:
-            after = after or 0
-        if after is None and pause is None:
-            return self._fault("duplicate", where)
-        if after is not None and pause is not None:
-            raise ValueError("duplicate() takes after= or pause=, not both")
-        if after is not None:
-            steps = check_int(after, "after", 0)
+        if pause is None:
+            if after is None and not new_id:
+                return self._fault("duplicate", where)
+            steps = check_int(0 if after is None else after, "after", 0)
             return self._deviate(
                 "duplicate", where, steps, past_barriers=past_barriers, new_id=new_id
             )
+        if after is not None:
+            raise ValueError("duplicate() takes after= or pause=, not both")
         length = parse_delay(pause, "pause")
         if not length:
             raise ValueError(
@@ -326,10 +324,7 @@ class Webhooks:
             duration: How much later; a ``timedelta`` or seconds.
             **where: Which attempts; see :class:`Webhooks`.
         """
-        length = parse_delay(duration, "duration")
-        if not length:
-            raise ValueError(unexpected("duration", "a length greater than 0", duration))
-        return self._deviate("delay", where, pause=length)
+        return self._deviate("delay", where, pause=parse_length(duration, "duration"))
 
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]

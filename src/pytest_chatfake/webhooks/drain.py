@@ -198,9 +198,7 @@ class Drain:
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Ready]:
         """Take the next attempts from the queue; none, if they wait."""
-        if queue[0].forerunner is not None:
-            self._next_in(queue)
-        dispatch = self._dispatch = queue[0]
+        dispatch = self._dispatch = self._next_in(queue)
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
             raise UndeliveredWebhooks(
@@ -395,12 +393,10 @@ class Overdue:
         if self._is_ending:
             self._say(left, 2 * self.limit)
             return None
-        cancelled = [
+        self._is_ending = True
+        for one in left:
             one.target.cancel(one.request, timed_out(self.limit, one.endpoint._crash))
-            for one in left
-        ]
-        self._is_ending = all(cancelled)  # on a busy machine an app may not have begun yet
-        return GRACE_SECONDS if self._is_ending else self.limit
+        return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:
         for one in attempts:

@@ -157,11 +157,10 @@ class Outbox:
         if not endpoints:
             return
         with self._lock:
-            events, now = self.events, self.now()
-            event, id_ = events.upcoming(), events.next_unknown_id()
-            body = self._writer.write_other(id_, UNKNOWN_TYPE, "chatUnknown", "{}", now)
-            draft = OtherEvent(UNKNOWN_TYPE, id_, "", "", body)
-            events.add_other(draft, body, dispatch.event.line, now)
+            id_, now = self.events.next_unknown_id(), self.now()
+            draft = OtherEvent(UNKNOWN_TYPE, id_, "chatUnknown", "{}", None)
+            draft, (event, body) = self.write_other(draft, now)
+            self.events.add_other(draft, body, dispatch.event.line, now)
             self._note(EVENT)
             forerunner = Dispatch(event, endpoints, dispatch.depth, batch=dispatch.batch)
             forerunner.mark(mark)

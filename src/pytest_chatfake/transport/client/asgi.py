@@ -106,9 +106,7 @@ class AsgiTarget(Target):
     def disconnect(self, request: object) -> bool:
         """Let the app receive ``http.disconnect``."""
         exchange = self._exchange
-        if exchange is not None:
-            self._awaited.call_soon(request, exchange.disconnect)
-        return True
+        return exchange is not None and self._awaited.call_soon(request, exchange.disconnect)
 
     def cancel(self, request: object, why: Exception) -> bool:
         """Cancel the request; the app's lifespan goes on."""

@@ -234,7 +234,6 @@ class CrashWatch:
 
         loop = asyncio.get_running_loop()
         before: Any = loop.get_task_factory()
-        make: Any = partial(asyncio.Task, loop=loop) if before is None else partial(before, loop)
 
         async def watched(coroutine: Any) -> Any:
             try:
@@ -243,9 +242,13 @@ class CrashWatch:
                 self._end_all()
                 raise asyncio.CancelledError from None
 
-        def begin(_: object, coroutine: Any, **options: Any) -> Any:
+        def begin(loop: Any, coroutine: Any, **options: Any) -> Any:
             is_mine = _current.get() is self
-            task: asyncio.Task[Any] = make(watched(coroutine) if is_mine else coroutine, **options)
+            watchable = watched(coroutine) if is_mine else coroutine
+            if before is None:
+                task = asyncio.Task(watchable, loop=loop, **options)
+            else:
+                task = before(loop, watchable, **options)
             if is_mine:
                 self._tasks.append(task)
                 task.add_done_callback(lambda _: coroutine.close())  # which may never have begun

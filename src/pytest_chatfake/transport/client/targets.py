@@ -122,10 +122,6 @@ class UrlTarget(Target):
         """Leave it to its own deadline, which is the same."""
         return True
 
-    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - likewise
-        """Leave it to its own deadline."""
-        return True
-
     def hang_up(self) -> None:
         """Close the connection: now, or after the attempt that uses it."""
         self._client.close()
@@ -179,7 +175,7 @@ class HandlerTarget(Target, Generic[RequestT]):
 
     def disconnect(self, request: object) -> bool:
         """Let an async function go on for now; a plain one can't be ended."""
-        return self.overlaps or self._awaited.is_awaiting(request)
+        return self._awaited.is_awaiting(request)
 
     def cancel(self, request: object, why: Exception) -> bool:
         """Cancel an async function; a plain one can't be ended."""
