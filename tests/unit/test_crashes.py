@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 
-from pytest_chatfake import ChatFake, ChatFakeError
+from pytest_chatfake import ChatFake, ChatFakeError, explore
 
 from .both_frameworks import MODES, hard_limit, perform
 from .fakes import attempt_rows, frozen_fake, unchanged
@@ -149,15 +149,16 @@ def test_the_children_of_a_nursery_end_with_it(crash: Any) -> None:
     assert ["clean"] == done
 
 
+async def responding(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 202, "headers": []})
+    await send({"type": "http.response.body", "body": b"taken"})
+    await asyncio.sleep(0)  # background
+    await pause()
+
+
 @pytest.mark.parametrize("crash", [{"line": place("background")}, {"before": pause}])
 def test_after_a_complete_response_nothing_is_attempted_again(crash: Any) -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 202, "headers": []})
-        await send({"type": "http.response.body", "body": b"taken"})
-        await asyncio.sleep(0)  # background
-        await pause()
-
-    (outcome,) = crashed(app, asgi=True, **crash)
+    (outcome,) = crashed(responding, asgi=True, **crash)
     assert outcome.startswith("status 202, then crashed ")
 
 
@@ -339,6 +340,48 @@ def test_an_attempt_that_does_not_come_so_far_is_not_marked() -> None:
         assert [None, None] == [sent[2], delivered[2]]
         assert [("read", 1, "crash", None), ("read", 2, None, 200)] == read
         assert 1 == fault.fired
+
+
+# Explorations
+
+
+def explored(app: Any) -> int:
+    """Explore the crashes of an app that has one event; return how many worlds there are."""
+
+    def world(fake: ChatFake) -> None:
+        fake.webhooks.connect(handler=app)
+        fake.send_text()
+
+    return explore(world, deviations=["crash"]).worlds
+
+
+def test_two_lines_that_await_the_same_helper_are_two_points() -> None:
+    async def app(request: object) -> None:
+        await pause()
+        await pause()
+
+    assert 3 == explored(app)
+
+
+def test_a_finding_says_that_the_app_had_responded() -> None:
+    def world(fake: ChatFake) -> None:
+        fake.webhooks.connect(asgi=responding)
+        fake.send_text()
+        assert fake.webhooks.attempts[0].error is None
+
+    found = f"the app had responded and crashed at {place('background')} while it took `sent` m1"
+    with pytest.raises(AssertionError, match=found):
+        explore(world, deviations=["crash"])
+
+
+def test_a_task_that_goes_on_after_its_attempt_has_no_point_there() -> None:
+    async def app(request: object) -> None:
+        done.append("app")
+        tasks.append(asyncio.create_task(pause()))
+        await sleep()
+
+    tasks: list[asyncio.Task[None]] = []
+    assert 3 == explored(app)
 
 
 # Refusals

@@ -462,7 +462,7 @@ def log_of(*attempts: str) -> WorldLog:
         (
             "crash",
             "1 sent",
-            "the app crashed at a.py:1 while it took `sent` m1, when it had responded",
+            "the app crashed at a.py:1 while it took `sent` m1",
         ),
         ("drop", "1 sent", "`sent` m1 was dropped"),
         ("drop", "2 sent", "attempt 1 was never made"),

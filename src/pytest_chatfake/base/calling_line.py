@@ -158,13 +158,10 @@ def _find(frame: FrameType) -> Line:
     return Line(*place, None if via == place else via)
 
 
-def users_line(frames: Iterable[FrameType]) -> str:
-    """Return the last line of the user's in frames, as ``app.py:41``; empty if there is none."""
-    line = ""
-    for frame in filter(_is_visible, frames):
-        file, number = _place(frame)
-        line = f"{Path(file).name}:{number}"
-    return line
+def users_lines(frames: Iterable[FrameType]) -> list[str]:
+    """Return the lines of the user's in frames, as ``app.py:41``."""
+    visible = filter(_is_visible, frames)
+    return [f"{Path(file).name}:{number}" for file, number in map(_place, visible)]
 
 
 def _place(frame: FrameType) -> tuple[str, int]:

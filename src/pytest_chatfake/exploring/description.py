@@ -42,7 +42,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     if not places:
         return f"{event} was not attempted yet"
     first = places[0]
-    between = attempts[first + 1 : places[1]] if len(places) > 1 else []
+    between = attempts[first + 1 : places[:2][-1]]
     after = f" after {_titles(between)}" if between else ""
     if kind == "reorder":
         overtaking = [one for one in attempts[:first] if one.number > start]
@@ -50,7 +50,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
             return f"{event} was attempted late"
         return f"{_titles(overtaking)} {_were(overtaking)} attempted before {event}"
     if kind == "crash":
-        again = ", which was attempted again" if len(places) > 1 else ", when it had responded"
+        again = ", which was attempted again" * (len(places) > 1)
         return f"the app {mine.crash} while it took {event}{again}{after}"
     if kind == "concurrently":
         return _describe_round(

@@ -74,7 +74,6 @@ class Exploration:
         self._worlds = 0
         self._complete = False
         self._text = "not run yet"
-        self._skips_races = False
         self._cannot_crash = ""
 
     def __repr__(self) -> str:
@@ -165,7 +164,6 @@ class Exploration:
             world = World(self._environment, deviations)
             await world.run(self._body)
             if world.server_is_single_threaded:
-                self._skips_races = True
                 search.races = False
                 continue
             if world.error is not None:
@@ -180,8 +178,8 @@ class Exploration:
             if not deviations:
                 if scope.depth:
                     world.require_chances(scope.kinds)
-                if scope.depth and scope.crash_points is not None:
-                    self._cannot_crash = world.why_safe()
+                    if scope.crash_points is not None:
+                        self._cannot_crash = world.why_safe()
                 await self._require_repeatable(world)
         self._worlds = search.worlds
         self._complete = not (search.cut or search.elsewhere) and not self._cannot_crash
@@ -220,24 +218,23 @@ class Exploration:
         """Run the body as written again with other ids, and refuse one that differs."""
         second = World(self._environment, seed=f"{self._environment.config.seed} again")
         await second.run(self._body)
-        problem, error = "", second.error
+        error = second.error
+        pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
+        problems = [
+            f"the body is not repeatable: step {number} was {before}, but with other ids it was "
+            f"{after}."
+            for number, (before, after) in enumerate(pairs, 1)
+            if before != after
+        ]
         if error is not None:
-            problem = (
+            problems.insert(
+                0,
                 f"the body is not repeatable: it passed once and then failed with other ids, with "
-                f"{type(error).__name__}: {error}"
+                f"{type(error).__name__}: {error}",
             )
-        else:
-            pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
-            for number, (before, after) in enumerate(pairs, 1):
-                if before != after:
-                    problem = (
-                        f"the body is not repeatable: step {number} was {before}, but with other "
-                        f"ids it was {after}."
-                    )
-                    break
-        if problem:
+        if problems:
             sides = parting(first.fake._story, second.fake._story)
-            raise NotRepeatable("\n".join([problem, *sides, _REMEDY])) from error
+            raise NotRepeatable("\n".join([problems[0], *sides, _REMEDY])) from error
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
@@ -266,8 +263,8 @@ class Exploration:
                 test = "on its own, with these lines, the body does not fail the same way"
         if isinstance(test, str):
             error.add_note(f"There is no test to paste: {test}.")
-        only = ", ".join(repr(str(one)) for one in world.deviations)
-        error.add_note(f"This world alone: chat_explore(only=[{only}])")
+        only = list(map(str, world.deviations))
+        error.add_note(f"This world alone: chat_explore(only={only})")
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth
@@ -280,7 +277,7 @@ class Exploration:
         else:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
         text = f"{self._scope.part}{text}"
-        if self._skips_races:
+        if not search.races:
             text += (
                 "; webhooks_first was not tried: a webhook timed out before the response of its "
                 "call, so the server seems to handle one call at a time"

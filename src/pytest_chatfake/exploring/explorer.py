@@ -150,8 +150,8 @@ def explore(
         body: A function of one fake; with ``async def``, ``await`` what is returned.
         config: The configuration of every fake; None: the defaults.
         part: As :class:`Explorer` takes it.
-        **options: ``deviations``, ``limit``, ``depth``, ``seconds`` and ``only``, as
-            :class:`Explorer` takes them.
+        **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only`` and
+            ``crash_points``, as :class:`Explorer` takes them.
     """
     exploration = Explorer(config, part=part)._explore(body, _checked(options, "explore()"))
     exploration._warns_if_pending = True

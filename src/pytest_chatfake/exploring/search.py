@@ -370,7 +370,7 @@ class Search:
         written = _Parent((), self._log)
         numbers = [one.number for one in self._log.attempts if one is not None]
         # What the body as written repeats by itself can't be foreseen in other worlds.
-        if len({*numbers}) == len(numbers) and 0 not in numbers:
+        if len({*numbers} - {0}) == len(numbers):
             self._base = self._log.attempts
         parents = [written]
         for level in range(1, self._depth + 1):

@@ -162,9 +162,8 @@ class World:
     def _set_up(self) -> None:
         fake, environment = self.fake, self._environment
         active_stories.dismiss(fake._story)  # the failure of the exploration shows it
-        if self._seed is not None and environment.config.seed is not None:
-            fake._engine.chance = environment.config.seed  # other ids, and the same chance
         if self._seed is not None:
+            fake._engine.chance = environment.config.seed or ""  # other ids, and the same chance
             fake._baseline = Baseline()
         elif not self._is_alone:
             fake._baseline = environment.baseline(learning=not self.deviations)
@@ -334,7 +333,7 @@ class World:
             made.endpoint._target.overlaps,
             made.batch,
             () if watch is None else tuple(watch.points),
-            "" if watch is None else str(watch.error),
+            "" if watch is None else "had responded and " * bool(watch.response) + str(watch.error),
         )
 
     def _calls(self) -> Iterator[LoggedCall]:

@@ -7,7 +7,6 @@ seconds in another thread does it, by a cancellation that stays inside what is a
 
 from __future__ import annotations
 
-import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -86,7 +85,7 @@ class Cancellable:
         """
         self._key, self._why = key, None
         try:
-            if "trio" in sys.modules and running_framework() == "trio":
+            if running_framework() == "trio":
                 return await self._run_in_trio(awaitable)
             return await self._run_in_asyncio(awaitable)
         finally:

@@ -20,7 +20,7 @@ from traceback import walk_stack
 from types import AsyncGeneratorType, CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from ...base.calling_line import is_ours, users_line
+from ...base.calling_line import is_ours, users_lines
 from ...base.errors import ChatFakeError
 from ...base.tripwires import tripwire
 from .loops import running_framework
@@ -84,9 +84,11 @@ class CrashWatch:
     """Counts the points at which one attempt can crash, and crashes it at one of them.
 
     Attributes:
-        points: Those that it came past. Of several suspensions at one line, one after the other,
-            it has the last one only: those before are steps of one thing that the app awaits.
+        points: Those that it came past; of suspensions, with the app's lines that led there. Of
+            several with the same lines, one after the other, it has the last one only: those before
+            are steps of one thing that the app awaits.
         error: The crash, as the service sees it: a connection that ended; None: none yet.
+        response: The response, if it was complete when the app crashed.
     """
 
     def __init__(
@@ -95,12 +97,12 @@ class CrashWatch:
         functions: Mapping[FunctionType, str],
         response_so_far: Callable[[], Response | None],
     ) -> None:
-        self.points: dict[CrashPoint, None] = {}
+        self.points: dict[CrashPoint, list[str]] = {}
         self.error: ConnectionResetError | None = None
         self._point = point
         self._functions = functions
         self._response_so_far = response_so_far
-        self._response: Response | None = None  # if it was complete when the app crashed
+        self.response: Response | None = None
         self._has_survived = self._is_counting = False
         self._counts = Counter[CrashPoint]()
         self._main: Cancellable | None = None
@@ -132,8 +134,8 @@ class CrashWatch:
             return outcome
         if not (isinstance(outcome, Response | Exception) or _is_crash(outcome)):
             return outcome  # an interrupt
-        if self._response is not None:
-            return self._response._replace(error=self.error)
+        if self.response is not None:
+            return self.response._replace(error=self.error)
         if self._has_survived or (isinstance(outcome, Response) and outcome.status is not None):
             return ChatFakeError(
                 f"the app went on after it had {self.error}: expected nothing to catch that, but a "
@@ -148,9 +150,9 @@ class CrashWatch:
         if not self._is_counting or function not in self._functions:
             return
         stack = dropwhile(is_ours, _stack())
-        line = users_line([*takewhile(lambda frame: not is_ours(frame), stack)][::-1])
+        lines = users_lines(takewhile(lambda frame: not is_ours(frame), stack))
         name = function.__qualname__.rpartition("<locals>.")[2]
-        self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", line)
+        self._count(CrashPoint(kind, self._functions[function]), f"{kind} {name}", *lines[:1])
         if self.error is not None:
             raise Crash(str(self.error))
 
@@ -162,13 +164,14 @@ class CrashWatch:
             last: What this returned at its suspension before.
         """
         frames = list(_frames_of(awaited))
-        line = users_line(frames)
+        lines = users_lines(frames)
         waits = not _THREADS.isdisjoint(one.f_code.co_qualname for one in frames)
-        if waits or not line or not self._is_counting:
+        if waits or not lines or not self._is_counting:
             return last
-        if last is not None and last.name == line:
+        if last is not None and self.points[last] == lines:
             del self.points[last]
-        point = self._count(CrashPoint("line", line), f"at {line}")
+        point = self._count(CrashPoint("line", lines[-1]), f"at {lines[-1]}")
+        self.points[point] = lines
         if self.error is not None:
             self._end_all()
         return point
@@ -176,11 +179,11 @@ class CrashWatch:
     def _count(self, first: CrashPoint, where: str, line: str = "") -> CrashPoint:
         self._counts[first] += 1
         point = first._replace(nth=self._counts[first])
-        self.points[point] = None
+        self.points[point] = []
         if point == self._point:
             self._is_counting = False  # what comes now is clean-up
             self._doomed = len(self._tasks)
-            self._response = self._response_so_far()
+            self.response = self._response_so_far()
             self.error = ConnectionResetError(f"crashed {where}" + f" ({line})" * bool(line))
         return point
 
@@ -197,6 +200,7 @@ class CrashWatch:
             result = await cancellable.run(key, self._watched(self._await(awaitable)))
         finally:
             self._main = None
+            self._is_counting = False  # a task that nobody waits for may go on
             if self.error is not None and self._tasks:
                 await self._wait_for_tasks()
         return result
