@@ -61,17 +61,17 @@ class Caller(App):
 class SendsAgainAfterSilence(Caller):
     """Asks again at once if no response came, though the message may have been sent."""
 
+    unsure = 0
+
     def notify(self) -> None:
-        if self.send() == 0 and self.bug:
+        if self.send() == self.unsure and self.bug:
             self.send()
 
 
-class SendsAgainAfterAnError(Caller):
+class SendsAgainAfterAnError(SendsAgainAfterSilence):
     """Asks again at once after a 503, though the message may have been sent."""
 
-    def notify(self) -> None:
-        if self.send() == 503 and self.bug:
-            self.send()
+    unsure = 503
 
 
 class TakesAnErrorForSent(Caller):

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ..base.arguments import check_list, cited
 from ..base.tripwires import find_function
@@ -49,8 +49,8 @@ class Kind(NamedTuple):
         more: The names of its further arguments.
         concerns: What it counts: an ``"attempt"``, or a ``"call"`` of the app; or ``"everything"``,
             and it counts nothing.
-        is_predictable: Whether the order of attempts that it makes is known before it is tried.
-        is_unseen: Whether the order of attempts does not show that it fired.
+        order: The order of attempts that it makes is ``"foreseen"``; or ``"seen"`` when it was
+            tried; or ``"unseen"``: it does not show that the deviation fired.
         is_alone: Whether a world with it has no other deviation.
     """
 
@@ -60,19 +60,12 @@ class Kind(NamedTuple):
     is_time: bool = False
     more: tuple[str, ...] = ()
     concerns: str = "attempt"
-    is_predictable: bool = True
-    is_unseen: bool = False
+    order: Literal["foreseen", "seen", "unseen"] = "foreseen"
     is_alone: bool = False
 
 
 def _of_a_call(verb: str, *more: str) -> Kind:
-    return Kind(
-        verb,
-        more=(*more, *Call._fields),
-        concerns="call",
-        is_predictable=False,
-        is_unseen=True,
-    )
+    return Kind(verb, more=(*more, *Call._fields), concerns="call", order="unseen")
 
 
 #: Where an app can crash, by the names of the arguments.
@@ -85,30 +78,12 @@ KINDS: Final[Mapping[str, Kind]] = {
     "refuse": Kind("webhooks.refuse"),
     "webhooks_first": _of_a_call("api.webhooks_first"),
     "drop": Kind("webhooks.drop"),
-    "duplicate_later": Kind(
-        "webhooks.duplicate", "pause", 1, is_time=True, is_predictable=False, is_unseen=True
-    ),
-    "concurrently": Kind("webhooks.concurrently", "by", is_predictable=False),
-    "crash": Kind(
-        "webhooks.crash",
-        more=("nth", *PLACES),
-        is_predictable=False,
-        is_unseen=True,
-        is_alone=True,
-    ),
-    "delay": Kind(
-        "webhooks.delay", "duration", 1, is_time=True, is_predictable=False, is_unseen=True
-    ),
-    "duplicate_new_id": Kind(
-        "webhooks.duplicate", more=("new_id",), is_predictable=False, is_unseen=True
-    ),
-    "evolve": Kind(
-        "webhooks.evolve",
-        concerns="everything",
-        is_predictable=False,
-        is_unseen=True,
-        is_alone=True,
-    ),
+    "duplicate_later": Kind("webhooks.duplicate", "pause", 1, is_time=True, order="unseen"),
+    "concurrently": Kind("webhooks.concurrently", "by", order="seen"),
+    "crash": Kind("webhooks.crash", more=("nth", *PLACES), order="unseen", is_alone=True),
+    "delay": Kind("webhooks.delay", "duration", 1, is_time=True, order="unseen"),
+    "duplicate_new_id": Kind("webhooks.duplicate", more=("new_id",), order="unseen"),
+    "evolve": Kind("webhooks.evolve", concerns="everything", order="unseen", is_alone=True),
     "api.fail": _of_a_call("api.fail", "status"),
     "api.lose_response": _of_a_call("api.lose_response", "status"),
 }

@@ -422,7 +422,7 @@ class Search:
         return self.races or all(one.kind != "webhooks_first" for one in world.deviations)
 
     def _foreseen(self, deviations: tuple[Deviation, ...]) -> Key | None:
-        if self._base is None or not all(KINDS[one.kind].is_predictable for one in deviations):
+        if self._base is None or any(KINDS[one.kind].order != "foreseen" for one in deviations):
             return None
         return foreseen(self._base, deviations)
 

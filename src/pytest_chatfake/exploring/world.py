@@ -309,7 +309,7 @@ class World:
             unseen=frozenset(
                 one
                 for one, fault in zip(self.deviations, self._faults, strict=True)
-                if fault.fired and KINDS[one.kind].is_unseen
+                if fault.fired and KINDS[one.kind].order == "unseen"
             ),
             moments=[(one.moment,) if isinstance(one, Made) else one.moments for one in self._log],
             session=engine.settings.rules.conversation_length,
