@@ -60,17 +60,17 @@ class Backlog(Generic[T]):
         Returns:
             Whether the attempt itself is made now.
         """
-        if kind == "duplicate":
-            self._waiting.append(_Waiting(self._made + 1 + steps, item, fault, past_barriers))
-        elif kind == "reorder":
-            self._waiting.append(_Waiting(self._made + steps, item, fault, False))
+        until = self._made + steps + (kind == "duplicate")  # which counts its first attempt, too
+        waiting = _Waiting(until, item, fault, past_barriers)
+        if kind in {"duplicate", "reorder"}:
+            self._waiting.append(waiting)
         elif kind == "concurrently":
-            self._peers.append(_Waiting(self._made + steps - 1, item, fault, False))
+            self._peers.append(waiting)
         return kind not in {"reorder", "concurrently"}
 
     def take_peers(self) -> list[T]:
         """Take out what is made at the same time as the next attempt."""
-        peers = [one for one in self._peers if one.until <= self._made]
+        peers = [one for one in self._peers if one.until <= self._made + 1]
         self._peers = [one for one in self._peers if one not in peers]
         return [one.item for one in peers]
 
@@ -89,16 +89,16 @@ class Backlog(Generic[T]):
 
     def release(self) -> list[T]:
         """Take out what waits for other attempts; if there is nothing, what has failed."""
-        over = [one for one in self._waiting if not one.past_barriers]
-        for one in (*over, *self._peers):
-            if one.fault is not None and (one.until > self._made or one not in over):
+        over = [*(one for one in self._waiting if not one.past_barriers), *self._peers]
+        for one in over:
+            if one.fault is not None and one.until > self._made:
                 one.fault._is_short = True
-        released = [one.item for one in (*over, *self._peers)]
         self._waiting = [one for one in self._waiting if one.past_barriers]
         self._peers = []
-        if not released:
-            released, self._failed = self._failed, []
-        return released
+        if over:
+            return [one.item for one in over]
+        failed, self._failed = self._failed, []
+        return failed
 
     def finish(self) -> None:
         """Let the next barrier release all repeats, as no more attempts will be made."""
