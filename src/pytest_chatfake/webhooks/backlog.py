@@ -91,7 +91,7 @@ class Backlog(Generic[T]):
         """Take out what waits for other attempts; if there is nothing, what has failed."""
         over = [*(one for one in self._waiting if not one.past_barriers), *self._peers]
         for one in over:
-            if one.fault is not None and one.until > self._made:
+            if one.fault is not None:
                 one.fault._is_short = True
         self._waiting = [one for one in self._waiting if one.past_barriers]
         self._peers = []
