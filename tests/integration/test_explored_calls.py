@@ -118,6 +118,13 @@ def test_in_process_there_is_no_connection_to_lose() -> None:
 
     with pytest.raises(ChatFakeError, match=r"a socket, got POST /v2/messages .*base_url"):
         explore(body, deviations=["api.lose_response"])
+    exploration = explore(body, deviations="all")
+    assert {(200,), (503,)} == {*seen}
+    assert not exploration.complete
+    assert str(exploration).endswith(
+        "; api.lose_response was not tried: expected calls over a socket, got POST /v2/messages "
+        "through chat_fake.wsgi_app; crash was not tried: expected an app in process, got none"
+    )
     listed = "api.lose_response(status=503, path='/v2/messages', method='POST')"
     explore(body, only=[listed])
     assert (503,) == seen[-1]

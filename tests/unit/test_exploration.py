@@ -1141,7 +1141,7 @@ def test_a_body_is_a_function_of_one_fake(body: Any, words: str) -> None:
 
 
 def test_the_options_have_defaults() -> None:
-    assert (DEFAULT, 500, 2, None, None, None, (1, 1)) == Scope()
+    assert (DEFAULT, 500, 2, None, None, None, (1, 1), False) == Scope()
 
 
 def test_the_three_ways_to_write_it_are_one() -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
-from ..base.errors import NotAwaited, NotRepeatable
+from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable
 from ..base.views import counted
 from ..report.parting import parting
 from .description import describe
@@ -45,6 +45,7 @@ class Scope(NamedTuple):
     only: tuple[Deviation, ...] | None = None
     crash_points: Mapping[FunctionType, str] | None = None  # None: no crash is tried
     part: Part = Part()
+    all_kinds: bool = False  # and not each by its name
 
 
 class Exploration:
@@ -164,7 +165,10 @@ class Exploration:
             world = World(self._environment, deviations)
             await world.run(self._body)
             if world.server_is_single_threaded:
-                search.races = False
+                search.left_out["webhooks_first"] = (
+                    "a webhook timed out before the response of its call, so the server seems to "
+                    "handle one call at a time"
+                )
                 continue
             if world.error is not None:
                 self._text = f"failed in world {search.worlds + 1}"
@@ -172,18 +176,30 @@ class Exploration:
                     head = f"passes as written; fails in world {search.worlds + 1}"
                     await self._explain(world, head)
                 raise world.error
-            if scope.depth and "api.lose_response" in scope.kinds:
-                world.require_sockets()
+            if scope.depth and (call := world.call_in_process):
+                problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
+                self._refuse("api.lose_response", problem, "Call chat_fake.base_url")
             search.add(world.log())
             if not deviations:
                 if scope.depth:
                     world.require_chances(scope.kinds)
-                    if scope.crash_points is not None:
+                    if not world.has_app_in_process:
+                        problem = "expected an app in process, got none"
+                        self._refuse("crash", problem, "Connect it as wsgi= or asgi=")
+                    elif scope.crash_points is not None:
                         self._cannot_crash = world.why_safe()
                 await self._require_repeatable(world)
         self._worlds = search.worlds
-        self._complete = not (search.cut or search.elsewhere) and not self._cannot_crash
+        is_cut = search.cut or search.elsewhere or search.left_out
+        self._complete = not (is_cut or self._cannot_crash)
         self._text = self._summary()
+
+    def _refuse(self, kind: str, problem: str, remedy: str) -> None:
+        """Refuse a kind that can't be tried with this body; if all were asked for, leave it out."""
+        if kind in self._scope.kinds and not self._scope.all_kinds:
+            raise ChatFakeError(f"{kind}: {problem}. {remedy}, or leave it out.")
+        if kind in self._scope.kinds:
+            self._search.left_out[kind] = problem
 
     def _progress_line(self, seconds: float) -> str:
         """Return how far the exploration is, and which part of its worlds is the slowest."""
@@ -277,11 +293,8 @@ class Exploration:
         else:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
         text = f"{self._scope.part}{text}"
-        if not search.races:
-            text += (
-                "; webhooks_first was not tried: a webhook timed out before the response of its "
-                "call, so the server seems to handle one call at a time"
-            )
+        for kind, why in search.left_out.items():
+            text += f"; {kind} was not tried: {why}"
         return text + self._cannot_crash
 
 

@@ -171,6 +171,7 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
         _checked_seconds(options.get("seconds")),
         None if only is None else parse_deviations(only),
         _checked_points(options.get("crash_points", ()), tries="crash" in kinds),
+        all_kinds=options.get("deviations") == "all",
     )
 
 

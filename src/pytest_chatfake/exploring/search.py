@@ -337,7 +337,7 @@ class Search:
         elsewhere: The keys of the worlds that belong to other parts; None: of those that can't be
             foreseen.
         cut: What ended the search before all were tried; empty: nothing did.
-        races: Whether webhooks may come before the response of their call.
+        left_out: The kinds that can't be tried, and why.
     """
 
     def __init__(self, kinds: Sequence[str], depth: int, limit: int, part: Part) -> None:
@@ -352,7 +352,7 @@ class Search:
         self._rest: Iterator[_Foreseen] = iter(())
         self.elsewhere: set[Key | None] = set()
         self.cut: str = ""
-        self.races: bool = True
+        self.left_out: dict[str, str] = {}
 
     @property
     def worlds(self) -> int:
@@ -419,7 +419,7 @@ class Search:
         return self._ahead
 
     def _is_possible(self, world: _Foreseen) -> bool:
-        return self.races or all(one.kind != "webhooks_first" for one in world.deviations)
+        return all(one.kind not in self.left_out for one in world.deviations)
 
     def _foreseen(self, deviations: tuple[Deviation, ...]) -> Key | None:
         if self._base is None or any(KINDS[one.kind].order != "foreseen" for one in deviations):
