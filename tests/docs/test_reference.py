@@ -19,6 +19,7 @@ from werkzeug.test import Client
 
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ChatFakeConfig, Naming, plugin
+from pytest_chatfake.fake.mutants import MUTANTS
 from pytest_chatfake.http_api.account import AccountApi
 
 from .pages import DOCS, ROOT, fences
@@ -93,6 +94,11 @@ def test_fixtures_and_options_are_described() -> None:
         written = "true" if default is True else default
         assert f"| `{name}` | `{written}` |" in text
     assert arguments == re.findall(r"^\| `(--[\w-]+)[=`]", text, re.MULTILINE)
+
+
+def test_the_mutants_are_described_in_the_words_of_a_report() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \|", REFERENCE["mutants.md"], re.MULTILINE)
+    assert [*MUTANTS.items()] == rows
 
 
 def shown_in(text: str) -> list[Any]:

@@ -40,13 +40,13 @@ def frozen_fake(**config: Any) -> Iterator[ChatFake]:
         yield fake
 
 
-def played(mode: str, scenario: Scenario) -> Any:
+def played(mode: str, scenario: Scenario, **config: Any) -> Any:
     """Play a scenario in a mode, and return what it returns."""
 
     async def do(returned: Any) -> Any:
         return await returned if mode == "async" else returned
 
-    with frozen_fake(mode=mode) as fake:
+    with frozen_fake(mode=mode, **config) as fake:
         return asyncio.run(scenario(fake, do))
 
 

@@ -49,6 +49,10 @@ _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 #: Where a request's environment keeps the function that completes its record, while it is answered.
 COMPLETE: Final = "pytest_chatfake.complete"
 
+#: Takes an account and its response to a balance query, and returns another one; None: what is told
+#: is true.
+falsify: Callable[[AccountApi, Reply], Reply] | None = None
+
 
 class ApiRequest(NamedTuple):
     """One request to the fake.
@@ -223,7 +227,8 @@ class AccountApi:
     def _answer_balance(self, method: str, in_process: bool) -> Reply:
         """Answer a balance query that came with the right key (§4.1)."""
         value, now = self._port.reported_balance()
-        reply = Reply(200, balance_body(value, self._currency))
+        body = balance_body(value, self._currency)
+        reply = Reply(200, body)
         marks: tuple[Mark, ...] = ()
         if self._faults.active:
             faults = self._due(method, BALANCE_PATH, now)
@@ -235,7 +240,9 @@ class AccountApi:
         )
         self._note(REQUEST)
         self._log.append(asked)
-        return reply
+        if falsify is None or reply.disconnect or reply.body != body or method != "GET":
+            return reply
+        return falsify(self, reply)._replace(delay=reply.delay)
 
     def _answer(
         self, asked: ApiRequest, request: Request, by_handler: ByHandler
@@ -453,8 +460,7 @@ class AccountApi:
             check_int(length, "length", 0)
 
         def cut(reply: Reply, _: int) -> Reply:
-            kept = len(reply.body) // 2 if length is None else length
-            return reply._replace(body=reply.body[:kept], declared_length=len(reply.body))
+            return reply.cut_off(length)
 
         shown = [] if length is None else [cited(length)]
         return self._add("truncate", shown, cut, Matching(times, start, path, method))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: What a request's environment has if it came without a socket.
 _IN_PROCESS: Final = "pytest_chatfake.in_process"
 
-_INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
+INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
 
 
 class Service:
@@ -123,7 +123,7 @@ class Service:
             return account._answer_balance(method, in_process)
         asked = ApiRequest(method, BALANCE_PATH, tail(key), False, None, 0, in_process=in_process)
         self._record(asked, 401)
-        return _INVALID_KEY
+        return INVALID_KEY
 
     def answer(self, request: Request, by_handler: ByHandler) -> Response | Reply:
         """Answer any request; of those without an account's key, only handlers see more than 401.
@@ -141,7 +141,7 @@ class Service:
             return account._answer(asked, request, by_handler)
         request.environ[COMPLETE] = partial(self._record, asked)
         response = by_handler(request)
-        return _INVALID_KEY if response is None else response
+        return INVALID_KEY if response is None else response
 
     def answered(self, request: Request, status: int | None, body: bytes) -> None:
         """Complete the record of a request that was not a balance query."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -26,6 +26,10 @@ Outcome: TypeAlias = "Response | BaseException"
 
 #: The attempts that the running code is part of: of several fakes, if one's receiver uses another.
 _around: ContextVar[tuple[InFlight, ...]] = ContextVar("pytest_chatfake_attempts", default=())
+
+#: Returns a block around each attempt that is made, in which the app is told something else; None:
+#: it is told the truth. A block that gives the attempt an outcome lets it not be made.
+falsify: Callable[[InFlight], AbstractContextManager[None]] | None = None
 
 
 def attempts_around() -> tuple[InFlight, ...]:
@@ -88,6 +92,10 @@ class InFlight:
 
     async def make(self, *, plain: bool) -> None:
         """Make it, and keep how it ended."""
+        with nullcontext() if falsify is None else falsify(self):
+            await self._make(plain=plain)
+
+    async def _make(self, *, plain: bool) -> None:
         outer, watch = _around.get(), self.watch
         _around.set((*outer, self))
         try:
@@ -95,6 +103,8 @@ class InFlight:
             if watch is not None:
                 watch.begin()
             self.posted = True
+            if self.outcome is not None:
+                return
             if plain:
                 self.outcome = self.target.attempt(self.request)
             else:

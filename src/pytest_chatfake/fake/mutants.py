@@ -1,0 +1,277 @@
+"""Mutants: false facts that are told to the app, to see whether its tests notice.
+
+A mutant changes bytes that reach the app, and nothing else: the fake records what it would have
+recorded without. It tells one false fact; what would follow from that stays as it is. What is told
+again (a retry, a duplicate, a redelivered event) is as false as before, because a mutant of events
+decides by what does not change any more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from decimal import Context, Decimal, localcontext
+from functools import reduce
+from operator import getitem
+from typing import Any, Final, NamedTuple, TypeVar
+
+from ..base.arguments import check_choice
+from ..base.errors import ChatFakeError
+from ..domain.ids import other_id
+from ..domain.instants import SECOND, aware, nanoseconds, stamp
+from ..domain.money import EXACT, ZERO
+from ..http_api import account as balances
+from ..http_api.service import INVALID_KEY
+from ..transport.client.targets import ACCEPTED
+from ..transport.server.replies import Reply, error_reply
+from ..webhooks import in_flight as attempts
+from ..webhooks.endpoints import WebhookRequest
+from ..webhooks.signing import HmacSigner, StandardWebhooksSigner, sign
+from ..wire.exact_json import encode
+from .fake import opened
+
+_T = TypeVar("_T")
+
+#: The sentence of each mutant, by its name, in the order in which they are shown.
+MUTANTS: Final[Mapping[str, str]] = {
+    "price-times-ten": "a price is ten times as high",
+    "price-last-digit": "the last digit of a price is one too high",
+    "first-delivery-free": "the first delivery of a conversation is free",
+    "open-session-priced": "a message in an open session tells the price of the session",
+    "other-currency": "a price has another currency",
+    "other-error-code": "a message fails with another code",
+    "deliver-time-off": "deliverTime is an hour late",
+    "other-conversation": "an event has the id of another conversation",
+    "unknown-message": "an event has the id of a message that nobody sent",
+    "other-text": "an event has the text of the message before",
+    "no-sent": "no sent event comes",
+    "no-delivered": "no delivered event comes",
+    "no-read": "no read event comes",
+    "no-failed": "no failed event comes",
+    "balance-zero": "the balance is zero",
+    "balance-cent-more": "the balance is 0.01 too high",
+    "balance-with-held": "the balance includes what is held",
+    "second-device-charged": "a second device is charged again in the balance",
+    "hold-kept": "a failed or dropped message keeps its hold in the balance",
+    "top-up-lost": "the first top-up is missing in the balance",
+    "balance-503": "the balance query gets 503",
+    "balance-401": "the balance query gets 401",
+    "balance-truncated": "the response to the balance query is cut off",
+    "signature-missing": "the signature is missing",
+    "signature-wrong": "the signature is wrong",
+    "signature-stale": "the signature is a day old",
+}
+
+
+class _Facts(NamedTuple):
+    """What is known where something is told; of an event, its message and its status, too."""
+
+    engine: Any
+    message: Any = None
+    status: str | None = None
+
+
+def _field(path: str, change: Callable[[Any, _Facts], object]) -> Callable[..., bytes]:
+    """Return a function that gives a field of a body, or of an object in it, another value."""
+
+    def changed(body: bytes, facts: _Facts, root: str) -> bytes:
+        with suppress(Exception), localcontext(EXACT):  # the test may have emitted anything
+            document = json.loads(body, parse_float=Decimal, parse_int=Decimal)
+            *parents, key = filter(None, [root, *path.split(".")])
+            place: Any = reduce(getitem, parents, document)
+            value, place[key] = place[key], change(place[key], facts)
+            if place[key] != value:
+                return encode(document).encode()
+        return body
+
+    return changed
+
+
+_EVENTS: Final = {
+    "price-times-ten": _field("totalPrice", lambda price, _: 10 * price),
+    "price-last-digit": _field(
+        "totalPrice",
+        lambda price, _: price and price.next_plus(Context(len(price.as_tuple().digits))),
+    ),
+    "first-delivery-free": _field(
+        "totalPrice", lambda price, facts: price if facts.status == "sent" else ZERO
+    ),
+    "open-session-priced": _field(
+        "totalPrice",
+        lambda price, facts: (
+            price
+            or max(
+                one.charged for one in facts.engine.account.messages_in(facts.message.conversation)
+            )
+        ),
+    ),
+    "other-currency": _field("currency", lambda code, _: "USD" if code == "EUR" else "EUR"),
+    "other-error-code": _field("errorCode", lambda code, _: "131026" if code == "100" else "100"),
+    "deliver-time-off": _field(
+        "deliverTime", lambda time, _: stamp(nanoseconds(aware(time, "")) + 3_600 * SECOND)
+    ),
+    "other-conversation": _field("conversation.id", lambda id_, _: other_id(id_)),
+    "unknown-message": _field("id", lambda id_, _: other_id(id_)),
+    "other-text": _field(
+        "text.body",
+        lambda text, facts: facts.engine.account.numbered(facts.message.number - 1).body or text,
+    ),
+}
+
+_BALANCES: Final = {
+    "balance-zero": _field("amount", lambda _, __: ZERO),
+    "balance-cent-more": _field("amount", lambda value, _: value + Decimal("0.01")),
+    "balance-with-held": _field(
+        "amount",
+        lambda _, facts: facts.engine.account.ledger.available + facts.engine.account.ledger.held,
+    ),
+    "second-device-charged": _field(
+        "amount",
+        lambda value, facts: (
+            value
+            - sum(
+                one.charged * (one.delivered_devices - 1)
+                for one in facts.engine.account.messages
+                if one.delivered_devices
+            )
+        ),
+    ),
+    "hold-kept": _field(
+        "amount",
+        lambda value, facts: (
+            value
+            - sum(
+                one.amount
+                for one in facts.engine.account.ledger.entries
+                if one.kind == "hold"
+                and facts.engine.account.find(one.message_id).state in {"failed", "dropped"}
+                and facts.engine.settings.balance_amount
+                == "available"  # the total includes it anyway
+            )
+        ),
+    ),
+    "top-up-lost": _field(
+        "amount",
+        lambda value, facts: (
+            value
+            - next(
+                one.amount for one in facts.engine.account.ledger.entries if one.kind == "top_up"
+            )
+        ),
+    ),
+}
+
+_RESPONSES: Final[Mapping[str, Callable[[Reply], Reply]]] = {
+    "balance-503": lambda _: error_reply(503, "SERVICE_UNAVAILABLE", "SERVICE_UNAVAILABLE"),
+    "balance-401": lambda _: INVALID_KEY,
+    "balance-truncated": Reply.cut_off,
+}
+
+#: Each takes the headers of a signature, and those of the day before.
+_HEADERS: Final[Mapping[str, Callable[[Any, Any], dict[str, str]]]] = {
+    "signature-missing": lambda _, __: {},
+    # In hex or base64 it is longer than a timestamp, and than an event's id without its prefix.
+    "signature-wrong": lambda truth, _: {
+        name: re.sub(r"[0-9A-Za-z+/]{27,}", lambda run: other_id(run[0]), text)
+        for name, text in truth.items()
+    },
+    "signature-stale": lambda _, stale: stale,
+}
+
+
+class Mutation:
+    """A run in which the app is told a false fact, or in which it is noted which could be told.
+
+    Attributes:
+        name: The mutant; None: the app is told the truth.
+        exercised: The mutants that changed bytes that reached the app; without a ``name``, those
+            that would have.
+        responses: How the app has responded to the truth: by the place of an attempt among those
+            of its fake, and the status of the event.
+    """
+
+    def __init__(self, name: str | None, responses: dict[object, Any]) -> None:
+        self.name = name
+        self.exercised: set[str] = set()
+        self.responses = responses
+        self._asked = {*MUTANTS} if name is None else {name}
+
+    def _choose(
+        self, rows: Mapping[str, Callable[..., _T]], truth: _T, noted: set[str], *facts: object
+    ) -> _T:
+        """Return what is told in place of the truth, and note the mutants that differ from it."""
+        told = truth
+        for name in rows.keys() & self._asked:
+            false = rows[name](truth, *facts)
+            if false != truth:
+                noted.add(name)
+                told = truth if self.name is None else false
+        return told
+
+    @contextmanager
+    def _falsify(self, attempt: attempts.InFlight) -> Generator[None]:
+        """Tell the app what is false while an attempt is made, and look at how it has ended."""
+        noted: set[str] = set()
+        event, request, overrides = attempt.event, attempt.request, attempt.dispatch.overrides
+        place = attempt.place, event.status
+        with suppress(StopIteration):  # a thread may still attempt events of a closed fake
+            engine = next(one._engine for one in opened if one._engine.outbox.events is event._log)
+            facts = _Facts(engine, engine.account.find(event.message_id or ""), event.status)
+            root = engine.settings.naming.message_key
+            request.body = self._choose(_EVENTS, request.body, noted, facts, root)
+        signer = request.endpoint.signer
+        if signer is not None and overrides.signer is None:
+
+            def forged(request: WebhookRequest) -> dict[str, str]:
+                truth = stale = sign(signer, request)
+                # A signer of the test's own may count how often it is called.
+                if isinstance(signer, HmacSigner | StandardWebhooksSigner):
+                    stale = signer(replace(request, timestamp=request.timestamp - 86_400))
+                return self._choose(_HEADERS, truth, noted, stale)
+
+            overrides = overrides._replace(signer=forged)
+            attempt.dispatch = replace(attempt.dispatch, overrides=overrides)
+        lost = f"no-{event.status}"
+        if lost in self._asked and attempt.watch is None:  # or the crash of a test never comes
+            noted.add(lost)
+            attempt.outcome = None if self.name is None else self.responses.get(place, ACCEPTED)
+        yield
+        error = getattr(attempt.outcome, "error", attempt.outcome)
+        if not isinstance(error, ConnectionRefusedError):
+            self.exercised |= noted
+        if self.name is None:
+            self._asked -= self.exercised  # there is no need to look for these any more
+            if error is None:
+                self.responses.setdefault(place, attempt.outcome)  # the first of several fakes
+
+    def _misreport(self, api: balances.AccountApi, truth: Reply) -> Reply:
+        """Return the response to a balance query."""
+        body = self._choose(_BALANCES, truth.body, self.exercised, _Facts(api._port), "")
+        return self._choose(_RESPONSES, truth._replace(body=body), self.exercised)
+
+
+@contextmanager
+def mutated(name: str | None, plain: Mutation | None = None) -> Generator[Mutation]:
+    """Tell the apps of all fakes a false fact inside the block, or note which could be told.
+
+    Args:
+        name: One of :data:`MUTANTS`; None: the truth is told.
+        plain: The run of the same test without a mutant: a lost event is recorded with the
+            response that it got there; without that, with 200.
+
+    Raises:
+        ValueError: There is no such mutant.
+        ChatFakeError: It is called inside such a block.
+    """
+    check_choice(name, "mutant", [None, *MUTANTS])
+    if attempts.falsify is not None:
+        raise ChatFakeError("mutated(): expected one mutant at a time, got a block inside another")
+    mutation = Mutation(name, {} if plain is None else plain.responses)
+    attempts.falsify, balances.falsify = mutation._falsify, mutation._misreport
+    try:
+        yield mutation
+    finally:
+        attempts.falsify = balances.falsify = None

@@ -1,0 +1,161 @@
+"""Mutants: each tells the app one false fact, and the fake knows the truth all the same."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_chatfake import ChatFakeError, HmacSigner, Naming
+from pytest_chatfake.fake.mutants import MUTANTS, mutated
+
+from .api_clients import call_with_werkzeug
+from .fakes import START, frozen_fake, own_lines, played
+
+if TYPE_CHECKING:
+    from pytest_chatfake import ChatFake, Receiver, WebhookRequest
+
+    from .fakes import Do
+
+#: The field in which the app sees a difference, and what it sees there first.
+TOLD = """
+price-times-ten: totalPrice 0.50
+price-last-digit: totalPrice 0.06
+first-delivery-free: totalPrice 0
+open-session-priced: totalPrice 0.05
+other-currency: currency "EUR"
+other-error-code: errorCode "100"
+deliver-time-off: deliverTime "2026-01-01T13:00:10.000Z"
+other-conversation: id "c9b559aaae91b89ca9fde0b899999998"
+unknown-message: id "614daced99bd679699999998"
+other-text: body "One"
+no-sent: lost "sent"
+no-delivered: lost "delivered"
+no-read: lost "read"
+no-failed: lost "failed"
+balance-zero: balance "200 {'amount':0,'currency':'USD'}"
+balance-cent-more: balance "200 {'amount':103.46,'currency':'USD'}"
+balance-with-held: balance "200 {'amount':104.95,'currency':'USD'}"
+second-device-charged: balance "200 {'amount':103.40,'currency':'USD'}"
+hold-kept: balance "200 {'amount':103.40,'currency':'USD'}"
+top-up-lost: balance "200 {'amount':98.45,'currency':'USD'}"
+balance-503: balance "503 {'error':{'status':503,'code':'SER"
+balance-401: balance "401 {'error':{'status':401,'code':'UNA"
+balance-truncated: balance "200 {'amount':103.45,"
+signature-missing: signature "missing"
+signature-wrong: signature "wrong"
+signature-stale: signature "stale"
+"""
+
+FIELD = re.compile(r'"(\w+)":("[^"]*"|[\d.]+)')
+SIGNERS = HmacSigner("secret"), HmacSigner("secret", offset=-86_400)
+
+
+def seen_in(request: WebhookRequest) -> str:
+    """All that an app can know from a request, as JSON but for the end."""
+    valid, stale = (signer(request)["X-Signature"] for signer in SIGNERS)
+    named = {None: "missing", valid: "valid", stale: "stale"}
+    signature = named.get(request.headers.get("X-Signature"), "wrong")
+    return f'{request.body.decode()},"signature":"{signature}"'
+
+
+async def story(fake: ChatFake, do: Do) -> tuple[list[str], list[object]]:
+    """What the app sees of a story in which all mutants have a place, and what the fake says."""
+    seen: list[str] = []
+
+    def app(request: WebhookRequest) -> int:
+        seen.append(seen_in(request))
+        return 500 if request.timestamp == START else 204
+
+    fake.webhooks.connect(handler=app, retry_after=[10])
+    await do(fake.top_up("5"))
+    one = await do(fake.send_text("One"))
+    await do(fake.clock.advance(10))
+    await do(one.deliver(devices=2).read())
+    await do(fake.send_text("Two").deliver())
+    await do(fake.send_text("Three", to="+2").fail())
+    await do(fake.send_text("Four", to="+3", price="1.50"))
+    answer = call_with_werkzeug(fake)
+    shown = f"{answer.status} {answer.body.decode()}".replace('"', "'")
+    seen.append(f'"balance":"{shown:.38}"')
+    return seen, [own_lines(str(fake.timeline)), *[event.body for event in fake.events]]
+
+
+def difference(truth: list[str], told: list[str]) -> str:
+    """The one field that differs, and its first false value."""
+    if len(told) < len(truth):
+        (lost,) = {dict(FIELD.findall(one))["status"] for one in {*truth} - {*told}}
+        return f"lost {lost}"
+    fields = zip(FIELD.findall("".join(truth)), FIELD.findall("".join(told)), strict=True)
+    found = [false for true, false in fields if true != false]
+    (_,) = {key for key, _ in found}
+    return " ".join(found[0])
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_changes_one_fact_of_what_the_app_sees_and_nothing_that_the_fake_says(
+    name: str, mode: str
+) -> None:
+    config = {"naming": Naming(message_key="my.message"), "signer": SIGNERS[0], "api_key": "key"}
+    play = partial(played, mode, story, **config)
+    truth, face = play()
+    with mutated(None) as plain:
+        assert (truth, face) == play()
+    with mutated(name, plain) as mutation:
+        told, same = play()
+
+    assert ({*MUTANTS}, {name}, face) == (plain.exercised, mutation.exercised, same)
+    assert f"\n{name}: {difference(truth, told)}\n" in TOLD
+    assert len({one[:42] for one in told}) == len({*told})  # what is told again is as false
+
+
+def test_only_a_byte_that_would_reach_the_app_exercises_a_mutant() -> None:
+    with frozen_fake(balance_amount="total") as fake, mutated(None) as plain:
+        nobody = fake.webhooks.connect("http://127.0.0.1:1/")
+        fake.send_text().fail()
+        assert fake.webhooks.attempts[0].error is not None
+        nobody.disconnect()
+        fake.webhooks.connect(handler=lambda _: 200, events="*")
+        fake.webhooks.emit_event("chat.order.placed", {"id": "7", "currency": "USD"})
+        fake.webhooks.drop()
+        fake.send_text()
+        fake.api.fail(500)
+        call_with_werkzeug(fake)
+        call_with_werkzeug(fake, "HEAD")
+        assert not plain.exercised
+
+        fake.send_text(price=0, to="+1")
+        call_with_werkzeug(fake)
+    expected = "no-sent other-conversation other-currency unknown-message "
+    expected += "balance-401 balance-503 balance-cent-more balance-truncated balance-zero"
+    assert {*expected.split()} == plain.exercised
+
+
+def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    fake.webhooks.crash(before=type(receiver).__call__)
+    with mutated("no-sent"):
+        fake.send_text()
+        fake.settle()
+    assert ["crash", None] == [one.fault for one in fake.webhooks.attempts]
+    assert not receiver.requests
+    fake.api.delay(2)
+    with mutated("balance-503"):
+        assert 2 == fake.api._answer_balance("GET", in_process=True).delay
+
+
+def test_there_is_one_mutant_at_a_time_and_none_after_an_error(
+    fake: ChatFake, receiver: Receiver
+) -> None:
+    with pytest.raises(ChatFakeError), mutated("no-sent"), mutated("no-read"):
+        pass
+    with pytest.raises(ValueError, match="mutant 'no-end'"), mutated("no-end"):
+        pass
+    fake.send_text()
+    assert 1 == len(receiver.requests)
