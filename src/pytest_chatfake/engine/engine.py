@@ -28,7 +28,7 @@ done. It closes the fake. The process gets its resources back all the same.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from decimal import Decimal
 from functools import partial
 from typing import cast
@@ -259,6 +259,11 @@ class Engine:
         else:
             self.plan.enqueue(Step(step, what, calling_line()))
         return PendingPlan(self.performer)
+
+    async def performed(self, pending: Awaitable[object]) -> None:
+        """Await what a verb has returned; in sync mode it was performed."""
+        if self.mode == "async":
+            await pending
 
     def _run(self, step: Iterator[None]) -> None:
         try:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..base.arguments import cited
-from ..base.coroutines import run_at_once
 from ..fake.fake import ChatFake
 from ..fake.snapshots import PendingCheck
 from ..webhooks.faults import Fault
@@ -113,17 +113,11 @@ def play(chat_fake: ChatFake, script: Script) -> PendingCheck:
     given: object = script
     if not isinstance(given, Script):
         raise TypeError(f"play(chat_fake, script): expected a script, got {cited(given)}")
-    if chat_fake._engine.mode == "async":
-        # A play that is never awaited fails the test.
-        chat_fake._engine.step("play()", lambda: iter(()))
-        return PendingCheck(lambda: _play(chat_fake, script).__await__())
-    run_at_once(_play(chat_fake, script))
-    return PendingCheck(None)
+    return PendingCheck(chat_fake._engine, "play()", partial(_play, chat_fake, script))
 
 
 async def _play(chat_fake: ChatFake, script: Script) -> None:
     engine = chat_fake._engine
-    is_async = engine.mode == "async"
     names: dict[str, Any] = {"chat_fake": chat_fake}
     faults: list[Fault] = []
     try:
@@ -131,11 +125,9 @@ async def _play(chat_fake: ChatFake, script: Script) -> None:
             result = step.make(names)
             if isinstance(result, Fault):
                 faults.append(result)
-            elif is_async and isinstance(result, Awaitable):
-                await result
-        settled = chat_fake.settle()
-        if is_async:
-            await settled
+            elif isinstance(result, Awaitable):
+                await engine.performed(result)
+        await engine.performed(chat_fake.settle())
     finally:
         for fault in faults:
             fault.remove()

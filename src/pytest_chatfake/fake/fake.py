@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -55,10 +56,9 @@ from .snapshots import (
     Baseline,
     PendingCheck,
     Snapshot,
-    awaited,
     check_snapshot,
-    copied,
     expect_unchanged,
+    taken,
 )
 from .timeline import Timeline
 from .waits import PendingWait, Wait, check_predicate
@@ -601,27 +601,19 @@ class ChatFake:
             TypeError: The snapshot can't be copied.
         """
         check_snapshot(snapshot)
-        if self._needs_await("assert_idempotent()"):
-            return PendingCheck(lambda: self._idempotent_async(snapshot).__await__())
-        self.settle()
-        before = copied(snapshot())
-        for event in self._accepted_events():
-            attempted = len(self._engine.outbox.attempts)
-            self.webhooks.redeliver(event)
-            self.settle()
-            self._require_redelivery(event, attempted)
-            expect_unchanged(event, before, snapshot())
-        return PendingCheck()
+        check = partial(self._check_repeats, snapshot)
+        return PendingCheck(self._engine, "assert_idempotent()", check)
 
-    async def _idempotent_async(self, snapshot: Snapshot) -> None:
-        await self.settle()
-        before = copied(await awaited(snapshot))
+    async def _check_repeats(self, snapshot: Snapshot) -> None:
+        engine = self._engine
+        await engine.performed(self.settle())
+        before = await taken(snapshot, engine)
         for event in self._accepted_events():
-            attempted = len(self._engine.outbox.attempts)
-            await self.webhooks.redeliver(event)
-            await self.settle()
+            attempted = len(engine.outbox.attempts)
+            self.webhooks.redeliver(event)
+            await engine.performed(self.settle())
             self._require_redelivery(event, attempted)
-            expect_unchanged(event, before, await awaited(snapshot))
+            expect_unchanged(event, before, await taken(snapshot, engine))
 
     def assert_order_independent(self, snapshot: Snapshot) -> PendingCheck:
         """Expect that the snapshot is the same in every world of an exploration.
@@ -645,24 +637,13 @@ class ChatFake:
                 "assert_order_independent() compares the worlds of an exploration, and this fake "
                 "is in none: call it in a body of chat_explore, or use assert_idempotent()"
             )
-        if self._needs_await("assert_order_independent()"):
-            return PendingCheck(lambda: self._independent_async(baseline, snapshot).__await__())
-        self.settle()
-        self._require_attempts(baseline)
-        baseline.compare(copied(snapshot()))
-        return PendingCheck()
+        check = partial(self._check_order, baseline, snapshot)
+        return PendingCheck(self._engine, "assert_order_independent()", check)
 
-    async def _independent_async(self, baseline: Baseline, snapshot: Snapshot) -> None:
-        await self.settle()
+    async def _check_order(self, baseline: Baseline, snapshot: Snapshot) -> None:
+        await self._engine.performed(self.settle())
         self._require_attempts(baseline)
-        baseline.compare(copied(await awaited(snapshot)))
-
-    def _needs_await(self, what: str) -> bool:
-        """Whether an ``await`` is needed; a check that never gets one fails the test."""
-        if self._engine.mode == "async":
-            self._engine.step(what, lambda: iter(()))
-            return True
-        return False
+        baseline.compare(await taken(snapshot, self._engine))
 
     def _accepted_events(self) -> Iterator[Event]:
         """Yield the events that an endpoint has accepted, in order, each once."""

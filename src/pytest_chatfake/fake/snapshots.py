@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
 from ..base.arguments import cited, unexpected
+from ..base.coroutines import run_at_once
+from ..engine.engine import Engine
 from ..engine.performer import NOTHING_TO_AWAIT
 from ..webhooks.events import Event
 
@@ -47,17 +49,27 @@ class Baseline:
 
 
 class PendingCheck:
-    """What a check returns: ``await`` it in async mode; in sync mode it was done."""
+    """What a check returns: ``await`` it in async mode; in sync mode it was done.
 
-    __slots__ = ("_check",)
+    A check is one coroutine for both modes. One that never gets its ``await`` fails the test.
+    """
 
-    def __init__(self, check: Callable[[], Generator[Any, Any, None]] | None = None) -> None:
+    __slots__ = ("_check", "_engine")
+
+    def __init__(
+        self, engine: Engine, what: str, check: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        self._engine = engine
         self._check = check
+        if engine.mode == "async":
+            engine.step(what, lambda: iter(()))
+        else:
+            run_at_once(check())
 
     def __await__(self) -> Generator[Any, Any, None]:
-        if self._check is None:
+        if self._engine.mode == "sync":
             raise TypeError(NOTHING_TO_AWAIT)
-        yield from self._check()
+        yield from self._check().__await__()
 
 
 def check_snapshot(snapshot: object) -> None:
@@ -67,14 +79,11 @@ def check_snapshot(snapshot: object) -> None:
         raise TypeError(unexpected("snapshot", expected, snapshot))
 
 
-async def awaited(snapshot: Snapshot) -> Any:
-    """Return the value of a snapshot, which may be a coroutine function."""
+async def taken(snapshot: Snapshot, engine: Engine) -> Any:
+    """Return a copy of what a snapshot returns: an app may go on changing its dict."""
     value = snapshot()
-    return await value if inspect.isawaitable(value) else value
-
-
-def copied(value: Any) -> Any:
-    """Return a copy of a value: an app may go on changing the dict that it returned."""
+    if engine.mode == "async" and inspect.isawaitable(value):
+        value = await value
     if inspect.iscoroutine(value):
         value.close()  # or Python warns that nobody awaited it
         raise TypeError(
