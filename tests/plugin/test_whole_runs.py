@@ -72,11 +72,11 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     assert (
         snapshot(
             [
-                "exercised 9 of 53, 17 %",
+                "exercised 9 of 54, 17 %",
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, evolved, tampered, wrong signature, held back, synthetic, again (events go wrong)",
+                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, evolved, tampered, wrong signature, forgery check, held back, synthetic, again (events go wrong)",
                 "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (the API goes wrong)",
             ]
@@ -214,6 +214,8 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
             with hooks.paused():
                 hooks.emit(message, "sent")
             hooks.redeliver(chat_fake.events[0])
+            with pytest.raises(AssertionError, match="forgeries"):
+                hooks.assert_rejects_forgeries()
             client = Client(chat_fake.wsgi_app)
             key = {"X-API-Key": chat_fake.api_key}
 
@@ -258,7 +260,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
         """,
     )
 
-    assert ["exercised 53 of 53, 100 %"] == coverage(result)
+    assert ["exercised 54 of 54, 100 %"] == coverage(result)
     assert 0 == result.ret
 
 

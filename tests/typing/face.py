@@ -363,6 +363,7 @@ def at_random(script: Script) -> None:
 async def exploring_async(chat_explore: Explorer, chat_fake: ChatFake) -> None:
     async def world(chat_fake: ChatFake) -> None:
         await chat_fake.assert_idempotent(list)
+        await chat_fake.webhooks.assert_rejects_forgeries()
 
     assert_type(await chat_explore(world), Exploration)
 

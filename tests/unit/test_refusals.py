@@ -166,6 +166,7 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
     (lambda f, m: partial(f.assert_requested, "GET", "/x"), {"times": (INTS, (-1,))}),
     (lambda f, m: f.assert_idempotent, {"snapshot": ((1,), ())}),
     (lambda f, m: f.assert_order_independent, {"snapshot": (([],), ())}),
+    (lambda f, m: f.webhooks.assert_rejects_forgeries, {"snapshot": ((0,), ())}),
     (lambda f, m: f.wait_until, {"predicate": ((None, True, lambda one: one), ())}),
     (lambda f, m: partial(f.wait_until, list), {"timeout": (LENGTH, (0, -1, math.nan))}),
     # The clock

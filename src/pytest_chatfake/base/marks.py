@@ -11,7 +11,7 @@ class Mark(NamedTuple):
     """One mark.
 
     Attributes:
-        kind: The method that asked for it: the kind of a fault, or ``redeliver``.
+        kind: The method that asked for it: the kind of a fault, ``redeliver``, or ``forgery``.
         text: A word or two, such as ``duplicate``.
         line: Where the test asked for it.
     """

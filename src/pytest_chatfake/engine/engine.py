@@ -260,10 +260,10 @@ class Engine:
             self.plan.enqueue(Step(step, what, calling_line()))
         return PendingPlan(self.performer)
 
-    async def performed(self, pending: Awaitable[object]) -> None:
-        """Await what a verb has returned; in sync mode it was performed."""
-        if self.mode == "async":
-            await pending
+    async def performed(self, result: object) -> None:
+        """Await what a verb has returned, if it waits for that; in sync mode it was performed."""
+        if self.mode == "async" and isinstance(result, Awaitable):
+            await result
 
     def _run(self, step: Iterator[None]) -> None:
         try:

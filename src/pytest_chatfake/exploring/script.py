@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -125,7 +124,7 @@ async def _play(chat_fake: ChatFake, script: Script) -> None:
             result = step.make(names)
             if isinstance(result, Fault):
                 faults.append(result)
-            elif isinstance(result, Awaitable):
+            else:
                 await engine.performed(result)
         await engine.performed(chat_fake.settle())
     finally:

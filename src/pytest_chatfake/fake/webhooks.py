@@ -9,7 +9,7 @@ from functools import partial
 from operator import add
 from os import PathLike
 from types import FunctionType
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Final, Literal, Unpack, overload
 
 from ..base.arguments import (
     check_bool,
@@ -19,9 +19,12 @@ from ..base.arguments import (
     check_share,
     check_str,
     check_takes,
+    cited,
     unexpected,
 )
 from ..base.calling_line import calling_line
+from ..base.errors import ChatFakeError
+from ..base.marks import Mark
 from ..base.notes import WEBHOOK_FAULT
 from ..base.tripwires import find_function
 from ..base.views import counted
@@ -36,10 +39,12 @@ from ..transport.client.watchdog import watchdog
 from ..webhooks.attempt_faults import AttemptFault, CrashFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
+from ..webhooks.dispatch import Overrides
 from ..webhooks.endpoints import Endpoint, Signer, WebhookRequest, retry_delays
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import FaultKind
 from ..webhooks.faults import Fault
+from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries
 from ..webhooks.signing import check_signer
 from ..webhooks.synthetic import edits, other_event
 from .config import ChatFakeConfig
@@ -54,6 +59,9 @@ from .event_filters import EventFilter, checked
 from .messages import Message, state_of
 from .paused import Concurrent, Paused
 from .receiver import Receiver
+from .snapshots import PendingCheck, Snapshot, check_snapshot, taken
+
+_FORGING: Final = "assert_rejects_forgeries()"
 
 
 class Webhooks:
@@ -666,6 +674,85 @@ class Webhooks:
         draft = other_event(type, resource, key, id, body)
         self._engine.perform(Verb("emit_event", None, (draft,)), "emit_event()")
         return PendingPlan(self._engine.performer)
+
+    # Signatures
+
+    def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> PendingCheck:
+        """Expect that each app that is connected with a signer refuses what nobody has signed.
+
+        Queued and due events are attempted first. Then the last event of a message is attempted
+        again and again, each time under a new id: first genuine, which has to be accepted, then
+        forged. A forgery is unsigned, lacks one header of several, is signed with another secret
+        or a day ago, was changed after it was signed, or has a signature that is cut off or another
+        event's. Each has to be refused with a status from 400 to 499. What makes no sense for the
+        signer is left out, and named in the timeline and in a failure.
+
+        Forgeries are no events of the fake: they cost nothing, move no time and are not retried. No
+        fault, pause or exploration concerns them.
+
+        Args:
+            snapshot: As for :meth:`ChatFake.assert_idempotent`. It is taken once the genuine event
+                was accepted, and a forgery must not change it. None: only the responses count.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            AssertionError: Forgeries got through; the text has a line for each.
+            ChatFakeError: No app is connected with a signer, no message was sent, or the genuine
+                event was not accepted.
+            TypeError: The snapshot can't be copied.
+        """
+        snapshot = list if snapshot is None else snapshot
+        check_snapshot(snapshot)
+        return PendingCheck(self._engine, _FORGING, partial(self._check_forgeries, snapshot))
+
+    async def _check_forgeries(self, snapshot: Snapshot) -> None:
+        outbox = self._outbox
+        await self._engine.performed(self._engine.settle())
+        events = [one for one in outbox.events if one.message_id and not one.synthetic]
+        listening = outbox.endpoints.listening(self._config.naming.event_type)
+        # A receiver accepts everything, and is no app.
+        signed = [one for one in listening if one.signer and not one._expected]
+        if not (events and signed):
+            raise ChatFakeError(
+                f"{_FORGING} has nothing to forge: connect your app with a signer, as in "
+                f"connect(wsgi=app, signer=HmacSigner(secret)), and send a message first"
+            )
+        lines = [line for one in signed for line in await self._forge(events[-1], one, snapshot)]
+        if lines:
+            raise AssertionError("\n  ".join(["forgeries got through:", *lines]))
+
+    async def _forge(self, event: Event, endpoint: Endpoint, snapshot: Snapshot) -> list[str]:
+        """Attempt forgeries of an event at an endpoint, and return a line for each that passed."""
+        engine, outbox = self._engine, self._outbox
+        sample = WebhookRequest(event, event.body, {}, outbox.now() // SECOND, 1, endpoint)
+        found = forgeries(sample)
+        left_out = ", ".join(what for what in found if found[what] is None)
+        engine.note(f"{_FORGING}, left out: {left_out or 'nothing'}", calling_line())
+        lines: list[str] = []
+        before: Any = None
+        for what in [one for one in found if found[one] is not None]:
+            place = len(outbox.attempts)
+            mark = Mark("forgery", f"forgery check, {what}", calling_line())
+            change = _with_a_space if what == CHANGED else None
+            forging = Overrides("forgery", change, partial(forged, what), (mark,))
+            step = partial(outbox.forge, event, endpoint, forging)
+            await engine.performed(engine.step(_FORGING, step))
+            made = next((a for a in list(outbox.attempts)[place:] if a.marks == (mark,)), None)
+            if made is None or (what == GENUINE and not made.ok):
+                end = "attempted" if made is None else f"accepted {made._end}"
+                raise ChatFakeError(
+                    f"{_FORGING} can't tell: {event._title} under a new id, {what}, was not {end}"
+                )
+            after = await taken(snapshot, engine)
+            flaw = "" if 400 <= (made.status_code or 0) <= 499 else ", which is no refusal"
+            if after != before:
+                flaw += f"; the snapshot changed from {cited(before)} to {cited(after)}"
+            if flaw and what != GENUINE:
+                lines.append(f"{what}, {made._end}{flaw}")
+            before = after
+        return [*lines, f"left out: {left_out}"] if lines and left_out else lines
 
 
 def _with_a_space(body: bytes) -> bytes:

@@ -138,7 +138,11 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
     if not failed:
         return
     # Of an event that is tried again, the last attempt tells whether the failures were made good.
-    last = {(one.event, one.endpoint): one for one in attempts if one.ok or not _is_caused(one)}
+    last = {
+        (one.event, one.endpoint): one
+        for one in attempts
+        if one.fault != "forgery" and (one.ok or not _is_caused(one))
+    }
     with engine.lock:
         retried = {
             (dispatch.event, endpoint)

@@ -205,7 +205,8 @@ class Trace:
         """Count the attempts at each endpoint since an entry."""
         results, made = self._engine.outbox.attempts._results, self._made[notes.ATTEMPT]
         first = bisect_left(self._indices[notes.ATTEMPT], start)
-        return Counter(results[place].endpoint for place in made[first:])
+        shown = [results[place] for place in made[first:]]
+        return Counter(one.endpoint for one in shown if one.overrides.fault != "forgery")
 
     def count(self, start: int, stop: int) -> Counter[Kind]:
         """Count the entries of a range by their kinds, in the order in which these come."""
@@ -249,6 +250,8 @@ class Trace:
         for code, places in self._made.items():
             for at, place in enumerate(places):
                 one = results[place]
+                if one.overrides.fault == "forgery":
+                    continue  # its check says more
                 if one.overrides.marks or one.number > 1 or not is_success(one.answer):
                     yield self._indices[code][at]
         yield from self._indices[notes.ATTEMPT][len(self._made[notes.ATTEMPT]) :]

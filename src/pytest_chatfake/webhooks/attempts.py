@@ -135,7 +135,8 @@ class Attempt:
         """The kind of the last fault that shaped it; None without.
 
         ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``,
-        ``"lose_response"``, ``"refuse"``, ``"crash"``, ``"concurrently"`` or ``"evolve"``.
+        ``"lose_response"``, ``"refuse"``, ``"crash"``, ``"concurrently"`` or ``"evolve"``; or
+        ``"forgery"``, if ``assert_rejects_forgeries()`` made it.
         """
         return self._result.overrides.fault
 

@@ -8,7 +8,6 @@ from json.encoder import encode_basestring_ascii as quoted
 from typing import NamedTuple
 
 from ..base.marks import Mark
-from ..domain.ids import other_id
 from ..transport.client.responses import Response
 from .endpoints import Endpoint, Signer
 from .events import Event
@@ -39,9 +38,8 @@ class Content(NamedTuple):
     body: bytes
     id: str
 
-    def under_another_id(self) -> Content:
+    def under_id(self, new: str) -> Content:
         """Return the same with another event id."""
-        new = other_id(self.id)
         old, given = (quoted(one).encode() for one in (self.id, new))
         return Content(self.body.replace(old, given, 1), new)
 
@@ -75,7 +73,8 @@ class Dispatch:
     @property
     def is_new(self) -> bool:
         """Whether it is an event's first attempt: no retry, and not what the test sends again."""
-        return self.number == 1 and not (self.has_mark("redeliver") or self.has_mark("unknown"))
+        again = any(map(self.has_mark, ("redeliver", "unknown", "forgery")))
+        return self.number == 1 and not again
 
     @property
     def posted(self) -> Content:

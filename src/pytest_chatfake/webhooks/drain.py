@@ -292,14 +292,18 @@ class Drain:
         if attempt.watch is not None and attempt.watch.error is not None:
             error = self._restart(endpoint, str(attempt.watch.error)) or error
             attempt.posted = error is None  # so that it comes back in the test in any case
-        ordering, attempts = self.ordering, self._outbox.attempts
+        ordering = None if dispatch.has_mark("forgery") else self.ordering
+        attempts = self._outbox.attempts
         with self._lock:
             del self.in_flight[0]  # from now on it has a record
             if ordering is not None:
                 dispatch, answer = ordering.count(attempt, answer)
             place = attempts.add(dispatch, endpoint, answer, attempt.moment)
-            if is_success(answer) or dispatch.overrides.fault == "drop":
+            fault = dispatch.overrides.fault
+            if is_success(answer) or fault == "drop":
                 return None
+            if fault == "forgery":  # its check tells of an error, and nothing comes again
+                return error if attempt.is_broken_off else None
             if ordering is not None and ordering.retries_at_barriers:
                 ordering.keep_failed(dispatch, endpoint)
             elif dispatch.number <= len(endpoint._retries) and place is not None:

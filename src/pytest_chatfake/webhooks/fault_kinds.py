@@ -49,6 +49,7 @@ EFFECTS: Final[dict[str, Effect]] = {
     "evolve": Effect("evolved"),
     "tamper": Effect("tampered", is_wrong=True),
     "sign": Effect("wrong signature", is_wrong=True),
+    "forgery": Effect("forgery check", fails=True),
 }
 
 _NONE: Final = Effect("")

@@ -18,6 +18,7 @@ from types import FunctionType
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
+from ..domain.ids import other_id
 from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.responses import Response
 from .attempt_faults import AttemptFault, Choice, CrashFault
@@ -170,7 +171,7 @@ class Ordering:
         fault, steps = choice.fault, choice.steps
         alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
         if choice.new_id:
-            alone.content = alone.posted.under_another_id()
+            alone.content = alone.posted.under_id(other_id(alone.posted.id))
         if choice.kind == "concurrently" and not steps:
             return _batched([Ready(dispatch, endpoint), Ready(alone, endpoint)])
         if choice.kind == "delay":

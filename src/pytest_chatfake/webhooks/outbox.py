@@ -8,9 +8,9 @@ change that it tells of, because an ``extra=`` function may fail; it is emitted 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ..base.calling_line import Line
 from ..base.marks import Mark
@@ -23,7 +23,7 @@ from ..domain.messages import MessageState
 from ..domain.schedule import Schedule
 from ..wire.bodies import EventWriter
 from .attempts import AttemptLog
-from .dispatch import Dispatch
+from .dispatch import Content, Dispatch, Overrides
 from .endpoints import Endpoint, Endpoints
 from .events import Event, EventLog, OtherEvent
 from .faults import Fault, shaped
@@ -31,6 +31,9 @@ from .synthetic import UNKNOWN_TYPE, Edit
 
 #: An event that is not emitted yet, and its body.
 Written: TypeAlias = tuple[Event, bytes]
+
+#: Ids of forgeries are counted down from here, so no event will ever have one.
+_LAST_ID: Final = 0xFFFF_FFFF
 
 
 class Outbox:
@@ -169,6 +172,13 @@ class Outbox:
     def redeliver(self, event: Event, line: Line) -> None:
         """Queue a past event again."""
         self._enqueue(event, event.type, Mark("redeliver", "again", line))
+
+    def forge(self, event: Event, endpoint: Endpoint, overrides: Overrides) -> Iterator[None]:
+        """A step: attempt an event under an id of its own, past all faults and pauses."""
+        id_ = self.events._ids.event % (_LAST_ID - len(self.attempts))
+        content = Content(event.body, event.id).under_id(id_)
+        self.queue.append(Dispatch(event, (endpoint,), 0, overrides=overrides, content=content))
+        yield
 
     def _enqueue(self, event: Event, type_: str, mark: Mark | None = None) -> None:
         """Send an event on its way, past the faults that concern it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import copy
 import hashlib
 import hmac
 from collections.abc import Mapping
@@ -57,6 +58,15 @@ def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> s
         if later and given == usual:
             return f"{'stale' if later < 0 else 'early'} signature, {later:+} s"
     return "wrong signature"
+
+
+def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
+    """Sign with another secret than a signer; None for a function, whose secret nobody knows."""
+    if not isinstance(signer, (HmacSigner, StandardWebhooksSigner)):
+        return None
+    other = copy.copy(signer)
+    other._secret = b"not " + other._secret
+    return other(request)
 
 
 class HmacSigner:

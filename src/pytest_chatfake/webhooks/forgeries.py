@@ -1,0 +1,52 @@
+"""Forgeries: signatures that prove nothing, so an app has to refuse them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from .endpoints import Signer, WebhookRequest
+from .signing import guessed, sign
+
+#: What is no forgery: an app that refuses it, too, proves nothing.
+GENUINE: Final = "genuine"
+
+#: The one whose body is changed, and not its signature.
+CHANGED: Final = "changed after it was signed"
+
+_DAY: Final = 86_400  # in seconds
+
+
+def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
+    """Return headers for a request, genuine and forged; None where one makes no sense."""
+    signer = cast("Signer", request.endpoint.signer)
+
+    def signed(**changes: Any) -> dict[str, str]:
+        return sign(signer, replace(request, **changes))
+
+    headers, longer = signed(), signed(body=request.body + b" ")
+    old, event = signed(timestamp=request.timestamp - _DAY), request.event
+    is_dated = re.sub(r"\d", "", str(old)) != re.sub(r"\d", "", str(headers))
+    times = [name for name in old if is_dated and old[name].isdecimal()]
+    cut = {name: value[:-4] for name, value in headers.items() - longer.items()}
+    return {
+        GENUINE: headers,
+        "unsigned": {},
+        **{
+            f"without {name}": {one: headers[one] for one in headers if one != name}
+            for name in headers
+            if len(headers) > 1
+        },
+        "signed with another secret": guessed(signer, request),
+        CHANGED: headers if cut else None,
+        "with its signature cut off": headers | cut if cut else None,
+        "with another event's signature": signed(body=event.body, _id=event.id) if cut else None,
+        "signed a day ago": old if is_dated else None,
+        **{f"signed a day ago under a new {name}": old | {name: headers[name]} for name in times},
+    }
+
+
+def forged(what: str, request: WebhookRequest) -> dict[str, str]:
+    """Return the headers of one of them; none, if it is unsigned."""
+    return forgeries(request)[what] or {}

@@ -1,0 +1,192 @@
+"""The check that an app refuses forgeries: right verifiers pass, and wrong ones are named."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import hmac
+import json
+import time
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from pytest_chatfake import ChatFake, ChatFakeError, HmacSigner, StandardWebhooksSigner, explore
+
+from .fakes import frozen_fake, played, visible_state, warnings_at_the_end
+
+SIGNER = HmacSigner("secret", timestamp_header="X-Timestamp")
+ALL = [
+    "unsigned",
+    "without X-Signature",
+    "without X-Timestamp",
+    "signed with another secret",
+    "changed after it was signed",
+    "with its signature cut off",
+    "with another event's signature",
+    "signed a day ago",
+    "signed a day ago under a new X-Timestamp",
+]
+
+
+class App:
+    """Verifies signatures with a flaw, and keeps the ids of events."""
+
+    def __init__(self, flaw: str = "") -> None:
+        self.flaw = flaw
+        self.ids: list[str] = []
+
+    def __call__(self, request: Any) -> int:
+        genuine = self.accepts(request.headers, request.body)
+        if genuine or self.flaw == "stores first":
+            self.ids.append(request.json()["id"])
+        return 204 if genuine else 401
+
+    def accepts(self, headers: Any, body: bytes) -> bool:
+        flaw = self.flaw
+        if flaw == "accepts everything":
+            return True
+        if not {"X-Signature", "X-Timestamp"} <= headers.keys():
+            assert flaw != "raises"
+            return flaw == "ignores a missing header"
+        at, given = headers["X-Signature"].removeprefix("t=").split(",s=")
+        if flaw == "encodes again":
+            body = json.dumps(json.loads(body), separators=(",", ":")).encode()
+        right = hmac.new(b"secret", at.encode() + b"." + body, "sha256").hexdigest()
+        if flaw == "compares a prefix":
+            right = right[: len(given)]
+        if flaw == "takes an unsigned timestamp":
+            at = headers["X-Timestamp"]
+        is_fresh = flaw == "ignores age" or time.time() - int(at) < 300
+        return flaw == "wants a header" or (right == given and is_fresh)
+
+
+class Library(App):
+    """Verifies with the package of the convention."""
+
+    def accepts(self, headers: Any, body: bytes) -> bool:
+        try:
+            Webhook("c2VjcmV0").verify(body, dict(headers))
+        except WebhookVerificationError:
+            return False
+        return True
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize(
+    ("app", "signer"), [(App(), SIGNER), (Library(), StandardWebhooksSigner("c2VjcmV0"))]
+)
+def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(
+    mode: str, app: App, signer: Any
+) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> None:
+        fake.webhooks.connect(handler=app, signer=signer, retry_after=[60])
+        await do(fake.send_text().deliver())
+        with fake.webhooks.tamper(), fake.webhooks.drop():
+            before = visible_state(fake)
+            await do(fake.webhooks.assert_rejects_forgeries(lambda: app.ids))
+            after = visible_state(fake)
+            fake.webhooks._outbox.faults.clear()
+        to_look_at = fake._story.section().partition("\n\n")[0]
+        assert "to all 2 events" in to_look_at
+        assert "forgery" not in to_look_at
+        before[5] += 10 + (signer is not SIGNER)  # attempts
+        assert (before, 3) == (after, len(set(app.ids)))
+        app.ids.clear()
+
+    played(mode, scenario)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "got_through", "how"),
+    [
+        ("accepts everything", ALL, "status 204, which is no refusal; the snapshot changed from"),
+        ("ignores a missing header", ALL[:3], "status 204"),
+        ("wants a header", ALL[3:], "status 204"),
+        ("compares a prefix", ALL[5:6], "status 204"),
+        ("encodes again", ALL[4:5], "status 204"),
+        ("ignores age", ALL[7:], "status 204"),
+        ("takes an unsigned timestamp", ALL[8:], "status 204"),
+        ("raises", ALL[:3], "AssertionError"),
+        ("stores first", ALL, "status 401; the snapshot changed from"),
+    ],
+)
+def test_a_wrong_verifier_is_named_by_what_got_through(
+    flaw: str, got_through: list[str], how: str
+) -> None:
+    with frozen_fake() as fake, fake.webhooks.paused():
+        app = App(flaw)
+        fake.webhooks.connect(handler=app, signer=SIGNER)
+        fake.send_text()
+        with pytest.raises(AssertionError) as caught:
+            fake.webhooks.assert_rejects_forgeries(lambda: app.ids)
+    head, *lines = str(caught.value).split("\n  ")
+    expected = [f"{what}, at App(): {how}" for what in got_through]
+    assert ("forgeries got through:", expected) == (
+        head,
+        [line[: len(one)] for line, one in zip(lines, expected, strict=True)],
+    )
+    assert len(app.ids) == len(set(app.ids))
+
+
+@pytest.mark.parametrize(
+    ("signer", "left_out"),
+    [
+        (lambda _: {"X-Token": "1"}, ALL[3:8]),
+        (HmacSigner("a").__call__, ALL[3:4]),
+        (HmacSigner("a", content="{body}", timestamp_header="T"), ALL[7:8]),
+    ],
+)
+def test_what_makes_no_sense_for_a_signer_is_named(signer: Any, left_out: list[str]) -> None:
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda _: None, signer=signer)
+        fake.send_text()
+        with pytest.raises(AssertionError, match="unsigned") as caught:
+            fake.webhooks.assert_rejects_forgeries()
+        for told in (caught.value, fake.timeline):
+            assert f"left out: {', '.join(left_out)}" in str(told)
+            assert "under a new" not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("signer", "genuine", "error"),
+    [
+        (None, 204, pytest.raises(ChatFakeError, match=r"signer=HmacSigner\(secret\)")),
+        (
+            SIGNER,
+            401,
+            pytest.raises(ChatFakeError, match="can't tell: the sent event"),
+        ),
+        (SIGNER, 204, nullcontext()),
+    ],
+)
+def test_a_check_that_cannot_tell_says_so_and_none_makes_a_failure_good(
+    signer: Any, genuine: int, error: Any
+) -> None:
+    def scenario(fake: ChatFake) -> None:
+        statuses = iter([500, genuine])
+        fake.webhooks.connect(handler=lambda _: next(statuses, 401))
+        fake.webhooks.receiver()
+        fake.send_text()
+        with error:
+            fake.webhooks.assert_rejects_forgeries()
+
+    (warning,) = warnings_at_the_end(scenario, signer=signer)
+    assert warning.startswith("1 attempt failed")
+
+
+def test_an_exploration_has_as_many_worlds_with_the_check() -> None:
+    def worlds(checks: int) -> int:
+        def body(fake: ChatFake) -> None:
+            app = App()
+            fake.webhooks.connect(handler=app, signer=SIGNER)
+            fake.send_text().deliver()
+            for _ in range(checks):
+                fake.webhooks.assert_rejects_forgeries(lambda: app.ids)
+            fake.settle()
+
+        return explore(body).worlds
+
+    assert worlds(0) == worlds(1)
