@@ -168,8 +168,8 @@ class World:
         elif not self._is_alone:
             fake._baseline = environment.baseline(learning=not self.deviations)
         engine = fake._engine
-        ordering = engine.drain.ordering = Ordering(engine.outbox, self._log, environment.note)
-        self._ordering = ordering
+        self._ordering = Ordering(engine.outbox, self._log, environment.note)
+        engine.drain.ordering = self._ordering
         if self._is_written:
             self._ordering.crash_points = environment.crash_points
         self._faults = [one.set_up(fake) for one in self.deviations]
@@ -338,10 +338,10 @@ class World:
         api, causes = self.fake.api, self.fake._engine.journal.causes.values()
         late = {place for kind, place in causes if kind == REQUEST}
         late -= {place for place, is_first in api._calls if is_first}
-        calls = [Call.of(one.path, one.method) if one.accepted else None for one in api._log]
         numbers: Counter[Call] = Counter()
-        for place, call in enumerate(calls):
-            if call is not None:
+        for place, one in enumerate(api._log):
+            call = Call.of(one.path, one.method)
+            if one.accepted and call is not None:
                 numbers[call] += 1
                 yield LoggedCall(numbers[call], call, place in late)
 

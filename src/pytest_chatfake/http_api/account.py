@@ -33,7 +33,7 @@ from .faults import (
     named,
     shown_method,
 )
-from .routes import BALANCE_PATH, Route, Routes
+from .routes import Route, Routes
 
 if TYPE_CHECKING:
     from werkzeug import Request, Response
@@ -224,23 +224,20 @@ class AccountApi:
 
     # Responses
 
-    def _answer_balance(self, method: str, in_process: bool) -> Reply:
+    def _answer_balance(self, asked: ApiRequest) -> Reply:
         """Answer a balance query that came with the right key (§4.1)."""
         value, now = self._port.reported_balance()
         body = balance_body(value, self._currency)
         reply = Reply(200, body)
         marks: tuple[Mark, ...] = ()
         if self._faults.active:
-            faults = self._due(method, BALANCE_PATH, now)
+            faults = self._due(asked.method, asked.path, now)
             reply = damaged(reply, faults, now)
             marks = tuple(one._mark for one in faults)
         status = None if reply.disconnect else reply.status
-        asked = ApiRequest(
-            method, BALANCE_PATH, self._tail, True, status, now, marks, in_process=in_process
-        )
         self._note(REQUEST)
-        self._log.append(asked)
-        if falsify is None or reply.disconnect or reply.body != body or method != "GET":
+        self._log.append(asked._replace(status=status, moment=now, marks=marks))
+        if falsify is None or reply.disconnect or reply.body != body or asked.method != "GET":
             return reply
         return falsify(self, reply)._replace(delay=reply.delay)
 

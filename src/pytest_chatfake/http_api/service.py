@@ -119,9 +119,12 @@ class Service:
     def balance(self, key: str | None, method: str = "GET", *, in_process: bool = False) -> Reply:
         """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
         account = self._accounts.get(key or "")
+        accepted = account is not None
+        asked = ApiRequest(
+            method, BALANCE_PATH, tail(key), accepted, None, 0, in_process=in_process
+        )
         if account is not None:
-            return account._answer_balance(method, in_process)
-        asked = ApiRequest(method, BALANCE_PATH, tail(key), False, None, 0, in_process=in_process)
+            return account._answer_balance(asked)
         self._record(asked, 401)
         return INVALID_KEY
 
