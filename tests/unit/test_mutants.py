@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_chatfake import ChatFakeError, HmacSigner, Naming
+from pytest_chatfake.fake.fake import service
 from pytest_chatfake.fake.mutants import MUTANTS, mutated
 
 from .api_clients import call_with_werkzeug
@@ -147,7 +148,7 @@ def test_a_crash_and_a_delay_of_the_test_stay_as_they_are(
     assert not receiver.requests
     fake.api.delay(2)
     with mutated("balance-503"):
-        assert 2 == fake.api._answer_balance("GET", in_process=True).delay
+        assert 2 == service.balance(fake.api_key).delay
 
 
 def test_there_is_one_mutant_at_a_time_and_none_after_an_error(
