@@ -255,7 +255,11 @@ class CrashWatch:
                 task = before(loop, watchable, **options)
             if is_mine:
                 self._tasks.append(task)
-                task.add_done_callback(lambda _: coroutine.close())  # which may never have begun
+
+                def close(_: object) -> None:
+                    coroutine.close()  # which may never have begun
+
+                task.add_done_callback(close)
             return task
 
         loop.set_task_factory(begin)
