@@ -31,7 +31,7 @@ from .deviations import KINDS, STATUS, Call, Deviation, moved
 from .parts import Part
 
 #: How many candidates are looked at, to say how many worlds there are at least.
-_AHEAD: Final = 5_000
+_AHEAD: Final = 2_000
 
 
 class LoggedAttempt(NamedTuple):
@@ -199,14 +199,16 @@ class _Room:
 
     def moves(self, kind: str) -> Iterator[_Found]:
         """Move attempts, or their repeats, past others."""
-        fits, argument = _DISTANCES[kind], KINDS[kind].extent
         alone = {one.number for one in self.log.attempts if one is not None and not one.overlaps}
-        farthest = max((most for most, _ in self.follow.values()), default=-1)
-        for distance in range(farthest + 1):
-            for start in self.places:
-                if distance not in fits(*self.follow[start]):
-                    continue
-                if kind != "concurrently" or start not in alone:
+        fitting = {
+            start: _DISTANCES[kind](*self.follow[start])
+            for start in self.places
+            if kind != "concurrently" or start not in alone
+        }
+        argument = KINDS[kind].extent
+        for distance in range(max((fits.stop for fits in fitting.values()), default=0)):
+            for start, fits in fitting.items():
+                if distance in fits:
                     yield distance, moved(kind, start, distance if argument else 0)
 
     def pauses(self, kind: str) -> Iterator[_Found]:
@@ -274,7 +276,9 @@ def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
     by_number = {one.start: one for one in deviations}
     backlog: Backlog[tuple[int, int]] = Backlog()  # the items of attempts, and their numbers
     queue: deque[tuple[int, int]] = deque()
-    reached: list[int] = []
+    numbers = [0 if one is None else one.number for one in base]
+    first = next((place for place, one in enumerate(numbers) if one in by_number), len(base))
+    reached = [0 if one is None else one.item for one in base[:first]]  # until then, as written
 
     def attempt() -> None:
         while queue:
@@ -292,12 +296,12 @@ def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
             if (overtaken := backlog.count()) is not None:
                 queue.appendleft(overtaken)
 
-    for place, one in enumerate(base):
+    for place, one in enumerate(base[first:], first + 1):
         if one is not None:
             queue.append((one.item, one.number))
             attempt()
             continue
-        if place == len(base) - 1:
+        if place == len(base):
             backlog.finish()
         while released := backlog.release():
             queue.extend(released)
