@@ -6,6 +6,7 @@ Loaded with the plugin in every run of pytest, so heavy modules are imported ins
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 import pytest
 
@@ -15,7 +16,8 @@ _SCOPES = ("function", "session")
 _TIMELINES = ("failed", "always", "never")
 
 
-#: Options of the command line: what each takes, if it is no flag, and its help.
+#: Options of the command line: what each takes, if it is no flag, and its help. MORE asks for more
+#: than the failures of a run, MUTANTS for its tests again.
 _OWN = {
     "--chat-fake-seed": (
         "SEED",
@@ -26,7 +28,7 @@ _OWN = {
         "try only the K-th of N parts of the worlds of each exploration, for jobs side by side",
     ),
 }
-_MORE = {
+MORE = {
     "--chat-fake-report": ("PATH", "write a page of all tests, each with what happened, to PATH"),
     "--chat-fake-coverage": (
         "",
@@ -35,6 +37,21 @@ _MORE = {
     "--chat-fake-coverage-fail-under": (
         "N",
         "as --chat-fake-coverage, and fail if less than N percent were tried",
+    ),
+}
+MUTANTS = {
+    "--chat-fake-mutants": (
+        "",
+        "after the run, run its tests again with one false fact at a time: would they notice?",
+    ),
+    "--chat-fake-mutants=fast": ("", "the same, until one test has noticed a false fact"),
+    "--chat-fake-mutants-seconds": (
+        "N",
+        "as --chat-fake-mutants, and begin no more after N real seconds",
+    ),
+    "--chat-fake-mutants-fail-under": (
+        "N",
+        "as --chat-fake-mutants, and fail if less than N percent were noticed",
     ),
 }
 
@@ -69,14 +86,20 @@ def declare(parser: pytest.Parser) -> None:
         "its fake) or session (one for all) (default: function)",
         default="function",
     )
-    for name, (value, text) in {**_OWN, **_MORE}.items():
+    parser.addini(
+        "chat_fake_mutants_ignore",
+        "the names of false facts that do not concern the app: --chat-fake-mutants leaves them out",
+        type="linelist",
+        default=[],
+    )
+    for name, (value, text) in {**_OWN, **MORE, **MUTANTS}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake").addoption(name, help=text, **details)
 
 
-def show_more(config: pytest.Config) -> bool:
-    """Return whether an option asks for more than the failures of the run."""
-    return any(config.getoption(name) is not None for name in _MORE)
+def any_given(config: pytest.Config, names: Iterable[str]) -> bool:
+    """Return whether the command line has one of these options."""
+    return any(config.getoption(name) is not None for name in names)
 
 
 def check(config: pytest.Config) -> None:

@@ -31,6 +31,7 @@ _stderr_key = pytest.StashKey[int]()
 _fake_key = pytest.StashKey["ChatFake"]()
 _explorer_key = pytest.StashKey["Explorer"]()
 _listens_key = pytest.StashKey[bool]()
+_rerun_key = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,10 +51,16 @@ def pytest_configure(config: pytest.Config) -> None:
             parse_part(part, "--chat-explore-part")
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None
-    if options.show_more(config):
+    if options.any_given(config, options.MORE):
         from .suite.run import run_of
 
         config.pluginmanager.register(run_of(config), "chatfake-run")
+    if options.any_given(config, options.MUTANTS):
+        from .fake.mutants import MUTANTS, mutated
+        from .suite.reruns import Reruns
+
+        reruns = Reruns(config, MUTANTS, mutated, _rerun_key)
+        config.pluginmanager.register(reruns, "chatfake-mutants")
     config.addinivalue_line(
         "markers",
         "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
@@ -215,6 +222,8 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
         part=request.config.getoption("--chat-explore-part"),
     )
     explorer._item = request.node
+    if _rerun_key in request.node.stash:
+        explorer._first = request.node.stash.get(_explorer_key, None)
     request.node.stash[_explorer_key] = explorer
     return explorer
 
@@ -257,6 +266,8 @@ def _configured(
     request: pytest.FixtureRequest, config: ChatFakeConfig, mode: Literal["sync", "async"]
 ) -> ChatFakeConfig:
     """Put together the configuration of one test: the fixture's, then its markers'."""
+    from .base.arguments import check_bool
+
     fields: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("chat_fake"))):
         if marker.args:
@@ -271,7 +282,7 @@ def _configured(
             f"the fixture chat_fake_config: expected a ChatFakeConfig(...), got {config!r}",
             pytrace=False,
         )
-    seed: str = request.node.nodeid
+    seed: str = request.node.stash.get(_rerun_key, request.node.nodeid)
     if request.config.stash[_seed_key] != "fixed":
         seed = f"{request.config.stash[_seed_key]} {seed}"
     strict = request.config.getini("chat_fake_strict")
@@ -279,6 +290,7 @@ def _configured(
         if fields.get(name, getattr(config, name)) is None:
             fields[name] = default
     try:
+        check_bool(fields.pop("mutants", True), "mutants")  # it is for the run, and no field
         return config.replace(**fields)
     except (TypeError, ValueError) as error:
         problem = str(error)

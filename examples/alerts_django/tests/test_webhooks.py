@@ -18,7 +18,7 @@ def test_a_message_is_kept_with_what_it_cost(chat_fake: ChatFake) -> None:
     kept = Message.objects.get()
     assert kept.id == message.id
     assert kept.status == "read"
-    assert kept.price == Decimal("0.05")
+    assert (kept.price, kept.currency) == (Decimal("0.05"), "USD")
 
 
 @pytest.mark.parametrize("turn", ["first", "second"])

@@ -24,7 +24,8 @@ async def test_a_customer_gets_an_answer(chat_fake: ChatFake, open_shop: OpenSho
         await message.deliver().read()
 
         assert message.body == "Thank you for writing: Are you open?"
-        assert shop.store.answers["answer-1"].status == "read"
+        answer = shop.store.answers["answer-1"]
+        assert (answer.status, answer.service_id) == ("read", message.id)
 
 
 async def test_statuses_in_the_wrong_order_do_not_go_back(

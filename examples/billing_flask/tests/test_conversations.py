@@ -20,6 +20,11 @@ def test_a_message_that_is_only_sent_opens_nothing(chat_fake: ChatFake, billing:
     assert conversation["expiresAt"] is None  # what the event says is only an estimate
 
 
+def test_a_message_is_shown_with_its_conversation(chat_fake: ChatFake, billing: Billing) -> None:
+    message = chat_fake.send_text().deliver()
+    assert billing.message(message.id)["conversation"]["id"] == message.conversation.id
+
+
 def test_the_first_delivery_opens_the_conversation_for_24_hours(
     chat_fake: ChatFake, chat_clock: Clock, billing: Billing
 ) -> None:

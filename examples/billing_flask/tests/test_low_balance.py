@@ -28,6 +28,13 @@ def test_a_low_balance_is_told_once(chat_fake: ChatFake, billing: Billing) -> No
     assert billing.alerts() == ["low"]
 
 
+def test_a_second_device_takes_nothing_from_the_balance(
+    chat_fake: ChatFake, billing: Billing
+) -> None:
+    chat_fake.send_text().deliver(devices=2)
+    assert billing.check_balance() == (0, "99.95 USD\n")
+
+
 @pytest.mark.parametrize(
     ("balance", "alerts"),
     [

@@ -52,6 +52,13 @@ async def test_a_key_that_is_not_accepted_is_shown_and_no_webhook_is_lost(
     assert (await inbox.balance())["problem"] == "401 INVALID_API_KEY"
 
 
+async def test_the_next_look_sees_a_top_up(chat_fake: ChatFake, inbox: Inbox) -> None:
+    await chat_fake.top_up(50)
+    await chat_fake.send_text()
+
+    assert (await inbox.balance())["amount"] == "149.95"
+
+
 class TestOnATimer:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:

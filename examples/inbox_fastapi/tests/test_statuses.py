@@ -17,7 +17,7 @@ async def test_a_message_is_shown_as_read(chat_fake: ChatFake, inbox: Inbox) -> 
     shown = await inbox.message(message.id)
     assert shown["body"] == "It is on its way"
     assert shown["status"] == "read"
-    assert shown["price"] == "0.05"
+    assert (shown["price"], shown["currency"]) == ("0.05", "USD")
 
 
 async def test_a_second_device_changes_nothing(chat_fake: ChatFake, inbox: Inbox) -> None:

@@ -76,6 +76,8 @@ class Exploration:
         self._complete = False
         self._text = "not run yet"
         self._cannot_crash = ""
+        self._failing: tuple[Deviation, ...] | None = None
+        self._first: Exploration | None = None
 
     def __repr__(self) -> str:
         return f"<Exploration: {self._text}>"
@@ -129,6 +131,12 @@ class Exploration:
         yield from self._explore().__await__()
         return self
 
+    def _repeat(self, first: Exploration) -> None:
+        """Stand for an exploration of an earlier run: with its figures, in one world only."""
+        self._first = first
+        self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
+        self._search = Search(kinds=self._scope.kinds, depth=0, limit=1, part=Part())
+
     def _run(self) -> Exploration:
         """Explore a plain body."""
         run_at_once(self._explore())
@@ -149,6 +157,9 @@ class Exploration:
         finally:
             self._progress("")  # wipes the line
             self._environment.restore(error)
+            if (first := self._first) is not None:
+                self._worlds, self._complete = first._worlds, first._complete
+                self._text = first._text
 
     async def _try_all(self) -> None:
         scope, search = self._scope, self._search
@@ -173,6 +184,7 @@ class Exploration:
             if world.error is not None:
                 self._text = f"failed in world {search.worlds + 1}"
                 if deviations:
+                    self._failing = deviations
                     head = f"passes as written; fails in world {search.worlds + 1}"
                     await self._explain(world, head)
                 raise world.error

@@ -73,6 +73,7 @@ class Explorer:
         self._start = aware(start, "start")
         self._progress = progress
         self._item: Any = None
+        self._first: Explorer | None = None  # of the run of which this test is a rerun
         self._part = parse_part(part, "part")
         self.explorations: list[Exploration] = []
 
@@ -122,6 +123,8 @@ class Explorer:
         environment = Environment(config, self._start, scope.crash_points)
         scope = scope._replace(part=self._part)
         exploration = Exploration(body, scope, environment, self._progress, self._item)
+        for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
+            exploration._repeat(first)
         self.explorations.append(exploration)
         return exploration if is_async else exploration._run()
 

@@ -82,12 +82,13 @@ def _outcome(report: pytest.TestReport) -> str:
     return "xpassed" if expected and report.when == "call" else "passed"
 
 
-def page(tests: Sequence[Shown], seen: Iterable[str] | None) -> str:
+def page(tests: Sequence[Shown], seen: Iterable[str] | None, mutants: Iterable[str] = ()) -> str:
     """Write the page.
 
     Args:
         tests: The tests, in the order in which they ran.
         seen: What the suite exercised; None: that is not shown.
+        mutants: Lines about the mutants; none: they are not shown.
     """
     ordered = sorted(tests, key=lambda test: _ORDER.index(test.outcome))
     counts = {name: sum(test.outcome == name for test in tests) for name in _ORDER}
@@ -98,6 +99,7 @@ def page(tests: Sequence[Shown], seen: Iterable[str] | None) -> str:
             f"<style>{_STYLE}{STYLE}</style></head><body><main><h1>chat_fake report</h1>",
             f"<p>{counted(len(tests), 'test')}: {escape(shown) or 'none'}. {_ADVICE}</p>",
             *_coverage(seen),
+            *_mutants(mutants),
             "<h2>Tests</h2>",
             *(part for test in ordered for part in _test(test)),
             "</main></body></html>\n",
@@ -120,6 +122,12 @@ def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
         yield f'<tr><th scope="row">{escape(group)}</th><td>{escape(tried)}</td>'
         yield f"<td>{escape(never)}</td></tr>"
     yield "</tbody></table>"
+
+
+def _mutants(lines: Iterable[str]) -> Iterator[str]:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    if items:
+        yield f"<h2>What the tests notice</h2><ul>{items}</ul>"
 
 
 def _test(test: Shown) -> Iterator[str]:

@@ -112,11 +112,16 @@ def interrupt(config: pytest.Config) -> None:
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text in map(_section, active_stories.stories()):
         if text and terminal is not None:
-            terminal.ensure_newline()
-            if terminal._tw.width_of_current_line:  # -q has no path there, only its dots
-                terminal.line("")
+            begin_line(terminal)
             terminal.section(TITLE)
             terminal.line(text)
+
+
+def begin_line(terminal: Any) -> None:
+    """Begin a line of the terminal's reporter."""
+    terminal.ensure_newline()
+    if terminal._tw.width_of_current_line:  # -q has no path there, only its dots
+        terminal.line("")
 
 
 def progress(config: pytest.Config) -> Callable[[str], None]:

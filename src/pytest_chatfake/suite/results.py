@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -29,6 +30,23 @@ class Wanted(NamedTuple):
     coverage: bool
     page: Path | None
     fail_under: float | None
+
+
+def number_given(
+    config: pytest.Config, option: str, expected: str = "percent, from 0 to 100", most: float = 100
+) -> float | None:
+    """Return the number that an option of the command line was given; None: it was not.
+
+    Raises:
+        UsageError: It is no such number.
+    """
+    given: str | None = config.getoption(option)
+    if given is None:
+        return None
+    with suppress(ValueError):
+        if 0 <= (number := float(given)) <= most:
+            return number
+    raise pytest.UsageError(f"{option} takes {expected}, not {given!r}")
 
 
 class Results:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import pytest
 
 from ..report.coverage import ITEMS, name_of, never, percent
 from .page import Shown, page
-from .results import CARRIER, Results, Wanted
+from .results import CARRIER, Results, Wanted, number_given
 
 OK: Final = pytest.ExitCode.OK
 
@@ -31,15 +31,7 @@ def run_of(config: pytest.Config) -> Run:
             f"--chat-fake-report takes the path of the page to write, such as report.html, "
             f"not {path!r}"
         )
-    given: str | None = config.getoption("--chat-fake-coverage-fail-under")
-    try:
-        least = None if given is None else float(given)
-    except ValueError:
-        least = -1.0
-    if least is not None and not 0 <= least <= 100:
-        raise pytest.UsageError(
-            f"--chat-fake-coverage-fail-under takes percent, from 0 to 100, not {given!r}"
-        )
+    least = number_given(config, "--chat-fake-coverage-fail-under")
     wanted = Wanted(
         coverage=bool(config.getoption("--chat-fake-coverage")) or least is not None,
         page=page_at,
@@ -110,7 +102,8 @@ class Run:
         if self._is_worker:
             return
         if self._wanted.page is not None:
-            self._written = self._write(self._wanted.page)
+            reruns: Any = session.config.pluginmanager.get_plugin("chatfake-mutants")
+            self._written = self._write(self._wanted.page, getattr(reruns, "lines", ()))
             if not self._written.startswith("written") and session.exitstatus == OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
         least = self._wanted.fail_under
@@ -127,12 +120,12 @@ class Run:
             terminalreporter.section("chat_fake report")
             terminalreporter.line(self._written)
 
-    def _write(self, path: Path) -> str:
+    def _write(self, path: Path, mutants: Iterable[str]) -> str:
         """Write the page, and say how that went."""
         seen = self._exercised if self._wanted.coverage else None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(page(list(self._tests.values()), seen), "utf-8")
+            path.write_text(page(list(self._tests.values()), seen, mutants), "utf-8")
         except OSError as error:
             return f"FAIL: not written: {error}"
         return f"written to {path}"

@@ -1,0 +1,56 @@
+"""What became of the mutants of a run, as its tests were run again with each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeAlias
+
+from ..base.views import counted
+
+#: What becomes of a mutant in one test. In the whole run it is the first of these that a test has.
+VERDICTS: Final = ("killed", "not run", "limit reached", "failed in setup or teardown", "survived")
+KILLED, NOT_RUN, TOO_LONG, BROKEN, SURVIVED = VERDICTS
+
+#: By test, what became of each mutant that it exercises; none: the test is not repeatable.
+Verdicts: TypeAlias = Mapping[str, Mapping[str, str]]
+
+#: How many tests a line names.
+_MOST: Final = 3
+
+
+def of_the_run(verdicts: Verdicts) -> dict[str, str]:
+    """Return what became of each mutant."""
+    pairs = [pair for one in verdicts.values() for pair in one.items()]
+    return dict(sorted(pairs, key=lambda pair: -VERDICTS.index(pair[1])))
+
+
+def percent(verdicts: Verdicts) -> float:
+    """Return how many of the mutants were killed, in percent."""
+    found = [*of_the_run(verdicts).values()]
+    return 100 * found.count(KILLED) / max(1, len(found))
+
+
+def summary(sentences: Mapping[str, str], ignored: int, verdicts: Verdicts) -> Iterator[str]:
+    """Say how many were killed, what became of the others, and which tests noticed nothing.
+
+    Args:
+        sentences: All mutants by name, each with what it says, in the order in which to show them.
+        ignored: How many of them do not concern the app.
+        verdicts: What became of the others.
+    """
+    found, tests = of_the_run(verdicts), sorted(verdicts.items())
+    more = f", {ignored} ignored" if ignored else ""
+    yield f"killed {[*found.values()].count(KILLED)} of {len(found)}{more}"
+    for name in sentences:
+        if found.get(name, KILLED) != KILLED:
+            those = [test for test, one in tests if name in one]
+            shown = ", ".join(those[:_MOST] + ["..."] * (len(those) > _MOST))
+            how_many = counted(len(those), "test")
+            yield f"{found[name]}: {sentences[name]} (exercised by {how_many}: {shown})"
+    for test, one in tests:
+        if not one:
+            yield f"not repeatable: {test}"
+        elif SURVIVED in one.values() and not {KILLED, NOT_RUN} & {*one.values()}:
+            yield f"noticed nothing: {test}"
+    if left := sum([*one.values()].count(NOT_RUN) for one in verdicts.values()):
+        yield f"stopped early: {counted(left, 'run is', 'runs are')} left"

@@ -1,0 +1,274 @@
+"""The tests of a run again, with one false fact at a time: a phase of its own, after the run.
+
+Nobody is told of what happens in it: no terminal, no report, no debugger, no count of failures. The
+wrappers of other plugins run as in the run itself, because a test may need them.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
+from math import inf
+from time import monotonic
+from typing import Any, Final
+
+import pytest
+
+from ..base.arguments import alternatives, cited
+from ..base.views import counted
+from .mutation import (
+    BROKEN,
+    KILLED,
+    NOT_RUN,
+    SURVIVED,
+    TOO_LONG,
+    of_the_run,
+    percent,
+    summary,
+)
+from .reports import begin_line
+from .results import number_given
+
+#: Where a worker of xdist tells what became of the mutants in its tests.
+CARRIER: Final = "chat_fake_mutants"
+
+#: Hooks that tell somebody of a test.
+_TELLING: Final = {
+    "pytest_runtest_logstart",
+    "pytest_runtest_logreport",
+    "pytest_runtest_logfinish",
+    "pytest_exception_interact",
+    "pytest_warning_recorded",
+}
+
+#: How many times as long as its test a rerun may take, and how many real seconds in any case.
+_TIMES_AS_LONG: Final = 10
+_LEAST_SECONDS: Final = 2.0
+
+
+class LimitReached(BaseException):
+    """A rerun has taken too long; no ``Exception``, so that no app swallows it."""
+
+
+class Reruns:
+    """The plugin of a run whose tests are run again.
+
+    Args:
+        config: Has the options.
+        sentences: The mutants by name, each with what it says.
+        mutated: Begins a part of the run with a mutant, as ``fake.mutants.mutated()``.
+        rerun_key: Where the stash of a test that is run again has what its ids are derived from.
+
+    Attributes:
+        lines: What became of the mutants.
+
+    Raises:
+        UsageError: An option is no number, or out of range; or an ignored mutant is unknown.
+    """
+
+    def __init__(
+        self,
+        config: Any,
+        sentences: Mapping[str, str],
+        mutated: Callable[..., AbstractContextManager[Any]],
+        rerun_key: pytest.StashKey[str],
+    ) -> None:
+        self._ignored: set[str] = set(config.getini("chat_fake_mutants_ignore"))
+        if unknown := self._ignored - sentences.keys():
+            raise pytest.UsageError(
+                f"chat_fake_mutants_ignore: unknown mutant {cited(min(unknown))}: use "
+                f"{alternatives(sentences)}"
+            )
+        seconds = number_given(config, "--chat-fake-mutants-seconds", "seconds", inf)
+        self._seconds = inf if seconds is None else seconds
+        self._least = number_given(config, "--chat-fake-mutants-fail-under") or 0
+        self._config = config
+        self._sentences = sentences
+        self._mutated = mutated
+        self._rerun_key = rerun_key
+        self._plan: list[tuple[Any, float]] = []
+        self._verdicts: dict[str, dict[str, str]] = {}
+        self._reports: list[pytest.TestReport] = []
+        # Of the rerun; in the run itself there is no limit.
+        self._mutant: str | None = None
+        self._truth: Any = None
+        self._mutation: Any = None
+        self._limit = inf
+        self._took = 0.0
+        self.lines: list[str] = []
+
+    # In each run of a test
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Tell the app the truth, or what is false in this rerun, and end it in time.
+
+        Others set an alarm of their own around it.
+        """
+        began = monotonic()
+        with self._mutated(self._mutant, self._truth) as self._mutation, _alarm(self._limit):
+            result = yield
+        self._took = monotonic() - began
+        passed = all(one.passed and not hasattr(one, "wasxfail") for one in self._reports)
+        marked = (one.kwargs for one in item.iter_markers("chat_fake"))
+        takes_part = next((one["mutants"] for one in marked if "mutants" in one), True)
+        names = self._mutation.exercised - self._ignored
+        if self._limit == inf and names and passed and takes_part:
+            self._plan.append((item, self._took))
+            self._verdicts[item.nodeid] = dict.fromkeys(sorted(names), NOT_RUN)
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what was reported of the test that runs; a plugin may run it again if it failed."""
+        self._reports = [*self._reports * (report.when != "setup"), report]
+
+    # The reruns
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> Generator[None, object, object]:
+        """Run the tests again when all are over, and other plugins have measured what they do."""
+        done = yield
+        if self._plan and not (session.shouldfail or session.shouldstop):
+            with pytest.MonkeyPatch.context() as patch:
+                self._hush(patch)
+                self._run_again(session)
+        return done
+
+    def _hush(self, patch: pytest.MonkeyPatch) -> None:
+        """Tell nobody of the tests that run from now on."""
+        manager = self._config.pluginmanager
+        junit, call = manager.get_plugin("junitxml"), manager._inner_hookexec
+
+        def call_some(name: str, hooks: Any, arguments: Any, first: bool) -> Any:
+            if name == "pytest_runtest_logreport":
+                self.pytest_runtest_logreport(**arguments)
+            needed = [one for one in hooks if _is_needed(name, one)]
+            return [] if name in _TELLING else call(name, needed, arguments, first)
+
+        patch.setattr(manager, "_inner_hookexec", call_some)
+        patch.setitem(self._config.stash, getattr(junit, "xml_key", None), None)
+
+    def _run_again(self, session: Any) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None:
+            mutants = counted(len(of_the_run(self._verdicts)), "mutant")
+            runs = len(self._plan) + sum(map(len, self._verdicts.values()))
+            begin_line(terminal)
+            terminal.write_line(f"chat_fake: {mutants} in {counted(runs, 'run')}")
+        is_fast, done = self._config.getoption("--chat-fake-mutants=fast"), set[str]()
+        end = monotonic() + self._seconds
+        for item, seconds in self._plan:
+            self._limit = max(_TIMES_AS_LONG * seconds, _LEAST_SECONDS)
+            verdicts = self._verdicts[item.nodeid]
+            verdicts.update(dict.fromkeys(done & verdicts.keys(), KILLED))
+            left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
+            if left and monotonic() < end and self._run(item, None) != SURVIVED:
+                verdicts.clear()
+                continue
+            for name in left:
+                if monotonic() >= end:
+                    break
+                verdicts[name] = self._run(item, name)
+                if not self._mutation.exercised:  # the run itself did by chance, or in other worlds
+                    del verdicts[name]
+                elif is_fast and verdicts[name] == KILLED:
+                    done.add(name)
+        _tear_down(session, None)
+
+    def _run(self, item: Any, mutant: str | None) -> str:
+        """Run a copy of a test, which leaves nothing behind, and return what became of a mutant."""
+        _tear_down(item.session, item)
+        again = copy(item)
+        again.user_properties, again._report_sections = [], []
+        again.repr_failure = str  # a traceback takes longer than the test, and nobody reads it
+        again.stash = pytest.Stash()
+        again.stash._storage.update(item.stash._storage)
+        again.stash[self._rerun_key] = f"{item.nodeid} again, {mutant}"
+        for bound in ("_obj", "_instance") if item.cls else ():  # to what the test left behind
+            again.__dict__.pop(bound, None)
+        self._mutant, self._truth = mutant, mutant and self._truth
+        with suppress(LimitReached), _same_examples(again):
+            # The next one is the test itself: so the copy is torn down, and not its module.
+            item.ihook.pytest_runtest_protocol(item=again, nextitem=item)
+        self._truth = self._truth or self._mutation
+        failed = {report.when for report in self._reports if report.failed}
+        if self._took >= self._limit:
+            return TOO_LONG
+        return KILLED if "call" in failed else BROKEN if failed else SURVIVED
+
+    # What is shown
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add what a worker of xdist has found out."""
+        self._verdicts.update(getattr(node, "workeroutput", {}).get(CARRIER, {}))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Judge what was found out, or send it to who asked for it."""
+        if hasattr(self._config, "workeroutput"):
+            self._config.workeroutput[CARRIER] = self._verdicts
+            return
+        self.lines += summary(self._sentences, len(self._ignored), self._verdicts)
+        killed, least = percent(self._verdicts), self._least
+        if killed < least:
+            self.lines.append(f"FAIL: {least:g} % were required, and {killed:.1f} % were killed")
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Show what became of the mutants."""
+        terminalreporter.section("chat_fake mutants")
+        for line in self.lines:
+            terminalreporter.line(line)
+
+
+def _is_needed(name: str, hook: Any) -> Any:
+    """Leave out who would run a test that fails once more, and our own part of reports."""
+    if name == "pytest_runtest_protocol":
+        return hook.wrapper or hook.hookwrapper or hook.plugin_name == "runner"
+    return name != "pytest_runtest_makereport" or not hook.plugin_name.startswith("chatfake")
+
+
+def _tear_down(session: Any, item: pytest.Item | None) -> None:
+    """Finalise what an item does not need: a rerun can't know which one will be next."""
+    pytest.CallInfo.from_call(lambda: session._setupstate.teardown_exact(item), "teardown")
+
+
+@contextmanager
+def _alarm(seconds: float) -> Generator[None]:
+    """Interrupt a block that takes too long, where the system can."""
+    if seconds == inf or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise LimitReached
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # a task may die of it, and not the test
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _same_examples(item: Any) -> Generator[None]:
+    """Let Hypothesis try the same examples in each rerun, keep none, and shrink none."""
+    hypothesis: Any = sys.modules.get("hypothesis")
+    function = getattr(item, "obj", None)
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in (
+            (getattr(function, "__func__", function), "_hypothesis_internal_use_settings"),
+            (item.cls, "settings"),  # of a state machine
+        ):
+            given = getattr(owner, name, None)
+            if hypothesis is not None and isinstance(given, hypothesis.settings):
+                fixed = {"database": None, "derandomize": True, "deadline": None}
+                phases = hypothesis.Phase.explicit, hypothesis.Phase.generate
+                patch.setattr(owner, name, hypothesis.settings(given, phases=phases, **fixed))
+        yield

@@ -1,0 +1,471 @@
+"""Would the tests notice? Each runs again with one false fact of the service at a time."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+
+from pytest_chatfake.fake.mutants import MUTANTS
+from pytest_chatfake.suite import reruns
+
+#: An app, and what its tests use.
+APP = """
+    import json
+
+    import pytest
+    from pytest_chatfake import HmacSigner
+    from werkzeug.test import Client
+
+    SIGNER = HmacSigner("secret")
+
+
+    class App:
+        def __init__(self, fake, **options):
+            self.client, self.key = Client(fake.wsgi_app), {"X-API-Key": fake.api_key}
+            self.told, self.all = {}, []
+            fake.webhooks.connect(handler=self.take, **options)
+
+        def take(self, request):
+            message = request.json()["chatMessage"]
+            self.told.setdefault(message["id"], []).append(message)
+            self.all.append(request.body)
+            return 204
+
+        def prices(self):
+            return [messages[-1]["totalPrice"] for messages in self.told.values()]
+
+        def balance(self):
+            return self.client.get("/v2/balance", headers=self.key).json["amount"]
+
+
+    class StrictApp(App):
+        def take(self, request):
+            signed = SIGNER(request).items()
+            if not all(request.headers.get(name) == value for name, value in signed):
+                return 401
+            return super().take(request)
+
+
+    @pytest.fixture
+    def app(chat_fake):
+        return App(chat_fake)
+"""
+
+#: Five tests that check what the app made of the service, and five that do not.
+PLANTED = """
+    from app import *
+
+    def test_price(chat_fake, app):
+        chat_fake.send_text().deliver()
+        assert [0.05] == app.prices()
+
+    def test_statuses(chat_fake, app):
+        message = chat_fake.send_text().deliver().read()
+        assert ["sent", "delivered", "read"] == [one["status"] for one in app.told[message.id]]
+
+    def test_error_code(chat_fake, app):
+        message = chat_fake.send_text().fail()
+        assert message.events[-1].body == app.all[-1]
+
+    def test_balance(chat_fake, app):
+        chat_fake.send_text()
+        assert 99.95 == app.balance()
+
+    def test_forgery(chat_fake):
+        app = StrictApp(chat_fake, signer=SIGNER)
+        with chat_fake.webhooks.sign(HmacSigner("forged"), status="delivered"):
+            message = chat_fake.send_text().deliver()
+        assert 1 == len(app.told[message.id])
+
+    def test_without_an_assert(chat_fake, app):
+        chat_fake.send_text().deliver()
+
+    def test_the_fakes_money(chat_fake, app):
+        chat_fake.send_text().deliver()
+        chat_fake.assert_charged("0.05")
+
+    def test_the_statuses_of_attempts(chat_fake, app):
+        chat_fake.send_text().deliver()
+        assert [204, 204] == [one.status_code for one in chat_fake.webhooks.attempts]
+
+    def test_a_balance_that_is_dropped(chat_fake, app):
+        app.client.get("/v2/balance", headers=app.key)
+
+    def test_signatures_without_a_refusal(chat_fake):
+        App(chat_fake, signer=SIGNER)
+        chat_fake.send_text().deliver()
+"""
+
+#: One test that exercises all mutants, and notices each.
+PERFECT = """
+    from app import *
+
+    @pytest.mark.chat_fake(price="0.10")
+    def test_everything(chat_fake):
+        app = StrictApp(chat_fake, signer=SIGNER)
+
+        def agrees():
+            assert float(chat_fake.balance.available) == app.balance()
+
+        agrees()
+        chat_fake.send_text("one", to="+1").deliver(devices=2)
+        agrees()
+        chat_fake.send_text("two", to="+1").deliver().read()
+        chat_fake.send_text("three", to="+2").fail()
+        agrees()
+        chat_fake.send_text("four", to="+3")
+        agrees()
+        chat_fake.top_up(1)
+        agrees()
+        assert [one.body for one in chat_fake.events] == app.all
+"""
+
+
+def run(pytester: pytest.Pytester, body: str, *options: str) -> list[str]:
+    """Run tests again with mutants, and return what is said of these."""
+    pytester.makepyfile(app=APP, test_it=body)
+    result = pytester.runpytest("-p", "no:cacheprovider", "--chat-fake-mutants", *options)
+    assert result.ret == any(line.startswith("FAIL") for line in result.outlines)
+    start = result.outlines.index(f"{' chat_fake mutants ':=^80}")
+    said = result.outlines[start + 1 :]
+    return said[: next(place for place, line in enumerate(said) if line.startswith("==="))]
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+def test_who_checks_nothing_of_the_app_is_named(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    named = [
+        "a_balance_that_is_dropped",
+        "signatures_without_a_refusal",
+        "the_fakes_money",
+        "the_statuses_of_attempts",
+        "without_an_assert",
+    ]
+    lines = run(pytester, PLANTED, *workers)
+
+    assert lines[:-5] == [
+        "killed 19 of 21",
+        "survived: deliverTime is an hour late (exercised by 7 tests: test_it.py::test_forgery, test_it.py::test_price, test_it.py::test_signatures_without_a_refusal, ...)",
+        "survived: an event has the id of another conversation (exercised by 9 tests: test_it.py::test_balance, test_it.py::test_error_code, test_it.py::test_forgery, ...)",
+    ]
+    assert [f"noticed nothing: test_it.py::test_{name}" for name in named] == lines[-5:]
+
+
+def test_a_perfect_suite_kills_every_mutant(pytester: pytest.Pytester) -> None:
+    assert [f"killed {len(MUTANTS)} of {len(MUTANTS)}"] == run(pytester, PERFECT)
+
+
+#: Tests of each kind, of which each kills what it exercises.
+KINDS = """
+    import unittest
+    import warnings
+    from app import *
+    from hypothesis import HealthCheck, Phase, given, settings, strategies as st
+    from pytest_chatfake import ChatFake
+
+    def check(fake, app=None):
+        app = app or App(fake)
+        fake.send_text().deliver()
+        fake.settle()
+        assert {one.body for one in fake.events} == {*app.all}
+
+    class TestUnit(unittest.TestCase):
+        @classmethod
+        def setUpClass(cls):
+            cls.seen = set()
+
+        def setUp(self):
+            self.fake = ChatFake()
+            self.addCleanup(self.fake.close)
+
+        def test_of_a_class(self):
+            with self.subTest("a part"):
+                check(self.fake)
+
+    class TestMethods:
+        def test_has_an_instance_of_its_own(self, chat_fake):
+            assert not hasattr(self, "fake")
+            self.fake = chat_fake
+            check(chat_fake)
+
+    @pytest.fixture(scope="module")
+    def store():
+        return set()
+
+    def test_a_store_that_lives_on(chat_fake, store):
+        app = App(chat_fake)
+        message = chat_fake.send_text()
+        assert message.id not in store
+        store |= app.told.keys()
+        assert message.id in store
+        check(chat_fake, app)
+
+    @pytest.mark.parametrize("text", ["one", "two"])
+    def test_parameters(chat_fake, text, record_property, record_testsuite_property, subtests):
+        print(text)
+        warnings.warn(text)
+        record_property("text", text)
+        record_testsuite_property("text", text)
+        with subtests.test(text):
+            check(chat_fake)
+
+    @given(st.integers(1, 3))
+    def test_examples(devices):
+        with ChatFake() as fake:
+            check(fake)
+
+    def test_worlds(chat_explore):
+        exploration = chat_explore(check)
+        assert 8 < exploration.worlds and exploration.complete
+        with pytest.raises(AssertionError, match="twice"):
+            @chat_explore
+            def world(fake):
+                app = App(fake)
+                check(fake, app)
+                assert 2 == len(app.all), "twice"
+
+    @pytest.mark.asyncio
+    async def test_await(chat_fake):
+        app = App(chat_fake)
+        await chat_fake.send_text().deliver()
+        assert [one.body for one in chat_fake.events] == app.all
+
+    def test_passes_at_its_second_try(chat_fake, tries=[]):
+        tries.append(1)
+        assert len(tries) > 1
+        check(chat_fake)
+
+    @pytest.mark.chat_fake(mutants=False)
+    def test_left_out(chat_fake, app):
+        chat_fake.send_text()
+
+    @pytest.mark.xfail
+    def test_expected_to_fail(chat_fake, app):
+        chat_fake.send_text()
+        assert 0
+
+    def test_that_fails(chat_fake, app):
+        chat_fake.send_text()
+        assert 0
+"""
+
+#: Notes what anybody is told of, and runs a test that fails once more.
+TOLD = """
+    import pytest
+    from _pytest.runner import runtestprotocol
+
+    def note(*told):
+        with open("told.txt", "a") as file:
+            print(*told, file=file)
+
+    def pytest_runtest_logreport(report):
+        sections = [name for name, _ in report.sections]
+        note(report.nodeid, report.when, report.outcome, report.user_properties, sections)
+
+    def pytest_runtest_logstart(nodeid):
+        note("start", nodeid)
+
+    def pytest_exception_interact(node, report):
+        note("stops at", node.nodeid, report.when)
+
+    def pytest_warning_recorded(warning_message, nodeid):
+        note("warns", nodeid, warning_message.message)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(item, nextitem):  # as pytest-rerunfailures does
+        if "second_try" not in item.name:
+            return None
+        for report in runtestprotocol(item, nextitem=nextitem, log=False):
+            report.outcome = "rerun" if report.failed else report.outcome
+            item.ihook.pytest_runtest_logreport(report=report)
+        runtestprotocol(item, nextitem=nextitem)
+        return True
+"""
+
+
+def test_each_kind_of_test_is_run_again_and_nobody_is_told(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:inline_snapshot --junitxml=junit.xml")
+    pytester.makeconftest(TOLD)
+    pytester.makeini(
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = default"
+    )
+
+    def told() -> list[str]:
+        told, junit = pytester.path / "told.txt", pytester.path / "junit.xml"
+        text = told.read_text("utf-8")
+        told.unlink()
+        return [
+            text,
+            *re.findall(r'<(?:property|testcase) [^>]*?name="[^"]*"', junit.read_text("utf-8")),
+        ]
+
+    lines = run(pytester, KINDS)
+    with_mutants = told()
+    pytester.runpytest("-p", "no:cacheprovider")
+
+    assert ["killed 9 of 9"] == lines
+    assert told() == with_mutants
+
+
+class Clock:
+    """Real seconds, as tests let them pass."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(reruns, "monotonic", clock)
+    return clock
+
+
+def test_a_rerun_that_takes_too_long_is_ended(
+    pytester: pytest.Pytester, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alarms: list[tuple[float, ...]] = []
+    monkeypatch.setattr(signal, "setitimer", lambda _, *seconds: alarms.append(seconds))
+    body = """
+    import signal
+    from app import *
+    from pytest_chatfake.suite import reruns
+
+    def test_it(chat_fake, app):
+        reruns.monotonic.now += 0.3
+        chat_fake.send_text().deliver()
+        if [0.05] != app.prices():
+            reruns.monotonic.now += 2.7
+            signal.raise_signal(signal.SIGALRM)
+            pytest.fail("it went on")
+    """
+    lines = run(pytester, body)
+
+    assert (
+        "limit reached: a price is ten times as high (exercised by 1 test: test_it.py::test_it)"
+        in lines
+    )
+    assert {(3.0, 3.0), (0,)} == {*alarms}
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+#: Three tests that kill what they exercise; each takes a second.
+THREE = """
+    from app import *
+    from pytest_chatfake.suite import reruns
+
+    @pytest.mark.parametrize("number", range(3))
+    def test_it(chat_fake, app, number):
+        reruns.monotonic.now += 1
+        chat_fake.send_text()
+        assert [one.body for one in chat_fake.events] == app.all
+    """
+
+
+@pytest.mark.parametrize(
+    ("options", "first", "last", "seconds"),
+    [
+        ([], "killed 6 of 6", "killed 6 of 6", 3 + 21),
+        (["--chat-fake-mutants=fast"], "killed 6 of 6", "killed 6 of 6", 3 + 7),
+        (
+            ["--chat-fake-mutants-seconds=3"],
+            "killed 2 of 6",
+            "stopped early: 16 runs are left",
+            3 + 3,
+        ),
+        (
+            ["-o", "chat_fake_mutants_ignore=no-sent"],
+            "killed 5 of 5, 1 ignored",
+            "killed 5 of 5, 1 ignored",
+            3 + 18,
+        ),
+    ],
+)
+def test_less_may_be_run(
+    pytester: pytest.Pytester,
+    clock: Clock,
+    options: list[str],
+    first: str,
+    last: str,
+    seconds: float,
+) -> None:
+    lines = run(pytester, THREE, *options)
+
+    assert (first, last, seconds) == (lines[0], lines[-1], clock.now)
+
+
+#: A test that can't be run again, one whose fixture checks, and one that overlooks a status.
+FRAGILE = """
+    from app import *
+
+    def test_once(app, chat_fake, tries=[]):
+        chat_fake.send_text()
+        tries.append(1)
+        assert 1 == len(tries)
+
+    @pytest.fixture
+    def sent(app, chat_fake):
+        chat_fake.send_text()
+        assert [one.body for one in chat_fake.events] == app.all
+
+    def test_set_up(sent):
+        pass
+
+    def test_price(app, chat_fake):
+        chat_fake.submit_text().reject()
+        assert ["100"] == [one["errorCode"] for one, in app.told.values()]
+"""
+
+
+@pytest.mark.parametrize(("least", "status"), [("25", 0), ("25.1", 1)])
+def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(
+    pytester: pytest.Pytester, least: str, status: int
+) -> None:
+    lines = run(
+        pytester, FRAGILE, f"--chat-fake-mutants-fail-under={least}", "--chat-fake-report=page.html"
+    )
+    page = (pytester.path / "page.html").read_text("utf-8")
+
+    assert status == ("FAIL: 25.1 % were required, and 25.0 % were killed" in lines)
+    assert "killed 2 of 8" == lines[0]
+    assert lines[1] == (
+        "failed in setup or teardown: a price is ten times as high (exercised by 1 test: "
+        "test_it.py::test_set_up)"
+    )
+    assert "not repeatable: test_it.py::test_once" == lines[7]
+    assert lines == re.findall("<li>(.*?)</li>", page)
+
+
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ("--chat-fake-mutants=slow", "ignored explicit argument 'slow'"),
+        ("--chat-fake-mutants-seconds=-1", "--chat-fake-mutants-seconds takes seconds, not '-1'"),
+        ("--chat-fake-mutants-fail-under=many", "takes percent, from 0 to 100, not 'many'"),
+        ("--override-ini=chat_fake_mutants_ignore=nobody", "unknown mutant 'nobody': use 'price-"),
+    ],
+)
+def test_what_is_no_value_of_an_option_is_refused(
+    pytester: pytest.Pytester, option: str, error: str
+) -> None:
+    result = pytester.runpytest("--chat-fake-mutants", option)
+
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    assert error in result.stderr.str()
+
+
+def test_a_marker_that_is_no_bool_fails_its_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.chat_fake(mutants="no")
+        def test_it(chat_fake): pass
+        """)
+    pytester.runpytest().stdout.fnmatch_lines(["*chat_fake: mutants: expected a bool, got 'no'"])
