@@ -6,7 +6,6 @@ Loaded with the plugin in every run of pytest, so heavy modules are imported ins
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 
 import pytest
 
@@ -97,7 +96,7 @@ def declare(parser: pytest.Parser) -> None:
         parser.getgroup("chatfake").addoption(name, help=text, **details)
 
 
-def any_given(config: pytest.Config, names: Iterable[str]) -> bool:
+def any_given(config: pytest.Config, names: dict[str, tuple[str, str]]) -> bool:
     """Return whether the command line has one of these options."""
     return any(config.getoption(name) is not None for name in names)
 
