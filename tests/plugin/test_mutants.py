@@ -192,7 +192,9 @@ KINDS = """
             check(chat_fake)
 
     @pytest.fixture(scope="module")
-    def store():
+    def store(made=[]):
+        made.append(1)
+        assert len(made) <= 2  # once for each phase
         return set()
 
     def test_a_store_that_lives_on(chat_fake, store):
@@ -217,9 +219,17 @@ KINDS = """
         with ChatFake() as fake:
             check(fake)
 
-    def test_worlds(chat_explore):
-        exploration = chat_explore(check)
+    def test_worlds(chat_explore, runs=[]):
+        worlds = []
+
+        @chat_explore
+        def exploration(fake):
+            worlds.append(fake)
+            check(fake)
+
         assert 8 < exploration.worlds and exploration.complete
+        assert not runs or len(worlds) < 3  # only the run itself needs all
+        runs.append(1)
         with pytest.raises(AssertionError, match="twice"):
             @chat_explore
             def world(fake):
@@ -245,7 +255,6 @@ KINDS = """
     @pytest.mark.xfail
     def test_expected_to_fail(chat_fake, app):
         chat_fake.send_text()
-        assert 0
 
     def test_that_fails(chat_fake, app):
         chat_fake.send_text()
@@ -268,6 +277,10 @@ TOLD = """
     def pytest_runtest_logstart(nodeid):
         note("start", nodeid)
 
+    def pytest_sessionfinish(session):
+        for item in session.items:
+            note(item.nodeid, item.user_properties, item._report_sections)
+
     def pytest_exception_interact(node, report):
         note("stops at", node.nodeid, report.when)
 
@@ -278,6 +291,8 @@ TOLD = """
     def pytest_runtest_protocol(item, nextitem):  # as pytest-rerunfailures does
         if "second_try" not in item.name:
             return None
+        assert not hasattr(item, "runs"), "it is run again by us alone"
+        item.runs = 1
         for report in runtestprotocol(item, nextitem=nextitem, log=False):
             report.outcome = "rerun" if report.failed else report.outcome
             item.ihook.pytest_runtest_logreport(report=report)
@@ -310,6 +325,27 @@ def test_each_kind_of_test_is_run_again_and_nobody_is_told(
 
     assert ["killed 9 of 9"] == lines
     assert told() == with_mutants
+
+
+def test_each_rerun_has_the_same_examples(pytester: pytest.Pytester) -> None:
+    body = """
+    from app import *
+    from hypothesis import given, settings, strategies as st
+    from pytest_chatfake import ChatFake
+
+    @settings(max_examples=5)
+    @given(st.integers())
+    def test_it(number):
+        with open("tried.txt", "a") as file, ChatFake() as fake:
+            print(number, file=file)
+            App(fake)
+            fake.send_text()
+    """
+    lines = run(pytester, body)
+    tried = (pytester.path / "tried.txt").read_text("utf-8").split()[5:]
+
+    assert "killed 0 of 6" == lines[0]
+    assert tried[:5] * 7 == tried
 
 
 class Clock:
@@ -361,11 +397,16 @@ THREE = """
     from app import *
     from pytest_chatfake.suite import reruns
 
+    KEPT = {}  # by an app that lives on, and takes no event twice
+
     @pytest.mark.parametrize("number", range(3))
-    def test_it(chat_fake, app, number):
+    def test_it(chat_fake, number):
         reruns.monotonic.now += 1
+        chat_fake.webhooks.connect(
+            handler=lambda request: KEPT.setdefault(request.event.id, request.body) and 204
+        )
         chat_fake.send_text()
-        assert [one.body for one in chat_fake.events] == app.all
+        assert [(one.id, one.body) for one in chat_fake.events] == [*KEPT.items()][-1:]
     """
 
 
@@ -410,6 +451,11 @@ FRAGILE = """
         tries.append(1)
         assert 1 == len(tries)
 
+    def test_another_way_each_time(app, chat_fake, tries=[]):
+        message = chat_fake.send_text()
+        if not tries:
+            tries.append(message.deliver())
+
     @pytest.fixture
     def sent(app, chat_fake):
         chat_fake.send_text()
@@ -436,10 +482,10 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(
     assert status == ("FAIL: 25.1 % were required, and 25.0 % were killed" in lines)
     assert "killed 2 of 8" == lines[0]
     assert lines[1] == (
-        "failed in setup or teardown: a price is ten times as high (exercised by 1 test: "
-        "test_it.py::test_set_up)"
+        "failed in setup or teardown: a price is ten times as high (exercised by 2 tests: "
+        "test_it.py::test_another_way_each_time, test_it.py::test_set_up)"
     )
-    assert "not repeatable: test_it.py::test_once" == lines[7]
+    assert "not repeatable: test_it.py::test_once" == lines[8]
     assert lines == re.findall("<li>(.*?)</li>", page)
 
 

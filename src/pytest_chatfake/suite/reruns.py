@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
@@ -188,7 +189,9 @@ class Reruns:
         again.stash = pytest.Stash()
         again.stash._storage.update(item.stash._storage)
         again.stash[self._rerun_key] = f"{item.nodeid} again, {mutant}"
-        for bound in ("_obj", "_instance") if item.cls else ():  # to what the test left behind
+        for bound in (
+            ("_obj", "_instance") if getattr(item, "cls", None) else ()
+        ):  # to what the test left behind
             again.__dict__.pop(bound, None)
         self._mutant, self._truth = mutant, mutant and self._truth
         with suppress(LimitReached), _same_examples(again):
@@ -241,7 +244,8 @@ def _tear_down(session: Any, item: pytest.Item | None) -> None:
 @contextmanager
 def _alarm(seconds: float) -> Generator[None]:
     """Interrupt a block that takes too long, where the system can."""
-    if seconds == inf or not hasattr(signal, "setitimer"):
+    is_main = threading.current_thread() is threading.main_thread()
+    if seconds == inf or not (is_main and hasattr(signal, "setitimer")):
         yield
         return
 
@@ -268,7 +272,7 @@ def _same_examples(item: Any) -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for owner, name in (
             (getattr(function, "__func__", function), "_hypothesis_internal_use_settings"),
-            (item.cls, "settings"),  # of a state machine
+            (getattr(item, "cls", None), "settings"),  # of a state machine
         ):
             given = getattr(owner, name, None)
             if hypothesis is not None and isinstance(given, hypothesis.settings):
