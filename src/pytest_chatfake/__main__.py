@@ -1,11 +1,11 @@
-"""``python -m pytest_chatfake``: print the schema of events, or hold recorded ones against it."""
+"""``python -m pytest_chatfake``: events' schema, recordings held against it, and runs made one."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
@@ -20,9 +20,10 @@ _BROKEN_PIPE: Final = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status: 0; 1 for deviations; 141 if its output is closed.
+    """Run the program and return its exit status.
 
-    A command line that can't be run, or a file that can't be read, ends it with status 2.
+    That is 0; 1 for deviations, or a result that is none to be content with; 141 if its output is
+    closed. A command line that can't be run, or a file that can't be used, ends it with status 2.
     """
     parser = ArgumentParser(prog="python -m pytest_chatfake", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -42,19 +43,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="allow fields that the service's description does not have",
     )
+    merged = commands.add_parser("merge", help="make one result of runs on many machines")
+    merged.add_argument("files", nargs="+", metavar="FILE", help="what --chat-fake-data wrote")
+    merged.add_argument("--report", metavar="PATH", help="write a page of all tests to PATH")
+    merged.add_argument(
+        "--coverage", action="store_true", help="show what the tests never tried of the service"
+    )
+    merged.add_argument(
+        "--fail-under",
+        metavar="N",
+        help="as --coverage, and fail if less than N percent were tried",
+    )
     given = parser.parse_args(arguments)
     try:
         if given.command == "schema":
             print(json.dumps(event_schema(given.naming), indent=2), flush=True)
             return 0
-        return _validate(given.files, given.naming, extra_fields=given.extra_fields)
+        if given.command == "validate":
+            return _validate(given.files, given.naming, extra_fields=given.extra_fields)
+        return _merge(given)
     except BrokenPipeError:
         # The reader has seen enough, as `head` has. The rest goes nowhere, or Python would complain
         # of it when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
-    except OSError as error:
+    except (OSError, ValueError) as error:
         parser.error(str(error))
+
+
+def _merge(given: Namespace) -> int:
+    from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
+
+    lines, is_fine = merge(given.files, given.report, given.fail_under, coverage=given.coverage)
+    print("\n".join(lines), flush=True)
+    return 0 if is_fine else 1
 
 
 def _validate(files: Sequence[str], naming: Naming, *, extra_fields: bool) -> int:

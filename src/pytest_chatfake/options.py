@@ -9,11 +9,17 @@ import os
 
 import pytest
 
-_START = "2026-01-01T12:00:00Z"
+START = "2026-01-01T12:00:00Z"
 
 _SCOPES = ("function", "session")
 _TIMELINES = ("failed", "always", "never")
 
+_INI = (
+    "chat_clock_start",
+    "chat_fake_timeline",
+    "chat_fake_strict",
+    "chat_fake_loop_scope",
+)
 
 #: Options of the command line: what each takes, if it is no flag, and its help. MORE asks for more
 #: than the failures of a run, MUTANTS for its tests again.
@@ -37,6 +43,10 @@ MORE = {
         "N",
         "as --chat-fake-coverage, and fail if less than N percent were tried",
     ),
+    "--chat-fake-data": (
+        "FILE",
+        "write what these show to FILE; python -m pytest_chatfake merge makes one of several",
+    ),
 }
 MUTANTS = {
     "--chat-fake-mutants": (
@@ -59,8 +69,8 @@ def declare(parser: pytest.Parser) -> None:
     """Declare the options."""
     parser.addini(
         "chat_clock_start",
-        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {_START})",
-        default=_START,
+        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {START})",
+        default=START,
     )
     parser.addini(
         "chat_fake_timeline",
@@ -101,6 +111,12 @@ def any_given(config: pytest.Config, names: dict[str, tuple[str, str]]) -> bool:
     return any(config.getoption(name) is not None for name in names)
 
 
+def configuration(config: pytest.Config) -> list[str]:
+    """Return what is the same in runs that are parts of one."""
+    seed = config.getoption("--chat-fake-seed") or config.getini("chat_fake_seed")
+    return [f"chat_fake_seed={seed}", *(f"{name}={config.getini(name)}" for name in _INI)]
+
+
 def check(config: pytest.Config) -> None:
     """Refuse invalid options."""
     if (scope := config.getini("chat_fake_loop_scope")) not in _SCOPES:
@@ -116,14 +132,6 @@ def check(config: pytest.Config) -> None:
         config.getini("chat_fake_strict")
     except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
         raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
-    start = config.getini("chat_clock_start")
-    if start != _START:
-        from .domain.instants import aware
-
-        try:
-            aware(start, "the ini option chat_clock_start")
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
 
 
 def chosen_seed(config: pytest.Config) -> str:

@@ -43,24 +43,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and refuse invalid options."""
     config.stash[_seed_key] = options.chosen_seed(config)
     options.check(config)
-    part = config.getoption("--chat-explore-part")
-    if part is not None:
-        from .exploring.parts import parse_part
-
-        try:
-            parse_part(part, "--chat-explore-part")
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
-    if options.any_given(config, options.MORE):
-        from .suite.run import run_of
-
-        config.pluginmanager.register(run_of(config), "chatfake-run")
-    if options.any_given(config, options.MUTANTS):
-        from .fake.mutants import MUTANTS, mutated
-        from .suite.reruns import Reruns
-
-        reruns = Reruns(config, MUTANTS, mutated, _rerun_key)
-        config.pluginmanager.register(reruns, "chatfake-mutants")
+    try:
+        _prepare(config)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
     config.addinivalue_line(
         "markers",
         "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
@@ -75,6 +61,30 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(session_scope.begin(shares=shares))
     with suppress(OSError):  # there may be none
         config.stash[_stderr_key] = os.dup(2)  # before tests are captured
+
+
+def _prepare(config: pytest.Config) -> None:
+    """Do what options ask for; a ValueError if the value of one can't be used."""
+    part, start = config.getoption("--chat-explore-part"), config.getini("chat_clock_start")
+    if part is not None:
+        from .exploring.parts import parse_part
+
+        parse_part(part, "--chat-explore-part")
+    if start != options.START:
+        from .domain.instants import aware
+
+        aware(start, "the ini option chat_clock_start")
+    if options.any_given(config, options.MORE):
+        from .suite.run import run_of
+
+        run = run_of(config, options.configuration(config))
+        config.pluginmanager.register(run, "chatfake-run")
+    if options.any_given(config, options.MUTANTS):
+        from .fake.mutants import MUTANTS, mutated
+        from .suite.reruns import Reruns
+
+        reruns = Reruns(config, MUTANTS, mutated, _rerun_key)
+        config.pluginmanager.register(reruns, "chatfake-mutants")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

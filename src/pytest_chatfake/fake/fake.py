@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import timedelta
@@ -75,7 +76,8 @@ _V = TypeVar("_V", bound="Callable[..., Any]")
 #: The HTTP API of every fake of the process; the plugin holds it for its session.
 service: Service = Service()
 
-_fakes = itertools.count(1)
+#: Keys are numbered in each test: they do not depend on which tests the process has run before.
+_keys: defaultdict[str, Iterator[int]] = defaultdict(itertools.count)
 
 #: How many messages a failed search lists.
 _MAX_LISTED = 5
@@ -121,7 +123,7 @@ class ChatFake:
         self._scripts = Scripts(engine, self._autopilots)
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
-        key = config.api_key or derived_key(f"{seed} {next(_fakes)}")
+        key = config.api_key or _next_key(seed)
         self.api: AccountApi = AccountApi(
             engine, engine.time.read, engine.journal.note, config.currency, key
         )
@@ -761,7 +763,7 @@ class ChatFake:
         """Give the account another key and return it; the old one gets 401 from now on (§5)."""
         self._engine.refuse_closed()
         self._engine.note("rotate_key()", calling_line())
-        service.rekey(self.api, derived_key(f"{self._engine.settings.seed} {next(_fakes)}"))
+        service.rekey(self.api, _next_key(self._engine.settings.seed))
         return self.api._key
 
     @property
@@ -971,3 +973,9 @@ class _ExpectedCharge:
 def _fail(text: str | None) -> None:
     if text is not None:
         raise AssertionError(text)
+
+
+def _next_key(seed: str) -> str:
+    """Return a key that no other fake has; in a test of pytest, it has the same in every run."""
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    return derived_key(f"{seed} {test} {next(_keys[test])}")

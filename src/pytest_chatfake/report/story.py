@@ -16,6 +16,7 @@ from ..http_api.account import AccountApi
 from .labels import Labels
 
 if TYPE_CHECKING:
+    from .svg import Drawing
     from .trace import Trace
 
 _births = itertools.count()
@@ -68,16 +69,17 @@ class Story:
 
         return timeline_text(self.engine, self.labels, self.trace, start, folded=folded)
 
-    def picture(self, start: int = 0, *, styled: bool = True) -> str:
-        """Draw what happened from an entry on.
+    def drawing(self, start: int = 0) -> Drawing:
+        """Gather what a picture shows of what happened from an entry on."""
+        from .svg import drawing
 
-        Args:
-            start: The first entry.
-            styled: Whether the picture has its style inside; a page has it once.
-        """
+        return drawing(self.engine, self.labels, self.trace, start)
+
+    def picture(self, start: int = 0) -> str:
+        """Draw what happened from an entry on."""
         from .svg import svg
 
-        return svg(self.engine, self.labels, self.trace, start, styled=styled)
+        return svg(self.drawing(start))
 
     def skip(self) -> None:
         """Leave what happened so far out: it belongs to another test."""

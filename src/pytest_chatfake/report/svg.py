@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypedDict
 
 from ..base.controls import escape
 from ..base.views import counted
@@ -49,41 +49,71 @@ STYLE: Final = """
 """.replace("\n", "")
 
 
-def svg(
-    engine: Engine, labels: Labels, trace: Trace, start: int = 0, *, styled: bool = True
-) -> str:
-    """Draw a timeline.
+class Drawing(TypedDict):
+    """What a picture shows, as JSON knows it: so it can be kept, and drawn somewhere else.
+
+    Attributes:
+        title: What it is called: with how many entries there were, and how many are shown.
+        summary: How much money there was at the end.
+        lanes: The names of the lanes, from the left.
+        rows: Of each entry: from which lane to which it goes, its tone, and its text.
+        curves: Of each amount: what it is called, what it was at the end, and its course in pixels.
+    """
+
+    title: str
+    summary: str
+    lanes: list[str]
+    rows: list[tuple[float, float, str, str]]
+    curves: list[tuple[str, str, list[float]]]
+
+
+def drawing(engine: Engine, labels: Labels, trace: Trace, start: int = 0) -> Drawing:
+    """Gather what the picture of a timeline shows.
 
     Args:
         engine: The fake's engine.
         labels: The short names.
         trace: What happened.
         start: The first entry that is drawn.
-        styled: Whether the picture has its style inside; a page has it once.
     """
     end = trace.read()
-    rows = trace.entries(start, min(end, start + _MOST // 2))
-    rows += trace.entries(max(start + _MOST // 2, end - _MOST // 2))
-    apps = [labels.endpoint(one.endpoint) for one in rows if one.endpoint is not None]
+    shown = trace.entries(start, min(end, start + _MOST // 2))
+    shown += trace.entries(max(start + _MOST // 2, end - _MOST // 2))
+    apps = [labels.endpoint(one.endpoint) for one in shown if one.endpoint is not None]
     lanes = ["test", "chat_fake", *dict.fromkeys(apps), "phone"]
-    height = _TOP + _ROW * len(rows) + 3 * _BAND + 40
-    width = max(_WIDTH, _LEFT + _LANE * len(lanes) + 420)
-    places = {name: _LEFT + _LANE * index for index, name in enumerate(lanes)}
-    title = counted(end - start, "entry", "entries")
-    title += f", {len(rows)} shown" if len(rows) < end - start else ""
+    title = f"chat_fake timeline: {counted(end - start, 'entry', 'entries')}"
+    return {
+        "title": title + (f", {len(shown)} shown" if len(shown) < end - start else ""),
+        "summary": _summary(engine),
+        "lanes": lanes,
+        "rows": [_row(one, lanes, labels) for one in shown],
+        "curves": list(_curves(engine)),
+    }
+
+
+def svg(shown: Drawing, *, styled: bool = True) -> str:
+    """Draw a picture.
+
+    Args:
+        shown: What it shows.
+        styled: Whether the picture has its style inside; a page has it once.
+    """
+    end = _TOP + _ROW * len(shown["rows"])
+    height = end + 3 * _BAND + 40
+    width = max(_WIDTH, _LEFT + _LANE * len(shown["lanes"]) + 420)
     return "".join(
         [
             (
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="cf" role="img" '
                 f'viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
             ),
-            f"<title>{escape(f'chat_fake timeline: {title}')}</title>",
-            f"<desc>{escape(_summary(engine))}</desc>",
+            f"<title>{escape(shown['title'])}</title>",
+            f"<desc>{escape(shown['summary'])}</desc>",
             f"<style>{STYLE}</style>" if styled else "",
             f'<rect width="{width}" height="{height}"/>',
-            *_lanes(places, _TOP + _ROW * len(rows)),
-            *_rows(rows, places, labels, width),
-            *_chart(engine, _TOP + _ROW * len(rows) + 26, width),
+            *_lanes(shown["lanes"], end),
+            *_rows(shown, width),
+            *_chart(shown, end + 26, width),
             "</svg>",
         ]
     )
@@ -97,60 +127,68 @@ def _summary(engine: Engine) -> str:
     )
 
 
-def _lanes(places: dict[str, int], end: int) -> Iterator[str]:
-    for name, x in places.items():
+def _row(one: Entry, lanes: list[str], labels: Labels) -> tuple[float, float, str, str]:
+    tone = "bad" if one.failed else "odd" if one.is_odd else ""
+    what = [str(one.number), one.kind, text_of(one, labels), *marks_of(one, labels)]
+    return (*_ends(one, lanes, labels), tone, " ".join(what))
+
+
+def _ends(one: Entry, lanes: list[str], labels: Labels) -> tuple[float, float]:
+    """Return from which lane to which an entry goes."""
+    if one.endpoint is not None:
+        app = lanes.index(labels.endpoint(one.endpoint))
+        return 1, app if one.has_reached_app else (1 + app) / 2
+    if one.verb in _BY_THE_PHONE:
+        return len(lanes) - 1, 1
+    return 0 if one.kind in {"verb", "clock", "fault"} else 1, 1
+
+
+def _curves(engine: Engine) -> Iterator[tuple[str, str, list[float]]]:
+    """Give the course of each amount of the balance, in a scale of its own."""
+    steps = zip(*engine.account.ledger.running(), strict=True)
+    for name, values in zip(("available", "held", "charged"), steps, strict=True):
+        least, span = min(values), (max(values) - min(values)) or Decimal(1)
+        course = [round(float((one - least) / span) * (_BAND - 16), 1) for one in values]
+        yield name, number(values[-1]), course
+
+
+def _lanes(names: list[str], end: int) -> Iterator[str]:
+    for place, name in enumerate(names):
+        x = _at(place)
         yield f'<text x="{x}" y="18" text-anchor="middle">{escape(_cut(name, 20))}</text>'
         yield f'<line class="lane" x1="{x}" y1="24" x2="{x}" y2="{end}"/>'
 
 
-def _rows(
-    rows: Sequence[Entry], places: dict[str, int], labels: Labels, width: int
-) -> Iterator[str]:
+def _at(lane: float) -> int:
+    return _LEFT + int(_LANE * lane)
+
+
+def _rows(shown: Drawing, width: int) -> Iterator[str]:
     """Draw a line and a text for each entry; all lines of a tone are one path."""
     paths: dict[str, list[str]] = {"go": [], "stop": [], "dots": []}
     texts: list[str] = []
-    text_at = max(places.values()) + 60
-    for row, one in enumerate(rows):
+    text_at = _at(len(shown["lanes"]) - 1) + 60
+    for row, (start, end, tone, text) in enumerate(shown["rows"]):
         y = _TOP + _ROW * row + 16
-        start, end = _ends(one, places, labels)
         if start != end:
-            paths["stop" if one.failed else "go"].append(f"M{start} {y}H{end}")
-        paths["dots"].append(f"M{end} {y}h0")
-        tone = ' class="bad"' if one.failed else ' class="odd"' if one.is_odd else ""
-        what = [str(one.number), one.kind, text_of(one, labels), *marks_of(one, labels)]
-        shown = escape(_cut(" ".join(what), (width - text_at) // 7))
-        texts.append(f'<text{tone} x="{text_at}" y="{y + 4}">{shown}</text>')
+            paths["stop" if tone == "bad" else "go"].append(f"M{_at(start)} {y}H{_at(end)}")
+        paths["dots"].append(f"M{_at(end)} {y}h0")
+        toned = f' class="{tone}"' if tone else ""
+        cut = escape(_cut(text, (width - text_at) // 7))
+        texts.append(f'<text{toned} x="{text_at}" y="{y + 4}">{cut}</text>')
     yield from (f'<path class="{tone}" d="{"".join(d)}"/>' for tone, d in paths.items() if d)
     yield from texts
 
 
-def _ends(one: Entry, places: dict[str, int], labels: Labels) -> tuple[int, int]:
-    """Return from which lane to which an entry goes."""
-    fake = places["chat_fake"]
-    if one.endpoint is not None:
-        app = places[labels.endpoint(one.endpoint)]
-        return fake, app if one.has_reached_app else (fake + app) // 2
-    if one.verb in _BY_THE_PHONE:
-        return places["phone"], fake
-    if one.kind in {"verb", "clock", "fault"}:
-        return places["test"], fake
-    return fake, fake
-
-
-def _chart(engine: Engine, top: int, width: int) -> Iterator[str]:
-    """Draw the balance: a step line for each of its amounts, each in a scale of its own."""
-    steps = list(engine.account.ledger.running())
-    wide = (width - 200) / len(steps)
-    for index, name in enumerate(("available", "held", "charged")):
-        values = [step[index] for step in steps]
-        least, span = min(values), (max(values) - min(values)) or Decimal(1)
-        bottom = top + _BAND * (index + 1) - 8
+def _chart(shown: Drawing, top: int, width: int) -> Iterator[str]:
+    """Draw the balance: a step line for each of its amounts."""
+    for index, (name, amount, course) in enumerate(shown["curves"]):
+        bottom, wide = top + _BAND * (index + 1) - 8, (width - 200) / len(course)
         path = ""
-        for place, value in enumerate(values):
-            y = bottom - float((value - least) / span) * (_BAND - 16)
-            path += f"{'V' if path else 'M20 '}{y:.1f}H{20 + (place + 1) * wide:.1f}"
+        for place, high in enumerate(course):
+            path += f"{'V' if path else 'M20 '}{bottom - high:.1f}H{20 + (place + 1) * wide:.1f}"
         yield f'<path class="{name}" d="{path}"/>'
-        yield f'<text x="{width - 170}" y="{bottom}">{name} {number(values[-1])}</text>'
+        yield f'<text x="{width - 170}" y="{bottom}">{name} {amount}</text>'
 
 
 def _cut(text: str, most: int) -> str:

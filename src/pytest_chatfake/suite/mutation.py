@@ -30,13 +30,16 @@ def percent(verdicts: Verdicts) -> float:
     return 100 * found.count(KILLED) / max(1, len(found))
 
 
-def summary(sentences: Mapping[str, str], ignored: int, verdicts: Verdicts) -> Iterator[str]:
+def summary(
+    sentences: Mapping[str, str], ignored: int, verdicts: Verdicts, least: float
+) -> Iterator[str]:
     """Say how many were killed, what became of the others, and which tests noticed nothing.
 
     Args:
         sentences: All mutants by name, each with what it says, in the order in which to show them.
         ignored: How many of them do not concern the app.
         verdicts: What became of the others.
+        least: How many percent must be killed.
     """
     found, tests = of_the_run(verdicts), sorted(verdicts.items())
     more = f", {ignored} ignored" if ignored else ""
@@ -54,3 +57,5 @@ def summary(sentences: Mapping[str, str], ignored: int, verdicts: Verdicts) -> I
             yield f"noticed nothing: {test}"
     if left := sum([*one.values()].count(NOT_RUN) for one in verdicts.values()):
         yield f"stopped early: {counted(left, 'run is', 'runs are')} left"
+    if (killed := percent(verdicts)) < least:
+        yield f"FAIL: {least:g} % were required, and {killed:.1f} % were killed"

@@ -6,15 +6,15 @@ the browser's own search opens what it finds, and the tests that failed stand fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
-
-import pytest
 
 from ..base.controls import escape
 from ..base.views import counted
 from ..report.coverage import ITEMS, name_of
-from ..report.svg import STYLE
+from ..report.svg import STYLE, svg
+from .shown import OUTCOMES, Shown
 
 _HEAD: Final = (
     '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
@@ -24,87 +24,35 @@ _HEAD: Final = (
 _ADVICE: Final = (
     "Open a test to see what happened in it; the browser's search finds text in closed ones, too."
 )
-_ORDER: Final = (
-    "failed",
-    "error",
-    "interrupted",
-    "xpassed",
-    "rerun",
-    "xfailed",
-    "skipped",
-    "passed",
-)
 
 
-class Shown:
-    """One test, as the page shows it.
-
-    Attributes:
-        nodeid: Its name.
-        duration: How long it took, in real seconds.
-        text: What its failure says.
-        pictures: The text and the picture of each fake's timeline.
-        is_over: Whether all of its phases have ended; in an interrupted run, that of one has not.
-    """
-
-    def __init__(self, nodeid: str) -> None:
-        self.nodeid = nodeid
-        self.is_over: bool = False
-        self._outcome: str = "passed"
-        self.duration: float = 0.0
-        self.text: str = ""
-        self.pictures: list[tuple[str, str]] = []
-
-    @property
-    def outcome(self) -> str:
-        """How it ended: ``failed``, ``error``, ``skipped``, ``passed``, ..., or not at all."""
-        is_cut_off = not self.is_over and self._outcome == "passed"
-        return "interrupted" if is_cut_off else self._outcome
-
-    def add(self, report: pytest.TestReport) -> None:
-        """Take in the report of one phase."""
-        self.duration += report.duration
-        outcome = _outcome(report)
-        if _ORDER.index(outcome) < _ORDER.index(self._outcome):
-            self._outcome = outcome
-        if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
-            self.text += f"{report.longreprtext}\n"
-
-
-def _outcome(report: pytest.TestReport) -> str:
-    expected = hasattr(report, "wasxfail")
-    if report.outcome == "rerun":  # type: ignore[comparison-overlap]
-        return "rerun"
-    if report.failed:
-        return "failed" if report.when == "call" else "error"
-    if report.skipped:
-        return "xfailed" if expected else "skipped"
-    return "xpassed" if expected and report.when == "call" else "passed"
-
-
-def page(tests: Sequence[Shown], seen: Iterable[str] | None, mutants: Iterable[str] = ()) -> str:
+def page(tests: Collection[Shown], seen: Iterable[str] | None, mutants: Iterable[str] = ()) -> str:
     """Write the page.
 
     Args:
-        tests: The tests, in the order in which they ran.
+        tests: The tests.
         seen: What the suite exercised; None: that is not shown.
         mutants: Lines about the mutants; none: they are not shown.
     """
-    ordered = sorted(tests, key=lambda test: _ORDER.index(test.outcome))
-    counts = {name: sum(test.outcome == name for test in tests) for name in _ORDER}
-    shown = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     return "".join(
         [
             _HEAD,
             f"<style>{_STYLE}{STYLE}</style></head><body><main><h1>chat_fake report</h1>",
-            f"<p>{counted(len(tests), 'test')}: {escape(shown) or 'none'}. {_ADVICE}</p>",
+            f"<p>{totals(tests)}. {_ADVICE}</p>",
             *_coverage(seen),
             *_mutants(mutants),
             "<h2>Tests</h2>",
-            *(part for test in ordered for part in _test(test)),
+            *(part for test in sorted(tests, key=lambda test: test.place) for part in _test(test)),
             "</main></body></html>\n",
         ]
     )
+
+
+def totals(tests: Collection[Shown]) -> str:
+    """Say how many tests there were, and how they ended."""
+    counts = Counter(test.outcome for test in tests)
+    shown = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
+    return f"{counted(len(tests), 'test')}: {shown or 'none'}"
 
 
 def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
@@ -131,16 +79,16 @@ def _mutants(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _test(test: Shown) -> Iterator[str]:
-    opened = " open" if test.outcome in {"failed", "error"} and not test.pictures else ""
+    opened = " open" if test.outcome in {"failed", "error"} and not test.timelines else ""
     yield f'<details{opened}><summary><span class="{test.outcome}">{test.outcome}</span> '
-    yield f"{escape(test.nodeid)} <small>{test.duration:.2f} s</small></summary>"
-    if test.text:
-        yield _scrolling("pre", f"Failure of {test.nodeid}", escape(test.text))
-    for text, picture in test.pictures:
+    yield f"{escape(test.nodeid)} <small>{test.seconds:.2f} s</small></summary>"
+    if test.failure:
+        yield _scrolling("pre", f"Failure of {test.nodeid}", escape(test.failure))
+    for text, picture in test.timelines:
         if picture:
-            yield _scrolling("div", f"Picture of {test.nodeid}", picture)
+            yield _scrolling("div", f"Picture of {test.nodeid}", svg(picture, styled=False))
         yield _scrolling("pre", f"Timeline of {test.nodeid}", escape(text))
-    if not test.pictures:
+    if not test.timelines:
         yield "<p>No fake was used.</p>"
     yield "</details>"
 

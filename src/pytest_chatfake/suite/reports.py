@@ -108,7 +108,7 @@ def interrupt(config: pytest.Config) -> None:
     """
     run: Any = config.pluginmanager.get_plugin("chatfake-run")
     if run is not None and _begun is not None:
-        run.interrupted(_begun.nodeid)
+        run.interrupted(_begun)
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     for text in map(_section, active_stories.stories()):
         if text and terminal is not None:

@@ -32,7 +32,7 @@ from .mutation import (
     summary,
 )
 from .reports import begin_line
-from .results import number_given
+from .summary import number_given
 
 #: Where a worker of xdist tells what became of the mutants in its tests.
 CARRIER: Final = "chat_fake_mutants"
@@ -65,10 +65,13 @@ class Reruns:
         rerun_key: Where the stash of a test that is run again has what its ids are derived from.
 
     Attributes:
-        lines: What became of the mutants.
+        mutants: The mutants by name, each with what it says; and how many of them do not concern
+            the app.
+        verdicts: By test, what became of each of the others.
+        lines: The same, as it is shown.
 
     Raises:
-        UsageError: An option is no number, or out of range; or an ignored mutant is unknown.
+        ValueError: An option is no number, or out of range; or an ignored mutant is unknown.
     """
 
     def __init__(
@@ -80,19 +83,19 @@ class Reruns:
     ) -> None:
         self._ignored: set[str] = set(config.getini("chat_fake_mutants_ignore"))
         if unknown := self._ignored - sentences.keys():
-            raise pytest.UsageError(
+            raise ValueError(
                 f"chat_fake_mutants_ignore: unknown mutant {cited(min(unknown))}: use "
                 f"{alternatives(sentences)}"
             )
-        seconds = number_given(config, "--chat-fake-mutants-seconds", "seconds", inf)
+        seconds = number_given(config.getoption, "--chat-fake-mutants-seconds", "seconds", inf)
         self._seconds = inf if seconds is None else seconds
-        self._least = number_given(config, "--chat-fake-mutants-fail-under") or 0
+        self._least = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
         self._config = config
-        self._sentences = sentences
+        self.mutants = sentences, len(self._ignored)
         self._mutated = mutated
         self._rerun_key = rerun_key
         self._plan: list[tuple[Any, float]] = []
-        self._verdicts: dict[str, dict[str, str]] = {}
+        self.verdicts: dict[str, dict[str, str]] = {}
         self._reports: list[pytest.TestReport] = []
         # Of the rerun; in the run itself there is no limit.
         self._mutant: str | None = None
@@ -120,7 +123,7 @@ class Reruns:
         names = self._mutation.exercised - self._ignored
         if self._limit == inf and names and passed and takes_part:
             self._plan.append((item, self._took))
-            self._verdicts[item.nodeid] = dict.fromkeys(sorted(names), NOT_RUN)
+            self.verdicts[item.nodeid] = dict.fromkeys(sorted(names), NOT_RUN)
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -156,15 +159,15 @@ class Reruns:
     def _run_again(self, session: Any) -> None:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
-            mutants = counted(len(of_the_run(self._verdicts)), "mutant")
-            runs = len(self._plan) + sum(map(len, self._verdicts.values()))
+            mutants = counted(len(of_the_run(self.verdicts)), "mutant")
+            runs = len(self._plan) + sum(map(len, self.verdicts.values()))
             begin_line(terminal)
             terminal.write_line(f"chat_fake: {mutants} in {counted(runs, 'run')}")
         is_fast, done = self._config.getoption("--chat-fake-mutants=fast"), set[str]()
         end = monotonic() + self._seconds
         for item, seconds in self._plan:
             self._limit = max(_TIMES_AS_LONG * seconds, _LEAST_SECONDS)
-            verdicts = self._verdicts[item.nodeid]
+            verdicts = self.verdicts[item.nodeid]
             verdicts.update(dict.fromkeys(done & verdicts.keys(), KILLED))
             left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
             if left and monotonic() < end and self._run(item, None) != SURVIVED:
@@ -208,18 +211,16 @@ class Reruns:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Add what a worker of xdist has found out."""
-        self._verdicts.update(getattr(node, "workeroutput", {}).get(CARRIER, {}))
+        self.verdicts.update(getattr(node, "workeroutput", {}).get(CARRIER, {}))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Judge what was found out, or send it to who asked for it."""
         if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput[CARRIER] = self._verdicts
+            self._config.workeroutput[CARRIER] = self.verdicts
             return
-        self.lines += summary(self._sentences, len(self._ignored), self._verdicts)
-        killed, least = percent(self._verdicts), self._least
-        if killed < least:
-            self.lines.append(f"FAIL: {least:g} % were required, and {killed:.1f} % were killed")
+        self.lines += summary(*self.mutants, self.verdicts, self._least)
+        if percent(self.verdicts) < self._least:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

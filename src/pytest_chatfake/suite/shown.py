@@ -1,0 +1,88 @@
+"""One test, as a run shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pytest
+
+from ..base.redaction import redacted
+from ..report.svg import Drawing
+from .results import CARRIER
+
+#: How a test may end, in the order in which a page shows them.
+OUTCOMES: Final = (
+    "failed",
+    "error",
+    "interrupted",
+    "xpassed",
+    "rerun",
+    "xfailed",
+    "skipped",
+    "passed",
+)
+
+
+@dataclass
+class Shown:
+    """One test; its fields are what JSON knows.
+
+    Attributes:
+        nodeid: Its name.
+        line: Where it stands in its file.
+        is_over: Whether all of its phases have ended; in an interrupted run, that of one has not.
+        worst: The first of ``OUTCOMES`` that a phase of it had.
+        seconds: How long it took, in real time.
+        failure: What its failure says.
+        timelines: The text and the picture of each fake's timeline; none, if it can't be told.
+        exercised: What it exercised.
+        mutants: What became of its mutants; None: it exercised none, or was not asked.
+    """
+
+    nodeid: str
+    line: int
+    is_over: bool = False
+    worst: str = "passed"
+    seconds: float = 0.0
+    failure: str = ""
+    timelines: list[tuple[str, Drawing | None]] = field(default_factory=list[Any])
+    exercised: list[str] = field(default_factory=list[str])
+    mutants: dict[str, str] | None = None
+
+    @property
+    def outcome(self) -> str:
+        """How it ended: ``failed``, ``error``, ``skipped``, ``passed``, ..., or not at all."""
+        return "interrupted" if not self.is_over and self.worst == "passed" else self.worst
+
+    @property
+    def place(self) -> tuple[int, str, int, str]:
+        """Where the page shows it, whichever process ran it, and when."""
+        file = self.nodeid.partition("::")[0]
+        return OUTCOMES.index(self.outcome), file, self.line, self.nodeid
+
+    def add(self, report: pytest.TestReport) -> None:
+        """Take in the report of one phase."""
+        self.worst = min(self.worst, _outcome(report), key=OUTCOMES.index)
+        self.seconds += report.duration
+        if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
+            self.failure += f"{redacted(report.longreprtext)}\n"
+        self.carry(getattr(report, CARRIER, {}))
+        self.is_over = self.is_over or report.when not in {"setup", "call"}
+
+    def carry(self, carried: Mapping[str, Sequence[Any]]) -> None:
+        """Take in what was collected of it: more of its timelines, and of what it exercised."""
+        for name, found in carried.items():
+            vars(self)[name].extend(found)
+
+
+def _outcome(report: pytest.TestReport) -> str:
+    expected = hasattr(report, "wasxfail")
+    if report.outcome == "rerun":  # type: ignore[comparison-overlap]
+        return "rerun"
+    if report.failed:
+        return "failed" if report.when == "call" else "error"
+    if report.skipped:
+        return "xfailed" if expected else "skipped"
+    return "xpassed" if expected and report.when == "call" else "passed"

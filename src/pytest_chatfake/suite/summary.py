@@ -1,0 +1,140 @@
+"""What a whole run shows at its end, of one process or of many machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..report.coverage import ITEMS, name_of, never, percent
+from .page import page
+from .shown import Shown
+
+
+class Wanted(NamedTuple):
+    """What is asked for.
+
+    Attributes:
+        coverage: Whether to count what the suite exercised.
+        page: Where to write the page; None: nowhere.
+        fail_under: How many percent must be exercised; None: any.
+    """
+
+    coverage: bool
+    page: Path | None
+    fail_under: float | None
+
+
+def file_at(folder: Path, options: Callable[[str], Any], name: str, *suffixes: str) -> Path | None:
+    """Return the path of the file that an option asks for; None if it does not.
+
+    Args:
+        folder: Where the path begins.
+        options: Gives what an option was given.
+        name: The name of the option.
+        *suffixes: How the file may be called; none: as it likes, if not as a file of Python.
+
+    Raises:
+        ValueError: It is a folder, or called otherwise.
+    """
+    given: str | None = options(name)
+    path = None if given is None else folder / given
+    if path is not None and (
+        _is_folder(path)
+        or path.suffix == ".py"
+        or (suffixes and path.suffix.lower() not in suffixes)
+    ):
+        of = f", such as report{suffixes[0]}" if suffixes else ""
+        raise ValueError(f"{name} takes the path of a file to write{of}, not {given!r}")
+    return path
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # it is too long, for example: the run ends with the reason
+        return False
+
+
+def number_given(
+    options: Callable[[str], Any],
+    name: str,
+    expected: str = "percent, from 0 to 100",
+    most: float = 100,
+) -> float | None:
+    """Return the number that an option was given, from 0 to the most; None: it was not.
+
+    Raises:
+        ValueError: It is no such number.
+    """
+    given: str | None = options(name)
+    if given is None:
+        return None
+    with suppress(ValueError):
+        if 0 <= (number := float(given)) <= most:
+            return number
+    raise ValueError(f"{name} takes {expected}, not {given!r}")
+
+
+class Summary:
+    """What the tests of a whole run have to show.
+
+    Args:
+        wanted: What is asked for.
+
+    Attributes:
+        tests: The tests, by their names.
+    """
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._written: list[str] = []
+        self.tests: dict[str, Shown] = {}
+
+    def conclude(self, mutants: Iterable[str] = ()) -> bool:
+        """Write the page, and return whether all is as it was asked for.
+
+        Args:
+            mutants: Lines about the mutants.
+        """
+        at, seen = self._wanted.page, self._exercised if self._wanted.coverage else None
+        is_written = at is None or self.write(at, page(self.tests.values(), seen, mutants))
+        return is_written and not self._falls_short
+
+    def write(self, path: Path, text: str) -> bool:
+        """Write a file, note how that went, and return whether it is written."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
+        except OSError as error:
+            self._written.append(f"FAIL: not written: {error}")
+            return False
+        self._written.append(f"written to {path}")
+        return True
+
+    def sections(self) -> Iterator[tuple[str, Iterable[str]]]:
+        """Give the title and the lines of each section of what is printed."""
+        if self._wanted.coverage:
+            yield "chat_fake coverage", self._lines_of_coverage()
+        if self._written:
+            yield "chat_fake report", self._written
+
+    @property
+    def _exercised(self) -> set[str]:
+        return {name for test in self.tests.values() for name in test.exercised}
+
+    @property
+    def _falls_short(self) -> bool:
+        least = self._wanted.fail_under
+        return least is not None and percent(self._exercised) < least
+
+    def _lines_of_coverage(self) -> Iterator[str]:
+        seen = self._exercised
+        share, count = percent(seen), sum(name_of(item) in seen for item in ITEMS)
+        yield f"exercised {count} of {len(ITEMS)}, {share:.0f} %"
+        for group, names in never(seen).items():
+            yield f"never: {', '.join(names)} ({group})"
+        if self._falls_short:
+            least = self._wanted.fail_under
+            yield f"FAIL: {least:g} % were required, and {share:.1f} % were exercised"
