@@ -12,8 +12,8 @@ import pytest
 from inline_snapshot import snapshot
 
 from pytest_chatfake.report.coverage import ITEMS
-from pytest_chatfake.suite.summary import Wanted
 from pytest_chatfake.suite.run import Run
+from pytest_chatfake.suite.summary import Wanted
 
 if TYPE_CHECKING:
     from pathlib import Path

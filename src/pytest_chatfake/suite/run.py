@@ -39,7 +39,10 @@ def run_of(config: pytest.Config, configuration: Sequence[str]) -> Run:
         data_at = file_at(folder, config.getoption(data), data)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
-    return Run(wanted, data_at, configuration, is_worker=hasattr(config, "workerinput"))
+    part = config.getoption("--chat-explore-part")
+    suffix = "" if part is None else f", part {part}"  # another part is another test
+    is_worker = hasattr(config, "workerinput")
+    return Run(wanted, data_at, configuration, suffix, is_worker=is_worker)
 
 
 class Run:
@@ -49,15 +52,23 @@ class Run:
         wanted: What was asked for.
         data_at: Where to write the data of the run; None: nowhere.
         configuration: What runs have in common whose data can be merged.
+        suffix: What the names of its tests end with.
         is_worker: Whether this process is a worker of xdist: it collects, and shows nothing.
     """
 
     def __init__(
-        self, wanted: Wanted, data_at: Path | None, configuration: Sequence[str], *, is_worker: bool
+        self,
+        wanted: Wanted,
+        data_at: Path | None,
+        configuration: Sequence[str],
+        suffix: str = "",
+        *,
+        is_worker: bool,
     ) -> None:
         self._summary = Summary(wanted)
         self._data_at = data_at
         self._configuration = configuration
+        self._suffix = suffix
         self._is_worker = is_worker
         self._results = Results(
             coverage=wanted.coverage or data_at is not None,
@@ -88,7 +99,8 @@ class Run:
             test.carry(self._results.collected(failed=True))
 
     def _test(self, of: pytest.TestReport | pytest.Item) -> Shown:
-        return self._summary.tests.setdefault(of.nodeid, Shown(of.nodeid, of.location[1] or 0))
+        name = of.nodeid + self._suffix
+        return self._summary.tests.setdefault(name, Shown(name, of.location[1] or 0))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

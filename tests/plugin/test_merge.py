@@ -1,0 +1,183 @@
+"""The data of several runs, and the one result that they make."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_chatfake.__main__ import main
+
+from ..forked_pytest import run_pytest
+
+SUITE = """
+import pytest
+import requests
+
+@pytest.mark.parametrize("devices", [2, 10])
+def test_a_port(chat_fake, devices):
+    requests.get(chat_fake.base_url + "/v2/balance", headers=chat_fake.headers)
+    chat_fake.send_text().deliver(devices=devices).read()
+
+def test_a_clock(chat_fake, chat_clock, chat_receiver):
+    with chat_fake.webhooks.duplicate():
+        chat_fake.send_text(to="+1")
+    chat_clock.advance(days=30)
+
+@pytest.mark.skip
+def test_skipped(chat_fake):
+    pass
+
+@pytest.fixture
+def app():
+    yield
+    raise ValueError("https://app.example/hook?token=tr0ub4dor")
+
+def test_a_secret(app):
+    pass
+
+def test_a_key(chat_fake):
+    chat_fake.rotate_key()
+    assert chat_fake.api_key == "another"
+"""
+SHARDS = {"a": ["-kkey"], "b": ["test_it.py::test_a_port"], "c": ["-knot key and not port"]}
+RUNS = "FAIL: the run of a ended with exit status 1\nFAIL: the run of c ended with exit status 1\n"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*options: str, suite: str = SUITE) -> pytest.RunResult:
+    Path("test_it.py").write_text(suite, "utf-8")
+    return run_pytest(Path.cwd(), "-pno:cacheprovider", *options)
+
+
+def shards(suite: str = SUITE) -> list[str]:
+    """The data of three runs."""
+    for name, options in SHARDS.items():
+        run(*options, f"--chat-fake-data={name}", suite=suite)
+    return [*SHARDS]
+
+
+def timeless(page: str) -> str:
+    """A page without times and ports."""
+    times = r"[\d.]+ s</small>|20\d\d-\d\d-\d\d[T ][\d:.]+Z?|\+\d+:\d\d\.\d{3}|127.0.0.1:\d+"
+    return re.sub(" +", " ", re.sub(times, "", Path(page).read_text("utf-8")))
+
+
+def refusal(capsys: pytest.CaptureFixture[str], *files: str) -> str:
+    """What is said of files of which nothing is made."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["merge", "--report=merged.html", *files])
+    assert not Path("merged.html").exists()
+    return capsys.readouterr().err.partition("error: ")[2]
+
+
+def test_runs_of_a_part_of_the_tests_each_make_the_result_of_one_run_but_for_times_and_ports(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    single = run("--chat-fake-report=single.html", "--chat-fake-coverage")
+    files = shards()
+    run(*SHARDS["b"], "--chat-fake-data=b", "-n1")
+    status = main(["merge", *files, "--report=merged.html", "--coverage"])
+    told, merged = capsys.readouterr().out, timeless("merged.html")
+
+    assert (1, 1) == (single.ret, status)
+    tests = "3 files, 6 tests: 1 failed, 1 error, 1 skipped, 3 passed\n"
+    coverage = [line for line in single.outlines if line.startswith(("exercised", "never"))]
+    assert tests + RUNS + "\n".join([*coverage, "written to merged.html\n"]) == told
+    assert timeless("single.html") == merged
+    assert 4 == merged.count("<svg ")
+    texts = [merged, *map(timeless, files)]
+    assert [] == [text for text in texts if "tr0ub4dor" in text]
+    assert "https://app.example/hook?..." in merged
+    assert [] == [text for text in texts[1:] if "<svg" in text]
+
+
+def test_the_percentage_is_that_of_all_runs_together(capsys: pytest.CaptureFixture[str]) -> None:
+    files = shards("""
+def test_key(chat_fake):
+    chat_fake.rotate_key()
+
+def test_a_port(chat_fake):
+    chat_fake.send_text().fail()
+
+def test_a_read(chat_fake):
+    chat_fake.send_text().read()
+""")
+
+    for one in files:
+        assert 1 == main(["merge", one, "--fail-under=10"])
+    assert 0 == main(["merge", *files, "--fail-under=10"])
+    assert 1 == main(["merge", *files, "--fail-under=90"])
+    assert "FAIL: 90 % were required, and 11.3 % were exercised" in capsys.readouterr().out
+
+
+def test_an_interrupted_run_tells_of_what_there_was(capsys: pytest.CaptureFixture[str]) -> None:
+    run(
+        "--chat-fake-data=data",
+        suite="""
+def test_one(chat_fake):
+    chat_fake.send_text()
+
+def test_two(chat_fake):
+    chat_fake.top_up(1)
+    raise KeyboardInterrupt
+""",
+    )
+
+    assert 1 == main(["merge", "data", "--coverage"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "1 file, 2 tests: 1 interrupted, 1 passed" == lines[0]
+    assert "FAIL: the run of data ended with exit status 2" == lines[1]
+    assert "topped up" not in "".join(lines)
+
+
+def test_files_that_can_not_be_used_are_refused_by_their_names_and_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run("-kkey or clock", "--chat-fake-data=data")
+    whole = Path("data").read_text("utf-8")
+    head, clock, key, end, _ = whole.split("\n")
+    broken = {
+        "nothing": ("", 1),
+        "foreign": ("GIF89a", 1),
+        "of another version": (whole.replace("pytest-chatfake ", "pytest-chatfake 9"), 1),
+        "cut off after a line": (f"{head}\n{clock}\n", 2),
+        "cut off in a line": (f"{head}\n{clock}\n{key[:-1]}", 3),
+        "without a line": (f"{head}\n{key}\n{end}\n", 3),
+        "changed": (whole.replace("passed", "failed"), 4),
+    }
+    for name, (text, line) in broken.items():
+        Path(name).write_text(text, "utf-8")
+        assert refusal(capsys, "data", name).startswith(f"{name}:{line}: expected ")
+
+    said = "again:2: expected each test in one file, got test_it.py::test_a_clock again\n"
+    Path("again").write_text(whole, "utf-8")
+    assert said == refusal(capsys, "data", "again")
+    run("-kport", "--chat-fake-data=other", "-ochat_fake_strict=false")
+    said = "other:1: expected chat_fake_strict=True as in data, got chat_fake_strict=False\n"
+    assert said == refusal(capsys, "data", "other")
+    assert "No such file" in refusal(capsys, "data", "none")
+    assert "--fail-under takes percent" in refusal(capsys, "data", "--fail-under=101")
+
+
+@pytest.mark.parametrize("file", ["test_it.py", "."])
+def test_data_are_not_written_over_what_they_are_not(file: str) -> None:
+    assert pytest.ExitCode.USAGE_ERROR == run(f"--chat-fake-data={file}").ret
+    assert SUITE == Path("test_it.py").read_text("utf-8")
+
+
+def test_a_part_of_an_exploration_is_a_test_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    suite = "def test_it(chat_explore):\n    chat_explore(lambda chat_fake: chat_fake.send_text())"
+    for part in ("1", "2"):
+        run(f"--chat-explore-part={part}/2", f"--chat-fake-data={part}", suite=suite)
+
+    assert 0 == main(["merge", "1", "2", "--report=page.html"])
+    assert "2 files, 2 tests: 2 passed\n" in capsys.readouterr().out
+    assert "test_it.py::test_it, part 2/2 " in Path("page.html").read_text("utf-8")
