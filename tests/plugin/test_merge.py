@@ -174,7 +174,13 @@ def test_data_are_not_written_over_what_they_are_not(file: str) -> None:
 
 
 def test_a_part_of_an_exploration_is_a_test_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    suite = "def test_it(chat_explore):\n    chat_explore(lambda chat_fake: chat_fake.send_text())"
+    suite = """
+def test_it(chat_explore):
+    @chat_explore
+    def world(chat_fake):
+        chat_fake.webhooks.receiver()
+        chat_fake.send_text().deliver()
+"""
     for part in ("1", "2"):
         run(f"--chat-explore-part={part}/2", f"--chat-fake-data={part}", suite=suite)
 
