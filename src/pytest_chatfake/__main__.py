@@ -45,15 +45,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     merged = commands.add_parser("merge", help="make one result of runs on many machines")
     merged.add_argument("files", nargs="+", metavar="FILE", help="what --chat-fake-data wrote")
-    merged.add_argument("--report", metavar="PATH", help="write a page of all tests to PATH")
-    merged.add_argument(
-        "--coverage", action="store_true", help="show what the tests never tried of the service"
-    )
-    merged.add_argument(
-        "--fail-under",
-        metavar="N",
-        help="as --coverage, and fail if less than N percent were tried",
-    )
+    for name, text in (
+        ("--coverage", "show what the tests never tried of the service"),
+        ("--mutants", "show which false facts no test notices"),
+    ):
+        merged.add_argument(name, dest=name, action="store_true", help=text)
+    for name, value, text in (
+        ("--report", "PATH", "write a page of all tests to PATH"),
+        ("--fail-under", "N", "fail if less than N percent were tried; or noticed, with --mutants"),
+    ):
+        merged.add_argument(name, dest=name, metavar=value, help=text)
     given = parser.parse_args(arguments)
     try:
         if given.command == "schema":
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _merge(given: Namespace) -> int:
     from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
 
-    lines, is_fine = merge(given.files, given.report, given.fail_under, coverage=given.coverage)
+    lines, is_fine = merge(given.files, vars(given).get)
     print("\n".join(lines), flush=True)
     return 0 if is_fine else 1
 

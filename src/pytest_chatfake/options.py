@@ -6,6 +6,7 @@ Loaded with the plugin in every run of pytest, so heavy modules are imported ins
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,46 @@ START = "2026-01-01T12:00:00Z"
 _SCOPES = ("function", "session")
 _TIMELINES = ("failed", "always", "never")
 
-_INI = (
-    "chat_clock_start",
-    "chat_fake_timeline",
-    "chat_fake_strict",
-    "chat_fake_loop_scope",
-)
+#: Options of the ini file: the default, the type, if it is no text, and the help.
+_INI: dict[str, tuple[Any, Any, str]] = {
+    "chat_clock_start": (
+        START,
+        None,
+        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {START})",
+    ),
+    "chat_fake_timeline": (
+        "failed",
+        None,
+        "which tests' reports tell what happened: failed, always or never (default: failed)",
+    ),
+    "chat_fake_strict": (
+        True,
+        "bool",
+        "whether a test fails for what it overlooked, or is given a WebhookWarning (default: true)",
+    ),
+    "chat_fake_seed": (
+        "fixed",
+        None,
+        (
+            "what ids are derived from, beside the test's node id: fixed (nothing, so they repeat "
+            "from run to run), random (new ones in every run), or a text of your own (default: "
+            "fixed)"
+        ),
+    ),
+    "chat_fake_loop_scope": (
+        "function",
+        None,
+        (
+            "how long the event loop lasts on which plain tests run ASGI apps: function (as long "
+            "as its fake) or session (one for all) (default: function)"
+        ),
+    ),
+    "chat_fake_mutants_ignore": (
+        [],
+        "linelist",
+        "the names of false facts that do not concern the app: --chat-fake-mutants leaves them out",
+    ),
+}
 
 #: Options of the command line: what each takes, if it is no flag, and its help. MORE asks for more
 #: than the failures of a run, MUTANTS for its tests again.
@@ -67,40 +102,8 @@ MUTANTS = {
 
 def declare(parser: pytest.Parser) -> None:
     """Declare the options."""
-    parser.addini(
-        "chat_clock_start",
-        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {START})",
-        default=START,
-    )
-    parser.addini(
-        "chat_fake_timeline",
-        "which tests' reports tell what happened: failed, always or never (default: failed)",
-        default="failed",
-    )
-    parser.addini(
-        "chat_fake_strict",
-        "whether a test fails for what it overlooked, or is given a WebhookWarning (default: true)",
-        type="bool",
-        default=True,
-    )
-    parser.addini(
-        "chat_fake_seed",
-        "what ids are derived from, beside the test's node id: fixed (nothing, so they repeat from "
-        "run to run), random (new ones in every run), or a text of your own (default: fixed)",
-        default="fixed",
-    )
-    parser.addini(
-        "chat_fake_loop_scope",
-        "how long the event loop lasts on which plain tests run ASGI apps: function (as long as "
-        "its fake) or session (one for all) (default: function)",
-        default="function",
-    )
-    parser.addini(
-        "chat_fake_mutants_ignore",
-        "the names of false facts that do not concern the app: --chat-fake-mutants leaves them out",
-        type="linelist",
-        default=[],
-    )
+    for name, (default, kind, text) in _INI.items():
+        parser.addini(name, text, kind, default)
     for name, (value, text) in {**_OWN, **MORE, **MUTANTS}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake").addoption(name, help=text, **details)
@@ -113,8 +116,9 @@ def any_given(config: pytest.Config, names: dict[str, tuple[str, str]]) -> bool:
 
 def configuration(config: pytest.Config) -> list[str]:
     """Return what is the same in runs that are parts of one."""
-    seed = config.getoption("--chat-fake-seed") or config.getini("chat_fake_seed")
-    return [f"chat_fake_seed={seed}", *(f"{name}={config.getini(name)}" for name in _INI)]
+    given = {name: config.getoption(name) for name in ("--chat-fake-seed", *MUTANTS)}
+    given |= {name: config.getini(name) for name in _INI}
+    return [f"{name}={value}" for name, value in given.items()]
 
 
 def check(config: pytest.Config) -> None:

@@ -75,9 +75,9 @@ def _prepare(config: pytest.Config) -> None:
 
         aware(start, "the ini option chat_clock_start")
     if options.any_given(config, options.MORE):
-        from .suite.run import run_of
+        from .suite.run import Run
 
-        run = run_of(config, options.configuration(config))
+        run = Run(config, options.configuration(config))
         config.pluginmanager.register(run, "chatfake-run")
     if options.any_given(config, options.MUTANTS):
         from .fake.mutants import MUTANTS, mutated

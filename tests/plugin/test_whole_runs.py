@@ -6,14 +6,14 @@ import html
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from inline_snapshot import snapshot
 
 from pytest_chatfake.report.coverage import ITEMS
 from pytest_chatfake.suite.run import Run
-from pytest_chatfake.suite.summary import Wanted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -421,8 +421,10 @@ def test_a_run_that_the_terminal_interrupts_has_a_page(
 def test_a_worker_gathers_and_writes_nothing(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    wanted = Wanted(coverage=True, page=tmp_path / "page.html", fail_under=100)
-    worker = Run(wanted, tmp_path / "data.jsonl", [], is_worker=True)
+    options = {"--chat-fake-report": "page.html", "--chat-fake-data": "data"}.get
+    params = SimpleNamespace(dir=tmp_path)
+    config: Any = SimpleNamespace(getoption=options, invocation_params=params, workerinput={})
+    worker = Run(config, [])
     worker.pytest_runtest_logreport(
         pytest.TestReport("test_it", ("", 0, ""), {}, "passed", None, "call")
     )

@@ -4,7 +4,7 @@ The first line tells of the run, and the last one that the file is whole::
 
     {"made by": "pytest-chatfake 0.1.0, data 1", "configuration": [...], "status": 0}
     {"nodeid": "tests/test_shop.py::test_sale", "line": 7, "is_over": true, ...}
-    {"tests": 1, "digest": 3735928559}
+    {"digest": 3735928559}
 """
 
 from __future__ import annotations
@@ -60,4 +60,4 @@ def _maker() -> str:
 
 
 def _end(lines: Sequence[str]) -> str:
-    return json.dumps({"tests": len(lines) - 1, "digest": zlib.crc32("\n".join(lines).encode())})
+    return json.dumps({"digest": zlib.crc32("\n".join(lines).encode())})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import pytest
-
 from ..report import active_stories
 from ..report.coverage import exercised
 from ..report.story import Story
@@ -21,12 +19,10 @@ class Results:
     """Looks at the fakes of each test before it is over.
 
     Args:
-        coverage: Whether to count what the suite exercised.
-        timelines: Whether to keep what happened in each test.
+        timelines: Whether to keep what happened in each test, too, beside what it exercised.
     """
 
-    def __init__(self, *, coverage: bool, timelines: bool) -> None:
-        self._coverage = coverage
+    def __init__(self, *, timelines: bool) -> None:
         self._timelines = timelines
         self._exercised: set[str] = set()
         active_stories.leaving = self._look_at
@@ -34,15 +30,6 @@ class Results:
     def close(self) -> None:
         """Look at no more."""
         active_stories.leaving = None
-
-    def attach(self, report: pytest.TestReport, *, failed: bool) -> None:
-        """Put what was collected into the last report of a test.
-
-        Args:
-            report: The report of its teardown.
-            failed: Whether any phase of it failed.
-        """
-        setattr(report, CARRIER, self.collected(failed=failed))
 
     def collected(self, *, failed: bool) -> dict[str, Any]:
         """Return what was collected of a test, and forget it.
@@ -55,17 +42,12 @@ class Results:
             self._look_at(story)
             if self._timelines:
                 timelines += _shown(story, failed=failed)
-        carried: dict[str, Any] = {
-            "exercised": sorted(self._exercised),
-            "timelines": timelines,
-        }
-        self._exercised.clear()
-        return carried
+        seen, self._exercised = sorted(self._exercised), set()
+        return {"exercised": seen, "timelines": timelines}
 
     def _look_at(self, story: Story) -> None:
         with spared("what a test exercised"):
-            if self._coverage:
-                self._exercised |= exercised(story.trace.entries(story.begin_of_test()))
+            self._exercised |= exercised(story.trace.entries(story.begin_of_test()))
 
 
 def _shown(story: Story, *, failed: bool) -> Iterator[tuple[str, Drawing | None]]:

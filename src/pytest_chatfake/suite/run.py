@@ -3,77 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from .data import written
-from .results import Results
+from .results import CARRIER, Results
 from .shown import Shown
-from .summary import Summary, Wanted, file_at, number_given
+from .summary import Summary, file_at
 
 OK: Final = pytest.ExitCode.OK
 
-
-def run_of(config: pytest.Config, configuration: Sequence[str]) -> Run:
-    """Return what shows what the options of a run ask for.
-
-    Args:
-        config: The options.
-        configuration: What runs have in common whose data can be merged.
-
-    Raises:
-        UsageError: ``--chat-fake-coverage-fail-under`` is no percentage, or a file can't be written
-            where an option asks for it.
-    """
-    folder, least = config.invocation_params.dir, "--chat-fake-coverage-fail-under"
-    page, data = "--chat-fake-report", "--chat-fake-data"
-    try:
-        fail_under = number_given(config.getoption(least), least)
-        wanted = Wanted(
-            coverage=bool(config.getoption("--chat-fake-coverage")) or fail_under is not None,
-            page=file_at(folder, config.getoption(page), page, ".html", ".htm"),  # tests may move
-            fail_under=fail_under,
-        )
-        data_at = file_at(folder, config.getoption(data), data)
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
-    part = config.getoption("--chat-explore-part")
-    suffix = "" if part is None else f", part {part}"  # another part is another test
-    is_worker = hasattr(config, "workerinput")
-    return Run(wanted, data_at, configuration, suffix, is_worker=is_worker)
+#: How data may be called: not as the file of Python that follows an option without a value.
+_SUFFIXES: Final = (".jsonl", ".json", ".data", ".txt", "")
 
 
 class Run:
     """The plugin of a run that was asked for more than failures.
 
     Args:
-        wanted: What was asked for.
-        data_at: Where to write the data of the run; None: nowhere.
+        config: Has the options.
         configuration: What runs have in common whose data can be merged.
-        suffix: What the names of its tests end with.
-        is_worker: Whether this process is a worker of xdist: it collects, and shows nothing.
+
+    Raises:
+        ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or an option asks for a
+            file that is called otherwise.
     """
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        data_at: Path | None,
-        configuration: Sequence[str],
-        suffix: str = "",
-        *,
-        is_worker: bool,
-    ) -> None:
-        self._summary = Summary(wanted)
-        self._data_at = data_at
+    def __init__(self, config: pytest.Config, configuration: Sequence[str]) -> None:
+        folder, given = config.invocation_params.dir, config.getoption  # tests may move
+        self._summary = Summary(folder, given, "--chat-fake-", "--chat-fake-coverage-fail-under")
+        self._data_at = file_at(folder, given, "--chat-fake-data", *_SUFFIXES)
         self._configuration = configuration
-        self._suffix = suffix
-        self._is_worker = is_worker
-        self._results = Results(
-            coverage=wanted.coverage or data_at is not None,
-            timelines=(wanted.page or data_at) is not None,
-        )
+        part = given("--chat-explore-part")
+        self._suffix = "" if part is None else f", part {part}"  # another part is another test
+        self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
+        self._results = Results(timelines=(self._summary.page_at or self._data_at) is not None)
         self._failed = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -82,7 +47,7 @@ class Run:
         report = yield
         self._failed = report.failed or (self._failed and report.when != "setup")
         if report.when == "teardown":
-            self._results.attach(report, failed=self._failed)
+            setattr(report, CARRIER, self._results.collected(failed=self._failed))
         return report
 
     # Hooks: in the process that has the terminal
@@ -109,10 +74,19 @@ class Run:
         if self._is_worker:
             return
         summary, status = self._summary, session.exitstatus
-        is_written = self._data_at is None or summary.write(
-            self._data_at, written(self._configuration, int(status), summary.tests.values())
-        )
-        if not (summary.conclude() and is_written) and status == OK:
+        reruns: Any = session.config.pluginmanager.get_plugin("chatfake-mutants")
+        for name, verdicts in reruns.verdicts.items() if reruns else ():
+            summary.tests[name + self._suffix].mutants = verdicts
+        is_written = True
+        if self._data_at is not None:
+            head = {
+                "configuration": self._configuration,
+                "mutants": reruns and reruns.mutants,
+                "status": int(status),
+            }
+            is_written = summary.write(self._data_at, written(head, summary.tests.values()))
+        is_fine = summary.conclude(reruns.lines if reruns else ())
+        if not (is_fine and is_written) and status == OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..report.coverage import ITEMS, name_of, never, percent
 from .page import page
 from .shown import Shown
-
-
-class Wanted(NamedTuple):
-    """What is asked for.
-
-    Attributes:
-        coverage: Whether to count what the suite exercised.
-        page: Where to write the page; None: nowhere.
-        fail_under: How many percent must be exercised; None: any.
-    """
-
-    coverage: bool
-    page: Path | None
-    fail_under: float | None
 
 
 def file_at(folder: Path, options: Callable[[str], Any], name: str, *suffixes: str) -> Path | None:
@@ -33,28 +19,17 @@ def file_at(folder: Path, options: Callable[[str], Any], name: str, *suffixes: s
         folder: Where the path begins.
         options: Gives what an option was given.
         name: The name of the option.
-        *suffixes: How the file may be called; none: as it likes, if not as a file of Python.
+        *suffixes: How the file may be called.
 
     Raises:
-        ValueError: It is a folder, or called otherwise.
+        ValueError: It is called otherwise.
     """
     given: str | None = options(name)
     path = None if given is None else folder / given
-    if path is not None and (
-        _is_folder(path)
-        or path.suffix == ".py"
-        or (suffixes and path.suffix.lower() not in suffixes)
-    ):
-        of = f", such as report{suffixes[0]}" if suffixes else ""
-        raise ValueError(f"{name} takes the path of a file to write{of}, not {given!r}")
+    if path is not None and path.suffix.lower() not in suffixes:
+        like = f"such as report{suffixes[0]}"
+        raise ValueError(f"{name} takes the path of a file to write, {like}, not {given!r}")
     return path
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # it is too long, for example: the run ends with the reason
-        return False
 
 
 def number_given(
@@ -81,14 +56,22 @@ class Summary:
     """What the tests of a whole run have to show.
 
     Args:
-        wanted: What is asked for.
+        folder: Where a path begins.
+        options: Gives what an option was given.
+        prefix: How the names of the options begin.
+        least: The name of the option that says how many percent must be exercised.
 
     Attributes:
+        page_at: Where to write the page; None: nowhere.
         tests: The tests, by their names.
     """
 
-    def __init__(self, wanted: Wanted) -> None:
-        self._wanted = wanted
+    def __init__(
+        self, folder: Path, options: Callable[[str], Any], prefix: str, least: str
+    ) -> None:
+        self.page_at = file_at(folder, options, f"{prefix}report", ".html", ".htm")
+        self._least = number_given(options, least)
+        self._counts = options(f"{prefix}coverage") or self._least is not None
         self._written: list[str] = []
         self.tests: dict[str, Shown] = {}
 
@@ -98,7 +81,7 @@ class Summary:
         Args:
             mutants: Lines about the mutants.
         """
-        at, seen = self._wanted.page, self._exercised if self._wanted.coverage else None
+        at, seen = self.page_at, self._exercised if self._counts else None
         is_written = at is None or self.write(at, page(self.tests.values(), seen, mutants))
         return is_written and not self._falls_short
 
@@ -115,7 +98,7 @@ class Summary:
 
     def sections(self) -> Iterator[tuple[str, Iterable[str]]]:
         """Give the title and the lines of each section of what is printed."""
-        if self._wanted.coverage:
+        if self._counts:
             yield "chat_fake coverage", self._lines_of_coverage()
         if self._written:
             yield "chat_fake report", self._written
@@ -126,8 +109,7 @@ class Summary:
 
     @property
     def _falls_short(self) -> bool:
-        least = self._wanted.fail_under
-        return least is not None and percent(self._exercised) < least
+        return percent(self._exercised) < (self._least or 0)
 
     def _lines_of_coverage(self) -> Iterator[str]:
         seen = self._exercised
@@ -136,5 +118,4 @@ class Summary:
         for group, names in never(seen).items():
             yield f"never: {', '.join(names)} ({group})"
         if self._falls_short:
-            least = self._wanted.fail_under
-            yield f"FAIL: {least:g} % were required, and {share:.1f} % were exercised"
+            yield f"FAIL: {self._least:g} % were required, and {share:.1f} % were exercised"
