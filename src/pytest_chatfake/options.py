@@ -103,7 +103,7 @@ MUTANTS = {
 def declare(parser: pytest.Parser) -> None:
     """Declare the options."""
     for name, (default, kind, text) in _INI.items():
-        parser.addini(name, text, kind, default)
+        parser.addini(name, text, type=kind, default=default)
     for name, (value, text) in {**_OWN, **MORE, **MUTANTS}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake").addoption(name, help=text, **details)
