@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from ..measuring import Row, timed, times
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 SUITE = Path(__file__).parents[1] / "suite"
 
 
-def run(folder: Path, file: str) -> Callable[[], None]:
+def run(folder: Path, *arguments: str) -> Callable[[], None]:
     """Return a run of pytest, from the start of the interpreter to its end.
 
     The start of the interpreter and of pytest is in the figure, as it is in a team's. Both runs
@@ -30,7 +32,7 @@ def run(folder: Path, file: str) -> Callable[[], None]:
 
     def measured() -> None:
         found = subprocess.run(
-            [*command, "--rootdir", str(folder), file],
+            [*command, "--rootdir", str(folder), *arguments],
             env={**writing_bytecode(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             cwd=folder,
             stdout=subprocess.PIPE,
@@ -52,7 +54,49 @@ def over_handwritten(rounds: int) -> Iterator[float]:
         yield from times(rounds, ours, theirs)
 
 
+#: Notes how long each run of a test takes, the plain one first.
+CONFTEST = """
+import json, time
+import pytest
+
+TOOK = {}
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    began = time.perf_counter()
+    result = yield
+    TOOK.setdefault(item.nodeid, []).append(time.perf_counter() - began)
+    return result
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    (session.config.rootpath / "took.json").write_text(json.dumps(TOOK))
+"""
+
+
+def over_plain_run(rounds: int) -> Iterator[float]:
+    """Compare the reruns of a test with its plain run: the median of the tests."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in ("shop.py", "with_plugin.py"):
+            shutil.copy(SUITE / file, folder)
+        (folder / "conftest.py").write_text(CONFTEST)
+        measured = run(folder, "with_plugin.py", "--chat-fake-mutants")
+        for _ in range(rounds):
+            measured()
+            took = json.loads((folder / "took.json").read_text()).values()
+            yield median(median(reruns) / plain for plain, *reruns in took if reruns)
+
+
 ROWS = (
+    Row(
+        "mutants-rerun",
+        "a test again with a false fact (--chat-fake-mutants) / its plain run, the median of 200",
+        "at most",
+        1.2,
+        over_plain_run,
+        needs=("flask",),
+    ),
     Row(
         "suite",
         "a run of 200 typical tests with our fixtures / canned events, a stub and time-machine",
