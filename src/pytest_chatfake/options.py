@@ -6,6 +6,7 @@ Loaded with the plugin in every run of pytest, so heavy modules are imported ins
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ MUTANTS = {
 def declare(parser: pytest.Parser) -> None:
     """Declare the options."""
     for name, (default, kind, text) in _INI.items():
-        parser.addini(name, text, type=kind, default=default)
+        parser.addini(name, text, type=kind, default=copy(default))  # pytest adds lines to a list
     for name, (value, text) in {**_OWN, **MORE, **MUTANTS}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake").addoption(name, help=text, **details)

@@ -442,6 +442,20 @@ def test_less_may_be_run(
     assert (first, last, seconds) == (lines[0], lines[-1], clock.now)
 
 
+def test_what_a_conftest_ignores_no_other_run_does(
+    pytester: pytest.Pytester,
+    clock: Clock,  # noqa: ARG001 - the body moves it
+) -> None:
+    pytester.makeconftest("""
+        def pytest_configure(config):
+            config.addinivalue_line("chat_fake_mutants_ignore", "no-sent")
+        """)
+    assert "killed 5 of 5, 1 ignored" == run(pytester, THREE)[0]
+    pytester.makeconftest("")
+
+    assert "killed 6 of 6" == run(pytester, THREE)[0]
+
+
 #: A test that can't be run again, one whose fixture checks, and one that overlooks a status.
 FRAGILE = """
     from app import *
