@@ -444,7 +444,7 @@ def test_less_may_be_run(
 
 def test_what_a_conftest_ignores_no_other_run_does(
     pytester: pytest.Pytester,
-    clock: Clock,  # noqa: ARG001 - the body moves it
+    clock: Clock,
 ) -> None:
     pytester.makeconftest("""
         def pytest_configure(config):
