@@ -47,6 +47,11 @@ def test_every_mark_of_a_section_leads_to_it(page: Path) -> None:
     assert not re.search(r"§\d\s*\n\s*rule", text), "a mark stands in one line"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_no_mark_of_a_merge_is_left_in_a_page(page: Path) -> None:
+    assert "=======" not in page.read_text("utf-8").splitlines()
+
+
 def test_the_services_sections_are_numbered_as_the_description_is() -> None:
     subsections = {"2": 5, "4": 2, "7": 2}
     rules = {"3": 6, "5": 4, "6": 4}

@@ -411,18 +411,26 @@ THREE = """
 
 
 @pytest.mark.parametrize(
-    ("options", "first", "last", "seconds"),
+    ("options", "cost", "first", "last", "seconds"),
     [
-        ([], "killed 6 of 6", "killed 6 of 6", 3 + 21),
-        (["--chat-fake-mutants=fast"], "killed 6 of 6", "killed 6 of 6", 3 + 7),
+        ([], "6 mutants in 21 runs", "killed 6 of 6", "killed 6 of 6", 3 + 21),
+        (
+            ["--chat-fake-mutants=fast"],
+            "6 mutants in at most 21 runs",
+            "killed 6 of 6",
+            "killed 6 of 6",
+            3 + 7,
+        ),
         (
             ["--chat-fake-mutants-seconds=3"],
+            "6 mutants in 21 runs",
             "killed 2 of 6",
             "stopped early: 16 runs are left",
             3 + 3,
         ),
         (
             ["-o", "chat_fake_mutants_ignore=no-sent"],
+            "5 mutants in 18 runs",
             "killed 5 of 5, 1 ignored",
             "killed 5 of 5, 1 ignored",
             3 + 18,
@@ -431,8 +439,10 @@ THREE = """
 )
 def test_less_may_be_run(
     pytester: pytest.Pytester,
+    capsys: pytest.CaptureFixture[str],
     clock: Clock,
     options: list[str],
+    cost: str,
     first: str,
     last: str,
     seconds: float,
@@ -440,6 +450,7 @@ def test_less_may_be_run(
     lines = run(pytester, THREE, *options)
 
     assert (first, last, seconds) == (lines[0], lines[-1], clock.now)
+    assert f"chat_fake: {cost}\n" in capsys.readouterr().out
 
 
 def test_what_a_conftest_ignores_no_other_run_does(

@@ -157,13 +157,14 @@ class Reruns:
         patch.setitem(self._config.stash, getattr(junit, "xml_key", None), None)
 
     def _run_again(self, session: Any) -> None:
+        is_fast, done = self._config.getoption("--chat-fake-mutants=fast"), set[str]()
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             mutants = counted(len(of_the_run(self.verdicts)), "mutant")
             runs = len(self._plan) + sum(map(len, self.verdicts.values()))
+            limit = "at most " if is_fast else ""
             begin_line(terminal)
-            terminal.write_line(f"chat_fake: {mutants} in {counted(runs, 'run')}")
-        is_fast, done = self._config.getoption("--chat-fake-mutants=fast"), set[str]()
+            terminal.write_line(f"chat_fake: {mutants} in {limit}{counted(runs, 'run')}")
         end = monotonic() + self._seconds
         for item, seconds in self._plan:
             self._limit = max(_TIMES_AS_LONG * seconds, _LEAST_SECONDS)
