@@ -6,7 +6,6 @@ Loaded with the plugin in every run of pytest, so heavy modules are imported ins
 from __future__ import annotations
 
 import os
-from copy import copy
 from typing import Any
 
 import pytest
@@ -104,7 +103,8 @@ MUTANTS = {
 def declare(parser: pytest.Parser) -> None:
     """Declare the options."""
     for name, (default, kind, text) in _INI.items():
-        parser.addini(name, text, type=kind, default=copy(default))  # pytest adds lines to a list
+        own = [*default] if kind == "linelist" else default  # pytest adds lines to it
+        parser.addini(name, text, type=kind, default=own)
     for name, (value, text) in {**_OWN, **MORE, **MUTANTS}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
         parser.getgroup("chatfake").addoption(name, help=text, **details)
