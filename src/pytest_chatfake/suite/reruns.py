@@ -91,7 +91,7 @@ class Reruns:
         self._seconds = inf if seconds is None else seconds
         self._least = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
         self._config = config
-        self.mutants = sentences, len(self._ignored)
+        self.mutants: tuple[Mapping[str, str], int] = sentences, len(self._ignored)
         self._mutated = mutated
         self._rerun_key = rerun_key
         self._plan: list[tuple[Any, float]] = []

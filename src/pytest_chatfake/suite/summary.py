@@ -69,7 +69,7 @@ class Summary:
     def __init__(
         self, folder: Path, options: Callable[[str], Any], prefix: str, least: str
     ) -> None:
-        self.page_at = file_at(folder, options, f"{prefix}report", ".html", ".htm")
+        self.page_at: Path | None = file_at(folder, options, f"{prefix}report", ".html", ".htm")
         self._least = number_given(options, least)
         self._counts = options(f"{prefix}coverage") or self._least is not None
         self._written: list[str] = []
