@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from http.client import RemoteDisconnected
@@ -91,13 +90,6 @@ def test_a_server_that_closes_after_every_answer_without_saying_so_gets_each_eve
         assert 100 == len(server.connections)
 
 
-@pytest.fixture(params=["poll", "select"])
-def _both_ways_to_listen(request, monkeypatch):
-    if request.param == "select":
-        monkeypatch.delattr(select, "poll")
-
-
-@pytest.mark.usefixtures("_both_ways_to_listen")
 @pytest.mark.parametrize("end", [Conversation.close, Conversation.reset])
 def test_a_server_that_closes_while_nothing_happens_gets_each_event_once(client_of, end):
     idle_over = threading.Event()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import re
-import select
 from contextlib import suppress
 from functools import lru_cache
 from http.client import (
@@ -22,6 +21,7 @@ from http.client import (
     UnknownProtocol,
     parse_headers,
 )
+from selectors import EVENT_READ, DefaultSelector
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
@@ -60,20 +60,17 @@ class Connection:
         self._sock = sock
         self._timeout = sock.gettimeout() or 0.0
         self.watched_until: float = 0.0
-        self._poll: select.poll | None = None
-        if hasattr(select, "poll"):
-            self._poll = select.poll()
-            self._poll.register(sock, select.POLLIN)
+        self._selector = DefaultSelector()
+        self._selector.register(sock, EVENT_READ)
 
     def close(self) -> None:
         """Close the socket."""
+        self._selector.close()
         self._sock.close()
 
     def is_readable(self, seconds: float) -> bool:
         """Wait so long, and say whether something has arrived, the connection's end included."""
-        if self._poll is not None:
-            return bool(self._poll.poll(seconds * 1000))
-        return bool(select.select([self._sock], [], [], seconds)[0])
+        return bool(self._selector.select(seconds))
 
     def exchange(self, request: bytes, deadline: Deadline) -> tuple[Response, bool]:
         """Send a request and read its response, to the last byte before the deadline.
@@ -163,7 +160,7 @@ class _Incoming(io.RawIOBase):
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         """Be the part of a socket that ``HTTPResponse`` asks for."""
-        return _Lines(self)
+        return io.BufferedReader(self)
 
     def readable(self) -> bool:
         return True
@@ -182,26 +179,8 @@ class _Incoming(io.RawIOBase):
         return len(taken)
 
 
-class _Lines(io.BufferedReader):
-    """A reader that knows its last line."""
-
-    last: bytes = b""
-
-    def readline(self, size: int | None = -1) -> bytes:
-        self.last = super().readline(size)
-        return self.last
-
-
 class _HttpResponse(HTTPResponse):
-    """A response as ``http.client`` reads it, with sentences for what is wrong with it.
-
-    ``http.client`` takes what ``int()`` takes: signs and underscores, too.
-    """
-
-    @property
-    def _line(self) -> bytes:
-        """The last line that was read."""
-        return cast("_Lines", self.fp).last
+    """A response as ``http.client`` reads it, with sentences for what is wrong with it."""
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -210,18 +189,11 @@ class _HttpResponse(HTTPResponse):
             except RemoteDisconnected:
                 raise
             except BadStatusLine as error:
-                raise _not_http(str(error)) from error
-            if not re.match(rb"\S+\s+[0-9]{3}(\s|$)", self._line):
-                raise _not_http(self._line.decode("latin-1"))
+                shown = (str(error).strip() or str(error))[:80]
+                raise HTTPException(f"no HTTP response: it began with {shown!r}") from error
             if line[1] not in INTERIM:
                 return line
             parse_headers(self.fp)  # ``http.client`` itself skips 100 only
-
-    def _read_next_chunk_size(self) -> int:
-        size: int = cast("Any", super())._read_next_chunk_size()
-        if not re.match(rb"\s*[0-9A-Fa-f]+\s*(;|$)", self._line):
-            raise ValueError("chunk size")  # as for any other that is malformed
-        return size
 
     def begin(self) -> None:
         try:
@@ -248,7 +220,3 @@ class _HttpResponse(HTTPResponse):
                 f"the response is cut off: {size} of {whole} bytes of its body came"
             )
         return start
-
-
-def _not_http(line: str) -> HTTPException:
-    return HTTPException(f"no HTTP response: it began with {(line.strip() or line)[:80]!r}")
