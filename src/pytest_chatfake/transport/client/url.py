@@ -46,30 +46,25 @@ def parse_url(url: str) -> Address:
             f"url: {cited(url)} has a space or a control character. Quote it, as in %20."
         )
     if not url.isascii():
-        plain = _quoted(f"url: {cited(url)}", url, "/:?#[]@!$&'()*+,;=%")
+        plain = quote(url, "/:?#[]@!$&'()*+,;=%", errors="surrogatepass")
         raise ValueError(f"url: {cited(url)} has letters outside ASCII. Write {cited(plain)}.")
     try:
         parts = urlsplit(url)
-        port = parts.port
+        host, port = parts.hostname, parts.port
+        (host or "").encode("idna")
     except ValueError as error:
         raise ValueError(f"url: can't parse {cited(url)}: {error}") from None
-    host = parts.hostname
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError(
             f"url: expected one such as 'http://127.0.0.1:8000/hooks/chat', got {cited(url)}"
         )
-    if "@" in parts.netloc:
-        raise ValueError(
-            f"url: {cited(url)} has a user in it. Use headers={{'Authorization': ...}} instead."
-        )
-    if "#" in url:
-        raise ValueError(f"url: {cited(url)} has a fragment, which is never sent. Omit '#...'.")
-    if port == 0:
-        raise ValueError(f"url: {cited(url)} has port 0. Use the port that the server listens on.")
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        raise ValueError(f"url: {cited(url)} has an invalid host name") from None
+    for is_wrong, problem in (
+        ("@" in parts.netloc, "a user in it. Use headers={'Authorization': ...} instead."),
+        ("#" in url, "a fragment, which is never sent. Omit '#...'."),
+        (port == 0, "port 0. Use the port that the server listens on."),
+    ):
+        if is_wrong:
+            raise ValueError(f"url: {cited(url)} has {problem}")
     tls = parts.scheme == "https"
     standard = 443 if tls else 80
     authority = f"[{host}]" if ":" in host else host
@@ -94,7 +89,7 @@ def checked_path(path: str) -> str:
     if "#" in path:
         raise ValueError(f"path: {cited(path)} has a fragment, which is never sent. Omit '#...'.")
     if not re.fullmatch(r"[\x21-\x7e]+", path):
-        quoted = _quoted(f"path: {cited(path)}", path, "/?:@!$&'()*+,;=%")
+        quoted = quote(path, "/?:@!$&'()*+,;=%", errors="surrogatepass")
         raise ValueError(f"path: {cited(path)} has to be quoted as in a URL: {cited(quoted)}")
     return path
 
@@ -118,18 +113,6 @@ def checked_client(client: tuple[str, int] | None) -> tuple[str, int]:
     host = check_str(address, "the address in client")
     try:
         ip_address(host)
-    except ValueError:
-        raise ValueError(
-            f'client: expected an IP address such as "203.0.113.9", got {cited(host)}'
-        ) from None
+    except ValueError as error:
+        raise ValueError(f"client: expected an IP address first: {error}") from None
     return host, check_int(port, "the port in client", 1, 65535)
-
-
-def _quoted(what: str, text: str, safe: str) -> str:
-    try:
-        return quote(text, safe=safe)
-    except UnicodeEncodeError:
-        raise ValueError(
-            f"{what} has a lone surrogate, which can't be sent: was it decoded with "
-            "errors='surrogateescape'?"
-        ) from None
