@@ -46,9 +46,7 @@ def read_request_line(reader: BufferedReader) -> tuple[str, str, str]:
     line = b"\n"
     while line in BLANK_LINES:
         line = _read_line(reader, "request line")
-    match = REQUEST_LINE.fullmatch(line)
-    if match is None:
-        raise Refusal(f"expected a request line of HTTP/1.1, got {_quote(line)}")
+    match = _matched(REQUEST_LINE, line, "request line of HTTP/1.1")
     method, target, version = (group.decode("latin-1") for group in match.groups())
     return method, target, version
 
@@ -60,10 +58,7 @@ def read_headers(reader: BufferedReader) -> HTTPMessage:
         line = _read_line(reader, "header line")
         if line in BLANK_LINES:
             return headers
-        match = FIELD_LINE.fullmatch(line)
-        if match is None:
-            raise Refusal(f"expected a header line, got {_quote(line)}")
-        name, value = match.groups()
+        name, value = _matched(FIELD_LINE, line, "header line").groups()
         headers[name.decode()] = value.strip(b" \t").decode("latin-1")
     raise Refusal(f"expected at most {MAX_FIELDS} header lines, got more")
 
@@ -110,10 +105,14 @@ def _read_line(reader: BufferedReader, kind: str) -> bytes:
 
 def _read_chunk_size(reader: BufferedReader) -> int:
     line = _read_line(reader, "chunk's size")
-    match = CHUNK_LINE.fullmatch(line)
+    return int(_matched(CHUNK_LINE, line, "chunk's size")[1], 16)
+
+
+def _matched(pattern: re.Pattern[bytes], line: bytes, kind: str) -> re.Match[bytes]:
+    match = pattern.fullmatch(line)
     if match is None:
-        raise Refusal(f"expected a chunk's size, got {_quote(line)}")
-    return int(match[1], 16)
+        raise Refusal(f"expected a {kind}, got {line[:80].decode('latin-1')!r}")
+    return match
 
 
 def _read_exactly(reader: BufferedReader, length: int, *, already: int = 0) -> bytes:
@@ -123,7 +122,3 @@ def _read_exactly(reader: BufferedReader, length: int, *, already: int = 0) -> b
     if len(data) < length:
         raise ClientGone
     return data
-
-
-def _quote(line: bytes) -> str:
-    return repr(line[:80].decode("latin-1"))
