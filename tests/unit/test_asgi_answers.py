@@ -45,7 +45,7 @@ def test_a_body_that_is_not_bytes_is_refused(part):
 @pytest.mark.parametrize(
     ("kinds", "message"),
     [
-        ([], "it returned without a response"),
+        ([], "it returned before its response was complete"),
         (["start", "more"], "it returned before its response was complete"),
         (["body"], "expected 'http.response.start', got 'http.response.body'"),
         (["start", "start"], "expected 'http.response.body', got 'http.response.start'"),

@@ -149,13 +149,12 @@ class _Exchange:
         kind = message["type"]
         if self.is_complete:
             raise RuntimeError(f"ASGI app: sent {cited(kind)} after its response was complete")
+        expected = f"http.response.{'start' if self._status is None else 'body'}"
+        if kind != expected:
+            raise RuntimeError(f"ASGI app: expected {expected!r}, got {cited(kind)}")
         if self._status is None:
-            if kind != "http.response.start":
-                raise RuntimeError(f"ASGI app: expected 'http.response.start', got {cited(kind)}")
             self._status = int(message["status"])
             return
-        if kind != "http.response.body":
-            raise RuntimeError(f"ASGI app: expected 'http.response.body', got {cited(kind)}")
         part = message.get("body", b"")
         if not isinstance(part, bytes):
             # Servers take other buffers too; a copy, for the app may fill them anew.
@@ -171,8 +170,6 @@ class _Exchange:
             self._disconnected.set()
 
     def response(self) -> Response:
-        if self._status is None:
-            raise RuntimeError("ASGI app: it returned without a response")
         if not self.is_complete:
             raise RuntimeError("ASGI app: it returned before its response was complete")
         return Response(self._status, b"".join(self._parts))
