@@ -183,19 +183,18 @@ class _Room:
         self.log = log
         self.taken = taken
         mine = {one.start for one in taken if one.is_of_an_attempt}
-        self.places: dict[int, int] = {}
-        for place, one in enumerate(log.attempts):
-            if one is not None and one.number and one.number not in mine:
-                self.places.setdefault(one.number, place)
-        self.places = dict(sorted(self.places.items()))
+        places: dict[int, int] = {}
         self.follow: dict[int, tuple[int, int]] = {}
-        after = near = -1
-        at = {place: number for number, place in self.places.items()}
-        for place in reversed(range(len(log.attempts))):
-            is_attempt = log.attempts[place] is not None
-            after, near = after + is_attempt, near + 1 if is_attempt else -1
-            if place in at:
-                self.follow[at[place]] = (after + beyond, near + beyond)
+        after = near = beyond
+        for place, one in reversed([*enumerate(log.attempts)]):  # so the first of repeats stays
+            if one is None:
+                near = beyond
+                continue
+            if one.number and one.number not in mine:
+                places[one.number] = place
+                self.follow[one.number] = (after, near)
+            after, near = after + 1, near + 1
+        self.places: dict[int, int] = dict(sorted(places.items()))
 
     def moves(self, kind: str) -> Iterator[_Found]:
         """Move attempts, or their repeats, past others."""
