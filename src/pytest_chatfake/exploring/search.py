@@ -168,41 +168,53 @@ _DISTANCES: Final[Mapping[str, Callable[[int, int], range]]] = {
 _Found: TypeAlias = tuple[int, Deviation]
 
 
+class _Open(NamedTuple):
+    """An attempt that may deviate.
+
+    Attributes:
+        attempt: The attempt.
+        place: Where it is in the log.
+        after: How many attempts follow it in all.
+        near: How many follow it before the next barrier.
+    """
+
+    attempt: LoggedAttempt
+    place: int
+    after: int
+    near: int
+
+
 class _Room:
     """What a world has room for; each method gives deviations of one kind, the nearest first.
 
     Attributes:
         log: The log of the world.
         taken: The deviations that it has.
-        places: Where in the log each attempt is that may deviate, by its number.
-        follow: How many attempts follow each in all, and before the next barrier. Those that go
-            ``beyond`` that will have room when so many more deviations are added.
+        open: The attempts that may deviate, by their numbers. Deviations that go ``beyond`` the
+            attempts that follow will have room when so many more deviations are added.
     """
 
     def __init__(self, log: WorldLog, taken: Sequence[Deviation], beyond: int) -> None:
         self.log = log
         self.taken = taken
         mine = {one.start for one in taken if one.is_of_an_attempt}
-        places: dict[int, int] = {}
-        self.follow: dict[int, tuple[int, int]] = {}
+        found: dict[int, _Open] = {}
         after = near = beyond
         for place, one in reversed([*enumerate(log.attempts)]):  # so the first of repeats stays
             if one is None:
                 near = beyond
                 continue
             if one.number and one.number not in mine:
-                places[one.number] = place
-                self.follow[one.number] = (after, near)
+                found[one.number] = _Open(one, place, after, near)
             after, near = after + 1, near + 1
-        self.places: dict[int, int] = dict(sorted(places.items()))
+        self.open: dict[int, _Open] = dict(sorted(found.items()))
 
     def moves(self, kind: str) -> Iterator[_Found]:
         """Move attempts, or their repeats, past others."""
-        alone = {one.number for one in self.log.attempts if one is not None and not one.overlaps}
         fitting = {
-            start: _DISTANCES[kind](*self.follow[start])
-            for start in self.places
-            if kind != "concurrently" or start not in alone
+            start: _DISTANCES[kind](one.after, one.near)
+            for start, one in self.open.items()
+            if kind != "concurrently" or one.attempt.overlaps
         }
         argument = KINDS[kind].extent
         for distance in range(max((fits.stop for fits in fitting.values()), default=0)):
@@ -213,15 +225,14 @@ class _Room:
     def pauses(self, kind: str) -> Iterator[_Found]:
         """Make attempts whenever the body has moved time; repeats also when a session is over."""
         more = {self.log.session} if kind == "duplicate_later" else set[int]()
-        for start in sorted(self.places, key=lambda one: self.follow[one][0]):
-            for pause in sorted(more | self.log.pauses(self.places[start])):
-                yield self.follow[start][0], Deviation(kind, start, pause)
+        for start, one in sorted(self.open.items(), key=lambda item: item[1].after):
+            for pause in sorted(more | self.log.pauses(one.place)):
+                yield one.after, Deviation(kind, start, pause)
 
     def crashes(self, kind: str) -> Iterator[_Found]:
         """Crash the app at each of its points."""
-        for start, place in self.places.items():
-            attempt = self.log.attempts[place]
-            for where, name, nth in () if attempt is None else attempt.points:
+        for start, one in self.open.items():
+            for where, name, nth in one.attempt.points:
                 more = ((where, name), ("nth", nth))
                 yield 0, Deviation(kind, start, 0, more if nth > 1 else more[:1])
 
@@ -321,16 +332,8 @@ class _Foreseen(NamedTuple):
         return self.key or tuple(sorted(map(str, self.deviations)))
 
 
-class _Parent(NamedTuple):
-    """A world that was run, from which others grow by one deviation."""
-
-    deviations: tuple[Deviation, ...]
-    log: WorldLog
-
-    @property
-    def distance(self) -> int:
-        """Past how many attempts its deviations move one, together."""
-        return sum(one.extent for one in self.deviations if not KINDS[one.kind].is_time)
+#: A world that was run, from which others grow: its deviations, and its log.
+_Parent: TypeAlias = tuple[tuple[Deviation, ...], WorldLog]
 
 
 class Search:
@@ -370,12 +373,11 @@ class Search:
         """
         yield ()
         assert self._log is not None
-        written = _Parent((), self._log)
         numbers = [one.number for one in self._log.attempts if one is not None]
         # What the body as written repeats by itself can't be foreseen in other worlds.
         if len({*numbers} - {0}) == len(numbers):
             self._base = self._log.attempts
-        parents = [written]
+        parents: list[_Parent] = [((), self._log)]
         for level in range(1, self._depth + 1):
             grown: list[_Parent] = []
             self._rest = self._grow(parents, self._depth - level if level > 1 else 0)
@@ -391,7 +393,7 @@ class Search:
                         return
                     yield deviations
                 if self._log is not None and grows:
-                    grown.append(_Parent(deviations, self._log))
+                    grown.append((deviations, self._log))
             if not grown:  # whatever the depth is
                 return
             parents = grown
@@ -424,11 +426,6 @@ class Search:
     def _is_possible(self, world: _Foreseen) -> bool:
         return all(one.kind not in self.left_out for one in world.deviations)
 
-    def _foreseen(self, deviations: tuple[Deviation, ...]) -> Key | None:
-        if self._base is None or any(KINDS[one.kind].order != "foreseen" for one in deviations):
-            return None
-        return foreseen(self._base, deviations)
-
     def _grow(self, parents: Sequence[_Parent], beyond: int) -> Iterator[_Foreseen]:
         """Give the worlds that have one deviation more, in the order in which they are tried."""
         found: set[frozenset[Deviation]] = set()
@@ -438,20 +435,24 @@ class Search:
             for spread in (False, True)
         )
         for candidate in heapq.merge(*streams):
-            deviations = candidate.deviations
+            deviations, key = candidate.deviations, None
             alike = frozenset(deviations)
-            if alike not in found:
-                found.add(alike)
-                yield _Foreseen(deviations, self._foreseen(deviations))
+            if alike in found:
+                continue
+            found.add(alike)
+            if self._base and all(KINDS[one.kind].order == "foreseen" for one in deviations):
+                key = foreseen(self._base, deviations)
+            yield _Foreseen(deviations, key)
 
     def _children(self, parent: _Parent, beyond: int, *, is_spread: bool) -> Iterator[_Candidate]:
         """Give those that grow from one world, sorted, so that all can be merged."""
         taken, log = parent
         messages = {one.number: one.message for one in log.attempts if one is not None}
         mine = {messages.get(one.start) for one in taken if one.is_of_an_attempt}
+        before = sum(one.extent for one in taken if not KINDS[one.kind].is_time)
         for distance, new in possible_deviations(log, self._kinds, taken, beyond):
             same = not taken or (new.is_of_an_attempt and mine == {messages.get(new.start)})
             if same != is_spread:
                 deviations = (*taken, new)
                 order = (self._kinds.index(new.kind), *sorted(one.start for one in deviations))
-                yield _Candidate(is_spread, parent.distance + distance, order, deviations)
+                yield _Candidate(is_spread, before + distance, order, deviations)

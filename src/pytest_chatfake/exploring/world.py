@@ -137,7 +137,8 @@ class World:
         """
         self._environment.begin_world()
         self._environment.note("before the first attempt")
-        self.fake = fake = ChatFake(self._config())
+        config, seed = self._environment.config, self._seed
+        self.fake = fake = ChatFake(config if seed is None else config.replace(seed=seed))
         try:
             self._set_up()
             with warnings.catch_warnings():
@@ -155,9 +156,6 @@ class World:
             fake._shut()
             self._environment.note("between worlds")
 
-    def _config(self) -> ChatFakeConfig:
-        config = self._environment.config
-        return config if self._seed is None else config.replace(seed=self._seed)
 
     def _set_up(self) -> None:
         fake, environment = self.fake, self._environment
@@ -205,6 +203,10 @@ class World:
     # The result
 
     @property
+    def _made(self) -> list[Made]:
+        return [one for one in self._log if isinstance(one, Made)]
+
+    @property
     def failed_before_barrier(self) -> bool:
         """Whether a body's own check failed before a barrier, and no app had raised an error."""
         attempts = self.fake._engine.outbox.attempts
@@ -221,16 +223,14 @@ class World:
         """Whether webhooks timed out because their app was still waiting for a call's response."""
         if all(one.kind != "webhooks_first" for one in self.deviations):
             return False
-        outcomes = {one.outcome for one in self._log if isinstance(one, Made)}
         errors = [self.error, *self.fake._engine.errors]
         is_timeout = any(isinstance(one, TimeoutError) for one in errors)
-        return is_timeout or bool(outcomes & {"TimeoutError", "timeout"})
+        return is_timeout or any(one.outcome == "TimeoutError" for one in self._made)
 
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate."""
-        if any(isinstance(one, Made) and one.outcome != "dropped" for one in self._log):
-            return
-        if any(one.call for _, one in possible_deviations(self.log(), kinds, ())):
+        calls = (one.call for _, one in possible_deviations(self.log(), kinds, ()))
+        if any(one.outcome != "dropped" for one in self._made) or any(calls):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
         if not self.fake._engine.outbox.endpoints.ever:
@@ -245,7 +245,7 @@ class World:
         Raises:
             ChatFakeError: None came past one of the crash points.
         """
-        watches = [one.watch for one in self._log if isinstance(one, Made) and one.watch]
+        watches = [one.watch for one in self._made if one.watch]
         reached = {point.name for one in watches for point in one.points}
         for name in (self._environment.crash_points or {}).values():
             if name not in reached:
@@ -264,7 +264,7 @@ class World:
     @property
     def has_app_in_process(self) -> bool:
         """Whether an attempt was watched for crashes."""
-        return any(isinstance(one, Made) and one.watch for one in self._log)
+        return any(one.watch for one in self._made)
 
     @property
     def call_in_process(self) -> str:
@@ -274,7 +274,7 @@ class World:
 
     def require_all_fired(self) -> None:
         """Refuse deviations that did not fire: they were found with another body."""
-        made = len({one.chance for one in self._log if isinstance(one, Made)})
+        made = len({one.chance for one in self._made})
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
             is_short = isinstance(fault, AttemptFault) and fault._is_short
             if fault.fired and not is_short:
