@@ -6,24 +6,18 @@ import http.client
 import json
 import threading
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import requests
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pytest_chatfake import ChatFake
-
 SECONDS = 60
 
 
-def in_time(function: Callable[[], Any]) -> Any:
+def in_time(function):
     """Run the function in a thread, and fail instead of hanging."""
-    outcome: list[Any] = []
+    outcome = []
 
-    def run() -> None:
+    def run():
         try:
             outcome.append(function())
         except BaseException as error:
@@ -38,9 +32,7 @@ def in_time(function: Callable[[], Any]) -> Any:
     return outcome[0]
 
 
-def ask(
-    fake: ChatFake, method: str = "GET", path: str = "/v2/balance", **headers: str
-) -> tuple[int, bytes, http.client.HTTPMessage]:
+def ask(fake, method="GET", path="/v2/balance", **headers):
     address = urlsplit(fake.base_url)
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=SECONDS)
     try:
@@ -51,7 +43,7 @@ def ask(
         connection.close()
 
 
-def balance(fake: ChatFake) -> str:
+def balance(fake):
     """What an app sees of the money, digit for digit."""
     answer = requests.get(
         f"{fake.base_url}/v2/balance", headers={"X-API-Key": fake.api_key}, timeout=SECONDS

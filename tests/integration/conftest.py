@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,57 +11,50 @@ from pytest_chatfake.transport.client.portal import Portal
 from .listener_support import FakeApi, RawClient, listening
 from .target_support import Interrupted, closed_at_the_end, working
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pytest_chatfake.transport.client.targets import Target
-    from pytest_chatfake.transport.client.worker import Worker
-    from pytest_chatfake.transport.server.listener import Listener
-
 
 @pytest.fixture
-def api() -> FakeApi:
+def api():
     return FakeApi()
 
 
 @pytest.fixture
-def listener(api: FakeApi) -> Iterator[Listener]:
+def listener(api):
     with listening(api) as listener:
         yield listener
 
 
 @pytest.fixture
-def client(listener: Listener) -> Iterator[RawClient]:
+def client(listener):
     with RawClient(listener) as client:
         yield client
 
 
 @pytest.fixture
-def portal() -> Iterator[Portal]:
+def portal():
     with closed_at_the_end(Portal()) as opened:
         yield opened[0]
 
 
 @pytest.fixture
-def closing() -> Iterator[Callable[[Target], Target]]:
+def closing():
     """Takes a target, and closes it at the end."""
     with closed_at_the_end() as opened:
         yield lambda target: opened.append(target) or target
 
 
 @pytest.fixture
-def worker() -> Iterator[Worker]:
+def worker():
     with working() as worker:
         yield worker
 
 
 @pytest.fixture
-def interrupt() -> Iterator[Callable[[], object]]:
+def interrupt():
     """Interrupt the main thread soon: call it from what is to be interrupted."""
     if not hasattr(signal, "setitimer"):
         pytest.skip("needs a timer signal")
 
-    def interrupt(*_: object) -> None:
+    def interrupt(*_):
         raise Interrupted
 
     before = signal.signal(signal.SIGALRM, interrupt)

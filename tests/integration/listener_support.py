@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
-from werkzeug import Request, Response
+from werkzeug import Response
 
-from pytest_chatfake.transport.server.listener import ByHandler, Listener
+from pytest_chatfake.transport.server.listener import Listener
 from pytest_chatfake.transport.server.replies import Reply, error_reply
 
 SECONDS = 60.0
@@ -21,24 +20,22 @@ SECONDS = 60.0
 BALANCE = b'{"amount":100,"currency":"USD"}'
 QUERY = b"GET /v2/balance HTTP/1.1\r\nHost: test\r\nX-API-Key: k\r\n\r\n"
 
-Answer = Reply | Response | Callable[[Request], Reply | Response]
-
 
 class FakeApi:
     """Answers the balance query and whatever a test lays down; remembers who asked for what."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.reply = Reply(200, BALANCE)
-        self.answers: dict[str, Answer] = {}
-        self.queries: list[str | None] = []
-        self.dispatched: list[Request] = []
-        self.statuses: list[tuple[str, int | None]] = []
+        self.answers = {}
+        self.queries = []
+        self.dispatched = []
+        self.statuses = []
 
-    def balance(self, key: str | None, /) -> Reply:
+    def balance(self, key, /):
         self.queries.append(key)
         return self.reply
 
-    def answer(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
+    def answer(self, request, by_handler, /):
         self.dispatched.append(request)
         if request.path == "/v2/balance":
             return self.balance(request.headers.get("X-API-Key"))
@@ -47,7 +44,7 @@ class FakeApi:
             return by_handler(request) or error_reply(404, "NOT_FOUND", request.path)
         return answer(request) if callable(answer) and not isinstance(answer, Response) else answer
 
-    def answered(self, request: Request, status: int | None, body: bytes, /) -> None:
+    def answered(self, request, status, body, /):
         self.statuses.append((request.path, status))
 
 
@@ -63,30 +60,30 @@ class Received(NamedTuple):
 class RawClient:
     """A socket that sends what it is told and reads answers one by one."""
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener):
         self.socket = socket.create_connection((listener.host, listener.port), timeout=SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.reader = self.socket.makefile("rb")
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.reader.close()
         self.socket.close()
 
-    def send(self, data: bytes) -> None:
+    def send(self, data):
         self.socket.sendall(data)
 
-    def ask(self, data: bytes) -> Received:
+    def ask(self, data):
         self.send(data)
         return self.receive()
 
-    def receive(self, *, bodiless: bool = False) -> Received:
+    def receive(self, *, bodiless=False):
         """Read one answer; ``bodiless`` if it is the answer to a HEAD."""
         head = self.reader.readline()
         status = int(head.split()[1])
-        headers: dict[str, str] = {}
+        headers = {}
         while (line := self.reader.readline()).strip():
             head += line
             name, _, value = line.decode("latin-1").partition(":")
@@ -101,18 +98,18 @@ class RawClient:
             body = self.reader.read()
         return Received(status, headers, body, head + line)
 
-    def rest(self) -> bytes:
+    def rest(self):
         """Read until the server hangs up."""
         return self.reader.read()
 
-    def hung_up(self) -> bool:
+    def hung_up(self):
         """Wait until the server closes the connection; False if it sends something instead."""
         try:
             return self.rest() == b""
         except ConnectionResetError:
             return True
 
-    def _chunks(self) -> Iterator[bytes]:
+    def _chunks(self):
         while size := int(self.reader.readline(), 16):
             yield self.reader.read(size)
             assert b"\r\n" == self.reader.readline()
@@ -120,7 +117,7 @@ class RawClient:
 
 
 @contextmanager
-def listening(api: FakeApi | None = None) -> Iterator[Listener]:
+def listening(api=None):
     """Run a listener, and stop it unless the test has."""
     listener = Listener(api or FakeApi())
     listener.start()
@@ -131,7 +128,7 @@ def listening(api: FakeApi | None = None) -> Iterator[Listener]:
             listener.stop()
 
 
-def eventually(condition: Callable[[], bool]) -> bool:
+def eventually(condition):
     """Wait until the condition holds; False if it never does."""
     deadline = time.monotonic() + SECONDS
     while not condition():

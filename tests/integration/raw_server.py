@@ -7,14 +7,10 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pytest_chatfake.transport.client.http_client import HttpClient
-
-if TYPE_CHECKING:
-    import ssl
 
 SECONDS = 60.0
 """Before a test gives up on a socket or a thread."""
@@ -37,12 +33,12 @@ class Post(NamedTuple):
 class Conversation:
     """One connection, from the server's side."""
 
-    def __init__(self, server: RawServer, sock: socket.socket) -> None:
+    def __init__(self, server, sock):
         self._server = server
         self._socket = sock
         self._buffer = b""
 
-    def read(self) -> Post | None:
+    def read(self):
         """The next whole request, counted, or None if the client is gone."""
         while b"\r\n\r\n" not in self._buffer:
             if not self._more():
@@ -57,42 +53,39 @@ class Conversation:
         self._server.posts.append(post)
         return post
 
-    def _more(self) -> bool:
+    def _more(self):
         received = self._socket.recv(1 << 20)
         self._buffer += received
         return bool(received)
 
-    def send(self, data: bytes) -> None:
+    def send(self, data):
         self._socket.sendall(data)
 
-    def reset(self) -> None:
+    def reset(self):
         """Break the connection off, as a server does that dies."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
-    def close(self) -> None:
+    def close(self):
         self._socket.close()
-
-
-Script = Callable[[Conversation], object]
 
 
 class RawServer:
     """Runs a script for each connection, in a thread of its own."""
 
-    def __init__(self, script: Script, tls: ssl.SSLContext | None = None) -> None:
-        self.posts: list[Post] = []
-        self.connections: list[Conversation] = []
+    def __init__(self, script, tls=None):
+        self.posts = []
+        self.connections = []
         self._script = script
         self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
+        self.port = self._listener.getsockname()[1]
         self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}/hooks/chat"
         self._threads = [threading.Thread(target=self._accept)]
-        self._sockets: list[socket.socket] = []
+        self._sockets = []
         self._threads[0].start()
 
-    def _accept(self) -> None:
+    def _accept(self):
         while True:
             try:
                 sock, _ = self._listener.accept()
@@ -104,7 +97,7 @@ class RawServer:
             self._threads.append(thread)
             thread.start()
 
-    def _serve(self, sock: socket.socket) -> None:
+    def _serve(self, sock):
         # The client may hang up at any time; that is what some tests are about.
         with sock, contextlib.suppress(OSError):
             if self._tls is not None:
@@ -114,7 +107,7 @@ class RawServer:
                 self.connections.append(conversation)
                 self._script(conversation)
 
-    def close(self) -> None:
+    def close(self):
         for sock in (self._listener, *self._sockets):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
@@ -125,7 +118,7 @@ class RawServer:
 
 
 @contextmanager
-def serving(script: Script, tls: ssl.SSLContext | None = None) -> Generator[RawServer]:
+def serving(script, tls=None):
     server = RawServer(script, tls)
     try:
         yield server
@@ -133,10 +126,10 @@ def serving(script: Script, tls: ssl.SSLContext | None = None) -> Generator[RawS
         server.close()
 
 
-def keeps_answering(data: bytes) -> Script:
+def keeps_answering(data):
     """Answer every request on a connection with these bytes."""
 
-    def script(conversation: Conversation) -> None:
+    def script(conversation):
         while conversation.read():
             conversation.send(data)
 
@@ -146,10 +139,10 @@ def keeps_answering(data: bytes) -> Script:
 keeps_alive = keeps_answering(OK)
 
 
-def answers(data: bytes) -> Script:
+def answers(data):
     """Answer one request with these bytes, and close."""
 
-    def script(conversation: Conversation) -> None:
+    def script(conversation):
         conversation.read()
         conversation.send(data)
 

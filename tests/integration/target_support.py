@@ -6,7 +6,6 @@ import asyncio
 import threading
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 import trio
@@ -15,9 +14,6 @@ from pytest_chatfake.transport.client.loops import running_framework
 from pytest_chatfake.transport.client.worker import Worker
 
 from ..unit.both_frameworks import in_asyncio, in_trio
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
 
 
 class Interrupted(BaseException):
@@ -51,7 +47,7 @@ def sleep(seconds):
 
 
 @contextmanager
-def closed_at_the_end(*things) -> Generator[list]:
+def closed_at_the_end(*things):
     """Close what is put into the list, twice, and see that no thread of ours is left."""
     opened = list(things)
     before = set(threading.enumerate())  # the session's listener may run
@@ -67,6 +63,6 @@ def closed_at_the_end(*things) -> Generator[list]:
 
 
 @contextmanager
-def working(**options: float) -> Generator[Worker]:
+def working(**options):
     with closed_at_the_end(Worker("chatfake-test", **options)) as opened:
         yield opened[0]

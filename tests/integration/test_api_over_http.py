@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from contextlib import closing
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
 
 import pytest
 import requests
@@ -15,20 +14,17 @@ from pytest_chatfake import ChatFake
 
 from .api_support import SECONDS, balance
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 @pytest.fixture
-def fake() -> Iterator[ChatFake]:
+def fake():
     with ChatFake(seed="over http", opening_balance="190.07658", timeout=SECONDS) as fake:
         yield fake
 
 
-def test_an_account_that_is_asked_by_many_at_once_answers_all(fake: ChatFake) -> None:
-    amounts: list[str] = []
+def test_an_account_that_is_asked_by_many_at_once_answers_all(fake):
+    amounts = []
 
-    def client() -> None:
+    def client():
         amounts.extend(balance(fake) for _ in range(10))
 
     threads = [threading.Thread(target=client, daemon=True) for _ in range(8)]
@@ -44,9 +40,7 @@ def test_an_account_that_is_asked_by_many_at_once_answers_all(fake: ChatFake) ->
 
 @pytest.mark.parametrize("path", ["/v2/balance", "/v2/messages"])
 @pytest.mark.parametrize("key", [None, "wrong"])
-def test_a_request_knows_whether_it_came_over_a_socket(
-    fake: ChatFake, path: str, key: str | None
-) -> None:
+def test_a_request_knows_whether_it_came_over_a_socket(fake, path, key):
     key = key or fake.api_key
     with requests.Session() as session:
         session.get(f"{fake.base_url}{path}", headers={"X-API-Key": key}, timeout=SECONDS)
@@ -55,7 +49,7 @@ def test_a_request_knows_whether_it_came_over_a_socket(
     assert [False, True] == [one.in_process for one in fake.api.requests]
 
 
-def test_a_truncated_answer_is_an_incomplete_read(fake: ChatFake) -> None:
+def test_a_truncated_answer_is_an_incomplete_read(fake):
     fake.api.truncate()
     with pytest.raises(requests.exceptions.ChunkedEncodingError, match="IncompleteRead"):
         balance(fake)
@@ -63,7 +57,7 @@ def test_a_truncated_answer_is_an_incomplete_read(fake: ChatFake) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v2/messages", "/own"])
-def test_a_response_is_lost_after_the_request_was_carried_out(fake: ChatFake, path: str) -> None:
+def test_a_response_is_lost_after_the_request_was_carried_out(fake, path):
     fake.send_endpoint()
     fake.http.expect_request("/own").respond_with_json({})
     fault = fake.api.lose_response(path=path)
@@ -79,7 +73,7 @@ def test_a_response_is_lost_after_the_request_was_carried_out(fake: ChatFake, pa
     assert (1, path == "/v2/messages") == (fault.fired, len(fake.messages) == 1)
 
 
-def test_a_response_of_a_route_is_late_in_real_time(fake: ChatFake) -> None:
+def test_a_response_of_a_route_is_late_in_real_time(fake):
     fake.send_endpoint()
     fake.api.delay(1, path="/v2/messages")
     payload = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
@@ -106,7 +100,7 @@ def test_a_response_of_a_route_is_late_in_real_time(fake: ChatFake) -> None:
         ("POST", "/v2//messages"),
     ],
 )
-def test_a_path_that_is_nearly_right_is_wrong(fake: ChatFake, method: str, path: str) -> None:
+def test_a_path_that_is_nearly_right_is_wrong(fake, method, path):
     fake.send_endpoint()
     with closing(HTTPConnection(fake.http.host, fake.http.port, timeout=SECONDS)) as connection:
         connection.request(method, path, headers={"X-API-Key": fake.api_key})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
@@ -19,20 +18,17 @@ from pytest_chatfake.transport.client.loops import running_framework
 from ..unit.both_frameworks import BOTH, hard_limit
 from .api_support import SECONDS, ask, balance, in_time
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 __all__ = ["hard_limit"]
 
 
 @pytest.fixture
-def fake() -> Iterator[ChatFake]:
+def fake():
     with ChatFake(seed="over http", opening_balance="190.07658", timeout=SECONDS) as fake:
         yield fake
 
 
 @contextmanager
-def served(app: Flask, *, threaded: bool) -> Iterator[str]:
+def served(app, *, threaded):
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = make_server("127.0.0.1", 0, app, threaded=threaded)
     thread = threading.Thread(target=lambda: server.serve_forever(0.01), daemon=True)
@@ -48,19 +44,19 @@ def served(app: Flask, *, threaded: bool) -> Iterator[str]:
 class Shop:
     """An app that reads its balance whenever a webhook comes, and answers the first message."""
 
-    def __init__(self, fake: ChatFake, *, sends: bool) -> None:
-        self.seen: list[tuple[str, str, str]] = []
-        self.sent: list[int] = []
+    def __init__(self, fake, *, sends):
+        self.seen = []
+        self.sent = []
         self.app = Flask("shop")
         self.fake = fake
         self._sends = sends
         self.app.post("/hooks")(self.hook)
 
         @fake.route("/v2/messages")
-        def send(one: Any) -> dict[str, Any]:
+        def send(one):
             return {"id": fake.send_text(one.get_json()["text"], to="+2").id}
 
-    def hook(self) -> str:
+    def hook(self):
         message = request.get_json()["chatMessage"]
         self.seen.append((message["text"]["body"], message["status"], balance(self.fake)))
         if self._sends and len(self.seen) == 1:
@@ -75,9 +71,7 @@ class Shop:
 
 
 @pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
-def test_a_message_is_sent_in_the_middle_of_an_attempt_and_comes_in_its_turn(
-    fake: ChatFake, threaded: bool
-) -> None:
+def test_a_message_is_sent_in_the_middle_of_an_attempt_and_comes_in_its_turn(fake, threaded):
     shop = Shop(fake, sends=True)
     with served(shop.app, threaded=threaded) as url:
         fake.webhooks.connect(f"{url}/hooks")
@@ -94,27 +88,27 @@ def test_a_message_is_sent_in_the_middle_of_an_attempt_and_comes_in_its_turn(
     ]
 
 
-def add_send_endpoint(fake: ChatFake, *, webhooks_first: bool) -> None:
+def add_send_endpoint(fake, *, webhooks_first):
     @fake.route("/v2/messages", webhooks_first=webhooks_first)
-    def send(_: Any) -> dict[str, Any]:
+    def send(_):
         return {"id": fake.send_text().id}
 
 
-def call_send_endpoint(fake: ChatFake) -> int:
+def call_send_endpoint(fake):
     status, _, _ = ask(fake, "POST", "/v2/messages", **{"X-API-Key": fake.api_key})
     return status
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["webhook first", "answer first"])
 @pytest.mark.parametrize("threaded", [True, False], ids=["threaded", "single-threaded"])
-def test_the_race_of_the_send_call(fake: ChatFake, threaded: bool, first: bool) -> None:
+def test_the_race_of_the_send_call(fake, threaded, first):
     """An app that answers a visitor by sending a message, and gets its webhook before, or after."""
-    order: list[str] = []
+    order = []
     app = Flask("shop")
     add_send_endpoint(fake, webhooks_first=first)
 
     @app.post("/hooks")
-    def hook() -> str:
+    def hook():
         order.append("webhook")
         return ""
 
@@ -127,14 +121,14 @@ def test_the_race_of_the_send_call(fake: ChatFake, threaded: bool, first: bool) 
 
 
 @BOTH
-def test_in_a_loop_webhooks_may_win_the_race_too(run: Any) -> None:
+def test_in_a_loop_webhooks_may_win_the_race_too(run):
     """The request is answered in a thread, and the test's own loop makes the attempt meanwhile."""
-    order: list[str] = []
+    order = []
 
-    async def main() -> None:
+    async def main():
         with ChatFake(mode="async", timeout=SECONDS) as fake:
 
-            async def app(_: Any) -> None:
+            async def app(_):
                 order.append(f"webhook in {running_framework()}")
 
             fake.webhooks.connect(handler=app)
@@ -147,10 +141,10 @@ def test_in_a_loop_webhooks_may_win_the_race_too(run: Any) -> None:
 
 
 @BOTH
-def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_stay_queued(run: Any) -> None:
-    seen: list[str] = []
+def test_a_call_that_blocks_the_loop_is_answered_and_its_webhooks_stay_queued(run):
+    seen = []
 
-    async def main() -> None:
+    async def main():
         with ChatFake(mode="async", timeout=SECONDS) as fake:
             fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
             add_send_endpoint(fake, webhooks_first=True)

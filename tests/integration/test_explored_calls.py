@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
@@ -14,14 +13,11 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ChatFakeError, explore
+from pytest_chatfake import ChatFakeError, explore
 
 from .api_support import SECONDS, balance
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-ORDER: Any = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
+ORDER = {"to": "+1", "type": "text", "text": {"body": "Sale"}}
 
 #: The last ones can't be named by a method and a path.
 CALLS = [
@@ -32,14 +28,14 @@ CALLS = [
 NAMED = 8
 
 
-def calling(calls: list[str], seen: list[tuple[int, ...]]) -> Callable[[ChatFake], None]:
+def calling(calls, seen):
     """A body that makes calls in process, and notes their statuses."""
 
-    def world(fake: ChatFake) -> None:
+    def world(fake):
         fake.send_endpoint()
         client = Client(fake.wsgi_app)
         client.get("/v2/balance")  # with no key: none of the calls
-        statuses: list[int] = []
+        statuses = []
         for call in calls:
             method, path = call.split()
             headers = {"X-API-Key": fake.api_key}
@@ -50,9 +46,9 @@ def calling(calls: list[str], seen: list[tuple[int, ...]]) -> Callable[[ChatFake
     return world
 
 
-def test_each_call_is_refused_and_each_two_are() -> None:
+def test_each_call_is_refused_and_each_two_are():
     """Calls are told apart by their paths and methods, and worlds by the calls that were hit."""
-    seen: list[tuple[int, ...]] = []
+    seen = []
     exploration = explore(calling(CALLS, seen), deviations=["api.fail"])
 
     refused = [{place for place, status in enumerate(one) if status == 503} for one in seen[1:]]
@@ -61,8 +57,8 @@ def test_each_call_is_refused_and_each_two_are() -> None:
     assert len(expected) == exploration.worlds
 
 
-def test_a_world_that_may_be_equal_to_another_one_counts_when_it_was_run() -> None:
-    def world(fake: ChatFake) -> None:
+def test_a_world_that_may_be_equal_to_another_one_counts_when_it_was_run():
+    def world(fake):
         fake.webhooks.receiver()
         calling(["POST /v2/messages"], [])(fake)
 
@@ -70,10 +66,10 @@ def test_a_world_that_may_be_equal_to_another_one_counts_when_it_was_run() -> No
     assert "3 of at least 3 worlds, cut by limit=3" == str(exploration)
 
 
-def test_a_response_is_lost_or_an_error_whether_or_not_webhooks_come_first() -> None:
-    seen: set[tuple[int | None, int, int]] = set()
+def test_a_response_is_lost_or_an_error_whether_or_not_webhooks_come_first():
+    seen = set()
 
-    def world(fake: ChatFake) -> None:
+    def world(fake):
         receiver = fake.webhooks.receiver()
         fake.send_endpoint()
         url, headers = f"{fake.base_url}/v2/messages", {"X-API-Key": fake.api_key}
@@ -88,8 +84,8 @@ def test_a_response_is_lost_or_an_error_whether_or_not_webhooks_come_first() -> 
     assert 6 == exploration.worlds
 
 
-def test_a_finding_says_that_a_client_may_have_repeated_a_query() -> None:
-    def world(fake: ChatFake) -> None:
+def test_a_finding_says_that_a_client_may_have_repeated_a_query():
+    def world(fake):
         with requests.Session() as session:
             session.mount("http://", HTTPAdapter(max_retries=Retry(1)))
             session.headers["X-API-Key"] = fake.api_key
@@ -102,8 +98,8 @@ def test_a_finding_says_that_a_client_may_have_repeated_a_query() -> None:
     assert f"world 2: the response to the 1st GET /v2/balance {lost}" in caught.value.__notes__[0]
 
 
-def test_a_query_has_no_effect_to_hide_behind_an_error() -> None:
-    def world(fake: ChatFake) -> None:
+def test_a_query_has_no_effect_to_hide_behind_an_error():
+    def world(fake):
         with suppress(requests.ConnectionError):
             balance(fake)
 
@@ -112,8 +108,8 @@ def test_a_query_has_no_effect_to_hide_behind_an_error() -> None:
         explore(world)
 
 
-def test_in_process_there_is_no_connection_to_lose() -> None:
-    seen: list[tuple[int, ...]] = []
+def test_in_process_there_is_no_connection_to_lose():
+    seen = []
     body = calling(["POST /v2/messages"], seen)
 
     with pytest.raises(ChatFakeError, match=r"a socket, got POST /v2/messages .*base_url"):

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 import trio
@@ -19,21 +18,18 @@ from pytest_chatfake.transport.client.loops import running_framework
 from ..unit.both_frameworks import BOTH, hard_limit
 from .target_support import sleep
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
 __all__ = ["hard_limit"]
 
 
 class Slow:
     """Receivers that do not answer events of one status before they are cancelled."""
 
-    def __init__(self, status: str) -> None:
+    def __init__(self, status):
         self.status = status.encode()
         self.began = 0
         self.cancelled = threading.Event()
 
-    def _concerns(self, body: bytes) -> bool:
+    def _concerns(self, body):
         concerns = b'"status":"%s"' % self.status in body
         self.began += concerns
         return concerns
@@ -55,7 +51,7 @@ class Slow:
         return []
 
 
-async def is_cancelled(function: Callable[[], Awaitable[object]], slow: Slow) -> bool:
+async def is_cancelled(function, slow):
     """Await what the function returns, and cancel that when a slow receiver has begun."""
     if running_framework() == "trio":
         with trio.CancelScope() as scope:
@@ -77,7 +73,7 @@ async def is_cancelled(function: Callable[[], Awaitable[object]], slow: Slow) ->
     return False
 
 
-async def when_begun(slow: Slow, cancel: Callable[[], None]) -> None:
+async def when_begun(slow, cancel):
     while not slow.began:
         await sleep(0.001)
     cancel()
@@ -88,7 +84,7 @@ RECEIVERS = pytest.mark.parametrize("kind", ["handler", "asgi", "wsgi"])
 
 
 @contextmanager
-def fake_before(slow: Slow, kind: str) -> Iterator[ChatFake]:
+def fake_before(slow, kind):
     """A fake in async mode whose webhooks go to the slow receiver; its books are right after."""
     with ChatFake(mode="async") as fake:
         fake.webhooks.connect(**{kind: getattr(slow, kind)})

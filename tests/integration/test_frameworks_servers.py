@@ -6,7 +6,6 @@ import asyncio
 import socket
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx
@@ -19,11 +18,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ..unit.both_frameworks import hard_limit
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from pytest_chatfake import ChatFake
 
 __all__ = ["hard_limit"]
 
@@ -39,7 +33,7 @@ class Seen(list):
 
 
 @asynccontextmanager
-async def on_uvicorn(chat_fake: ChatFake, seen: Seen) -> AsyncIterator[str]:
+async def on_uvicorn(chat_fake, seen):
     async def hook(request):
         async with httpx.AsyncClient(verify=False, timeout=5) as client:
             answer = await client.get(
@@ -61,7 +55,7 @@ async def on_uvicorn(chat_fake: ChatFake, seen: Seen) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def on_aiohttp(chat_fake: ChatFake, seen: Seen) -> AsyncIterator[str]:
+async def on_aiohttp(chat_fake, seen):
     async def hook(request):
         async with (
             aiohttp.ClientSession(chat_fake.base_url) as session,

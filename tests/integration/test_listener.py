@@ -14,7 +14,7 @@ import time
 import pytest
 import requests
 from pytest_httpserver import HTTPServerError
-from werkzeug import Request, Response
+from werkzeug import Response
 from werkzeug.serving import WSGIRequestHandler
 
 from pytest_chatfake.transport.server import listener as module
@@ -35,11 +35,11 @@ GET = b"GET /handled HTTP/1.1\r\n\r\n"
 
 
 @pytest.fixture
-def held(api: FakeApi) -> tuple[threading.Event, threading.Event]:
+def held(api):
     """Set when a handler has begun, and to be set so that it goes on."""
     inside, leave = threading.Event(), threading.Event()
 
-    def handler(_: Request) -> Reply:
+    def handler(_):
         inside.set()
         leave.wait(SECONDS)
         return Reply(200, b"done")
@@ -51,7 +51,7 @@ def held(api: FakeApi) -> tuple[threading.Event, threading.Event]:
 # Its life
 
 
-def test_it_starts_once_and_stops_once(listener: Listener) -> None:
+def test_it_starts_once_and_stops_once(listener):
     with pytest.raises(HTTPServerError, match="runs already"):
         listener.start()
     listener.stop()
@@ -62,7 +62,7 @@ def test_it_starts_once_and_stops_once(listener: Listener) -> None:
         listener.stop()
 
 
-def test_it_starts_again_at_the_same_address(listener: Listener) -> None:
+def test_it_starts_again_at_the_same_address(listener):
     url = listener.url_for("/v2/balance")
     assert BALANCE == requests.get(url, timeout=SECONDS).content
     listener.stop()
@@ -71,7 +71,7 @@ def test_it_starts_again_at_the_same_address(listener: Listener) -> None:
     assert BALANCE == requests.get(url, timeout=SECONDS).content
 
 
-def test_a_port_that_is_taken_is_an_error_and_no_exit(listener: Listener) -> None:
+def test_a_port_that_is_taken_is_an_error_and_no_exit(listener):
     second = Listener(FakeApi())
     second.port = listener.port
 
@@ -81,10 +81,10 @@ def test_a_port_that_is_taken_is_an_error_and_no_exit(listener: Listener) -> Non
 
 
 def test_a_stop_waits_for_a_handler_but_not_for_ever(
-    listener: Listener,
-    held: tuple[threading.Event, threading.Event],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    listener,
+    held,
+    monkeypatch,
+):
     monkeypatch.setattr(module, "JOIN_SECONDS", 0.05)
     inside, leave = held
     with RawClient(listener) as client:
@@ -97,9 +97,7 @@ def test_a_stop_waits_for_a_handler_but_not_for_ever(
         assert client.hung_up()
 
 
-def test_a_stop_cuts_a_delayed_response_short(
-    listener: Listener, api: FakeApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stop_cuts_a_delayed_response_short(listener, api, monkeypatch):
     monkeypatch.setattr(module, "JOIN_SECONDS", SECONDS)
     api.reply = Reply(200, BALANCE, delay=SECONDS)
     with RawClient(listener) as client:
@@ -114,8 +112,8 @@ def test_a_stop_cuts_a_delayed_response_short(
 
 @pytest.mark.parametrize("half", [b"", QUERY, QUERY + QUERY[:10], QUERY[:10]])
 def test_a_stop_hangs_up_on_a_waiting_client_at_once_and_never_answers_it(
-    listener: Listener, api: FakeApi, half: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    listener, api, half, monkeypatch
+):
     monkeypatch.setattr(module, "JOIN_SECONDS", SECONDS)
     with RawClient(listener) as client:
         client.send(half)
@@ -133,15 +131,13 @@ def test_a_stop_hangs_up_on_a_waiting_client_at_once_and_never_answers_it(
         assert queries == len(api.queries)
 
 
-def open_files() -> int:
+def open_files():
     gc.collect()
     return len(os.listdir("/proc/self/fd"))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts in /proc")
-def test_no_thread_and_no_socket_is_left_after_a_stop(
-    api: FakeApi, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_thread_and_no_socket_is_left_after_a_stop(api, monkeypatch):
     monkeypatch.setattr(module, "JOIN_SECONDS", SECONDS)
     api.answers["/handled"] = Response(b"x" * 10_000_000)
     threads, files = set(threading.enumerate()), open_files()
@@ -159,13 +155,13 @@ def test_no_thread_and_no_socket_is_left_after_a_stop(
     assert open_files() <= files
 
 
-def serving_threads() -> int:
+def serving_threads():
     return sum(thread.name == "chatfake-listener" for thread in threading.enumerate())
 
 
 def test_clients_that_leave_together_leave_no_more_than_the_threads_that_wait(
-    listener: Listener,
-) -> None:
+    listener,
+):
     threads = serving_threads()
     clients = [RawClient(listener) for _ in range(20)]
     for client in clients:
@@ -181,8 +177,8 @@ def test_clients_that_leave_together_leave_no_more_than_the_threads_that_wait(
 
 
 def test_the_handler_class_that_the_process_shares_stays_untouched(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     if "protocol_version" in vars(WSGIRequestHandler):  # another server of the process was here
         monkeypatch.delattr(WSGIRequestHandler, "protocol_version")
     before = dict(vars(WSGIRequestHandler))
@@ -196,8 +192,8 @@ def test_the_handler_class_that_the_process_shares_stays_untouched(
 
 
 def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(0.05)
     try:
@@ -209,7 +205,7 @@ def test_the_default_timeout_of_the_test_is_not_that_of_an_idle_client(
         socket.setdefaulttimeout(before)
 
 
-def test_idle_connections_can_be_closed(listener: Listener) -> None:
+def test_idle_connections_can_be_closed(listener):
     with RawClient(listener) as silent, RawClient(listener) as idle:
         idle.ask(QUERY)
         assert eventually(lambda: 2 == len(listener.connections))
@@ -221,9 +217,7 @@ def test_idle_connections_can_be_closed(listener: Listener) -> None:
         assert BALANCE == late.ask(QUERY).body
 
 
-def test_a_busy_connection_is_closed_after_its_answer(
-    listener: Listener, held: tuple[threading.Event, threading.Event]
-) -> None:
+def test_a_busy_connection_is_closed_after_its_answer(listener, held):
     inside, leave = held
     with RawClient(listener) as client:
         client.send(GET)

@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 from pytest_httpserver import HTTPServerError
-from werkzeug import Request, Response
+from werkzeug import Response
 from werkzeug.exceptions import ImATeapot
 
 from pytest_chatfake.transport.server.replies import Reply
@@ -18,19 +17,12 @@ from .listener_support import (
     BALANCE,
     QUERY,
     SECONDS,
-    FakeApi,
-    RawClient,
 )
-
-if TYPE_CHECKING:
-    from pytest_chatfake.transport.server.listener import Listener
 
 GET = b"GET /handled HTTP/1.1\r\n\r\n"
 
 
-def test_a_handler_answers_what_the_api_leaves_to_it(
-    listener: Listener, client: RawClient, api: FakeApi
-) -> None:
+def test_a_handler_answers_what_the_api_leaves_to_it(listener, client, api):
     listener.expect_request("/handled", method="POST", json={"a": 1}).respond_with_json({"b": 2})
     answer = client.ask(b"POST /handled HTTP/1.1\r\nContent-Length: 7\r\n\r\n" + b'{"a":1}')
 
@@ -38,7 +30,7 @@ def test_a_handler_answers_what_the_api_leaves_to_it(
     assert BALANCE == client.ask(QUERY).body
 
 
-def test_the_api_comes_first(listener: Listener, client: RawClient, api: FakeApi) -> None:
+def test_the_api_comes_first(listener, client, api):
     listener.expect_request("/handled").respond_with_data("by the handler")
     listener.expect_request("/v2/balance").respond_with_data("by the handler")
     api.answers["/handled"] = Reply(200, b"by the API")
@@ -46,9 +38,7 @@ def test_the_api_comes_first(listener: Listener, client: RawClient, api: FakeApi
     assert [b"by the API", BALANCE] == [client.ask(GET).body, client.ask(QUERY).body]
 
 
-def test_an_unmatched_request_is_answered_by_the_api_and_no_failed_assertion(
-    listener: Listener, client: RawClient
-) -> None:
+def test_an_unmatched_request_is_answered_by_the_api_and_no_failed_assertion(listener, client):
     listener.expect_request("/other").respond_with_data("x")
     listener.expect_oneshot_request("/another").respond_with_data("x")
     answer = client.ask(GET)
@@ -58,9 +48,7 @@ def test_an_unmatched_request_is_answered_by_the_api_and_no_failed_assertion(
     listener.check()
 
 
-def test_another_request_than_the_ordered_one_is_a_failed_assertion(
-    listener: Listener, client: RawClient
-) -> None:
+def test_another_request_than_the_ordered_one_is_a_failed_assertion(listener, client):
     listener.expect_ordered_request("/first").respond_with_data("first")
     answer = client.ask(GET)
 
@@ -72,9 +60,7 @@ def test_another_request_than_the_ordered_one_is_a_failed_assertion(
     listener.check()
 
 
-def test_the_log_holds_only_what_reached_a_handler(
-    listener: Listener, client: RawClient, api: FakeApi
-) -> None:
+def test_the_log_holds_only_what_reached_a_handler(listener, client, api):
     listener.expect_request("/handled").respond_with_data("x")
     api.answers["/routed"] = Reply(200, b"")
     for request in (QUERY, GET, GET.replace(b"handled", b"routed"), GET.replace(b"h", b"x")):
@@ -84,7 +70,7 @@ def test_the_log_holds_only_what_reached_a_handler(
     listener.assert_request_made(listener.create_matcher("/handled"))
 
 
-def test_waiting_for_handlers_works(listener: Listener, client: RawClient) -> None:
+def test_waiting_for_handlers_works(listener, client):
     listener.expect_oneshot_request("/handled").respond_with_data("x")
     with listener.wait(timeout=SECONDS) as waiting:
         client.ask(GET.replace(b"handled", b"unmatched"))
@@ -99,10 +85,8 @@ def test_waiting_for_handlers_works(listener: Listener, client: RawClient) -> No
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("raised_by", ["a handler", "the API"])
-def test_an_error_is_a_500_and_comes_back_once(
-    listener: Listener, client: RawClient, api: FakeApi, error: BaseException, raised_by: str
-) -> None:
-    def broken(_: Request) -> Response:
+def test_an_error_is_a_500_and_comes_back_once(listener, client, api, error, raised_by):
+    def broken(_):
         raise error
 
     if raised_by == "the API":
@@ -119,8 +103,8 @@ def test_an_error_is_a_500_and_comes_back_once(
     assert BALANCE == client.ask(QUERY).body  # the connection goes on
 
 
-def test_an_http_exception_is_an_answer(client: RawClient, api: FakeApi) -> None:
-    def teapot(_: Request) -> Response:
+def test_an_http_exception_is_an_answer(client, api):
+    def teapot(_):
         raise ImATeapot
 
     api.answers["/handled"] = teapot
@@ -128,9 +112,7 @@ def test_an_http_exception_is_an_answer(client: RawClient, api: FakeApi) -> None
     assert 418 == client.ask(GET).status
 
 
-def test_a_handler_without_a_response_comes_back_as_an_error(
-    listener: Listener, client: RawClient
-) -> None:
+def test_a_handler_without_a_response_comes_back_as_an_error(listener, client):
     listener.expect_request("/handled")
 
     assert 500 == client.ask(GET).status
@@ -138,9 +120,7 @@ def test_a_handler_without_a_response_comes_back_as_an_error(
         listener.check()
 
 
-def test_the_api_is_told_what_was_answered(
-    listener: Listener, client: RawClient, api: FakeApi
-) -> None:
+def test_the_api_is_told_what_was_answered(listener, client, api):
     listener.expect_request("/handled").respond_with_data("x", status=201)
     api.answers["/routed"] = Response("", 202)
     for path in (b"handled", b"routed", b"nowhere"):

@@ -9,7 +9,6 @@ import contextlib
 import contextvars
 import gc
 import threading
-import traceback
 import weakref
 
 import anyio
@@ -22,7 +21,7 @@ from pytest_chatfake import ChatFake
 from pytest_chatfake.base import session_scope
 from pytest_chatfake.base.errors import ClosedError
 from pytest_chatfake.transport.client import private_loop
-from pytest_chatfake.transport.client.loops import new_event, running_framework
+from pytest_chatfake.transport.client.loops import running_framework
 from pytest_chatfake.transport.client.portal import Portal
 
 from ..unit.both_frameworks import BOTH, SECONDS, hard_limit, in_asyncio, in_trio
@@ -68,16 +67,6 @@ HERE_AND_BESIDE = pytest.mark.parametrize("call", [called_here, called_from_coro
 # Which framework runs
 
 
-@BOTH
-def test_in_a_coroutine_its_framework_runs_and_in_plain_code_none(run):
-    async def main():
-        return running_framework(), type(new_event()).__module__.partition(".")[0]
-
-    name = "trio" if run is in_trio else "asyncio"
-    assert None is running_framework()
-    assert (name, name) == run(main)
-
-
 def test_in_a_guest_of_asyncio_both_are_told_apart():
     async def guest():
         await trio.sleep(0)
@@ -110,16 +99,6 @@ def test_a_call_runs_here_in_a_copy_of_its_caller_s_context(portal):
     tenant.set("ada")
     assert ("ada", threading.get_ident()) == portal.run(look())
     assert "ada" == tenant.get()
-
-
-@HERE_AND_BESIDE
-def test_a_call_raises_what_the_coroutine_raises_with_its_traceback(portal, call):
-    async def deep_in_the_app():
-        raise LookupError("no such message")
-
-    with pytest.raises(LookupError) as raised:
-        call(portal, deep_in_the_app)
-    assert "deep_in_the_app" == traceback.extract_tb(raised.value.__traceback__)[-1].name
 
 
 @BOTH

@@ -9,7 +9,6 @@ import subprocess
 
 import pytest
 
-from pytest_chatfake.transport.client import http_client
 from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.transport.client.responses import Response
 
@@ -17,10 +16,7 @@ from .raw_server import (
     CHUNKED,
     OK,
     SECONDS,
-    SOON,
     answer_to,
-    answers,
-    dribbles,
     keeps_alive,
     post_to,
     serving,
@@ -197,16 +193,3 @@ def test_a_trusted_server_is_posted_to_over_one_kept_connection(trusted):
 
         assert 5 == len(server.posts)
         assert 1 == len(server.connections)
-
-
-def test_a_tls_server_that_closes_in_silence_gets_each_event_once(trusted, monkeypatch):
-    monkeypatch.setattr(http_client, "WATCH_SECONDS", SECONDS)
-    with serving(answers(OK), trusted) as server:
-        assert Response(200, b"ok") == post_to(server.url, times=5)
-
-        assert 5 == len(server.posts)
-
-
-def test_a_tls_server_that_dribbles_does_not_hold_an_attempt_for_ever(trusted):
-    with serving(dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000), trusted) as server:
-        assert isinstance(post_to(server.url, timeout=SOON).error, TimeoutError)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import threading
-import time
 import traceback
 
 import anyio
@@ -79,26 +78,6 @@ def test_plain_code_can_wait_for_a_call_too(worker):
     assert 5 == worker.call(sum, (2, 3))
     with pytest.raises(ZeroDivisionError):
         worker.call(divmod, 1, 0)
-
-
-@BOTH
-def test_many_calls_at_once_are_made_one_after_another(run, worker):
-    busy = threading.Lock()
-    made = []
-
-    def call(number):
-        assert busy.acquire(blocking=False)
-        time.sleep(0.001)
-        made.append(number)
-        busy.release()
-
-    async def main():
-        async with anyio.create_task_group() as group:
-            for number in range(20):
-                group.start_soon(worker.call_async, call, number)
-
-    run(main)
-    assert list(range(20)) == sorted(made)
 
 
 # The end

@@ -156,7 +156,6 @@ class World:
             fake._shut()
             self._environment.note("between worlds")
 
-
     def _set_up(self) -> None:
         fake, environment = self.fake, self._environment
         active_stories.dismiss(fake._story)  # the failure of the exploration shows it
