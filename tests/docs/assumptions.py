@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, IllegalTransition, Message
+from pytest_chatfake import ChatFake, HmacSigner, IllegalTransition, Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -401,6 +401,18 @@ def signing(fake: ChatFake) -> object:
     receiver = fake.webhooks.receiver()
     fake.send_text()
     return list(receiver.requests[0].headers)
+
+
+@row
+def rotation(fake: ChatFake) -> object:
+    receiver = fake.webhooks.receiver()
+    fake.webhooks.connect(handler=receiver, signer=HmacSigner("old"))
+    fake.webhooks.rotate_secret("new")
+    fake.send_text()
+    request = receiver.requests[-1]
+    signatures = request.headers["X-Signature"].split(",s=")[1:]
+    names = {HmacSigner(one)(request)["X-Signature"].split(",s=")[1]: one for one in ("old", "new")}
+    return [names[signature] for signature in signatures]
 
 
 @row

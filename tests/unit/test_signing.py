@@ -15,9 +15,15 @@ from unittest.mock import Mock
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from pytest_chatfake import HmacSigner, StandardWebhooksSigner, WebhookRequest
+from pytest_chatfake import (
+    ChatFake,
+    ChatFakeError,
+    HmacSigner,
+    StandardWebhooksSigner,
+    WebhookRequest,
+)
 
-from .fakes import START, fake_with_receiver, frozen_fake, received_statuses
+from .fakes import START, fake_with_receiver, frozen_fake, played, received_statuses
 
 SECRET = "whsec_" + base64.b64encode(b"thirty-two bytes of a test secret").decode()
 REQUEST: Any = SimpleNamespace(id="evt_1", body=b'{"a":1}', timestamp=1_767_268_800)
@@ -90,6 +96,113 @@ def test_a_standard_signature_is_over_id_dot_timestamp_dot_body(secret: Any) -> 
         "webhook-timestamp": "1767268740",
         "webhook-signature": "v1," + base64.b64encode(signed).decode(),
     } == StandardWebhooksSigner(secret, offset=-60)(REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("format_", "expected"),
+    [
+        ("t={timestamp},s={signature}", "t=1767268800,s={0},s={1}"),
+        ("s={signature}, t={timestamp}", "s={0}, t=1767268800,s={1}"),
+        ("HMAC key=7 s={signature}", "HMAC key=7 s={0},HMAC key=7 s={1}"),
+    ],
+)
+def test_several_secrets_add_the_parts_in_which_their_signatures_differ(
+    format_: str, expected: str
+) -> None:
+    signer = HmacSigner(secrets=["new", b"old"], format=format_, content="{body}")
+
+    macs = [mac(key, REQUEST.body).hex() for key in (b"new", b"old")]
+    assert {"X-Signature": expected.format(*macs)} == signer(REQUEST)
+
+
+# -- secrets that rotate ---------------------------------------------------------------------------
+
+
+def valid_secrets(request: WebhookRequest) -> str:
+    """Name the secrets that have signed a request, by the package."""
+    valid = ""
+    for letter in "abcd":
+        try:
+            Webhook(b64(letter)).verify(request.body, dict(request.headers))
+        except WebhookVerificationError:
+            continue
+        valid += letter
+    return valid
+
+
+def b64(letter: str) -> str:
+    return base64.b64encode(letter.encode() * 24).decode()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_all_secrets_sign_until_the_newest_is_left_and_a_reset_brings_the_first_again(
+    mode: str,
+) -> None:
+    async def scenario(fake: ChatFake, do: Any) -> str:
+        hub, found = fake.webhooks, ""
+        receiver = hub.receiver()
+        for letter in "-bc-a":
+            hub.retire_secret() if found and letter == "-" else None
+            hub.rotate_secret(b64(letter)) if letter != "-" else None
+            await do(fake.send_text())
+            found += valid_secrets(receiver.requests[-1]) + " "
+        later = hub.receiver()
+        await do(fake.send_text())
+        assert "a" == valid_secrets(later.requests[-1])
+        told = f"{fake.timeline} {fake.webhooks.attempts} {receiver.endpoint.signer}"
+        assert 3 == told.count("webhooks.rotate_secret()")
+        assert [] == [one for one in map(b64, "abc") if one in told]
+        await do(fake.reset())
+        await do(fake.send_text())
+        return found + valid_secrets(receiver.requests[-1])
+
+    signer = StandardWebhooksSigner(secrets=[b64("a")])
+    assert "a ab abc c ac a" == played(mode, scenario, signer=signer)
+
+
+def test_a_queued_event_is_signed_by_the_secrets_of_its_attempt() -> None:
+    with fake_with_receiver(signer=HmacSigner("old")) as (fake, receiver):
+        with fake.webhooks.paused():
+            fake.send_text()
+            fake.webhooks.rotate_secret("new")
+            fake.webhooks.retire_secret()
+
+        (request,) = receiver.requests
+        assert HmacSigner("new")(request).items() <= request.headers.items()
+
+
+@pytest.mark.parametrize(
+    ("signer", "change", "error"),
+    [
+        (None, lambda hub: hub.rotate_secret("new"), ChatFakeError),
+        (HmacSigner("s").__call__, lambda hub: hub.rotate_secret("new"), ChatFakeError),
+        (HmacSigner("s"), lambda hub: hub.retire_secret(), ChatFakeError),
+        (HmacSigner("s"), lambda hub: hub.rotate_secret("s"), ValueError),
+        (HmacSigner("s"), lambda hub: hub.rotate_secret(""), ValueError),
+        (HmacSigner("s"), lambda hub: hub.rotate_secret(None), TypeError),
+        (StandardWebhooksSigner(SECRET), lambda hub: hub.rotate_secret("no b64"), ValueError),
+    ],
+)
+def test_a_rotation_that_cannot_be_is_refused_and_changes_nothing(
+    signer: Any, change: Any, error: Any
+) -> None:
+    with fake_with_receiver(signer=signer) as (fake, receiver):
+        with pytest.raises(error, match=r"secret"):
+            change(fake.webhooks)
+        fake.send_text()
+
+        (request,) = receiver.requests
+        assert (signer(request) if signer else {}).items() <= request.headers.items()
+        assert "secret()" not in str(fake.timeline)
+
+
+@pytest.mark.parametrize("secrets", ["hush", [], [""], 1, ["s"]])
+@pytest.mark.parametrize("signer", [HmacSigner, StandardWebhooksSigner])
+def test_bad_secrets_are_refused_and_not_shown(signer: Any, secrets: Any) -> None:
+    given = {"secret": b"hush"} if secrets == ["s"] else {}
+    with pytest.raises((TypeError, ValueError), match="secret") as refused:
+        signer(secrets=secrets, **given)
+    assert "hush" not in str(refused.value)
 
 
 # -- on real attempts ------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from ..webhooks.events import Event
 from ..webhooks.fault_kinds import FaultKind
 from ..webhooks.faults import Fault
 from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries
-from ..webhooks.signing import check_signer
+from ..webhooks.signing import OwnSigner, check_signer, retired, rotated
 from ..webhooks.synthetic import edits, other_event
 from .config import ChatFakeConfig
 from .endpoint_arguments import (
@@ -677,15 +677,61 @@ class Webhooks:
 
     # Signatures
 
+    def rotate_secret(self, secret: str | bytes) -> None:
+        """Sign with a new secret, too, from now on, as an account does that changes it (assumed).
+
+        It acts at once, in async mode as well, on the endpoints of this fake that are connected now
+        with a :class:`~pytest_chatfake.HmacSigner` or a
+        :class:`~pytest_chatfake.StandardWebhooksSigner`; the signer itself may be shared, and stays
+        as it is. One that is connected later signs as its own signer says. All secrets stay until
+        :meth:`retire_secret`, or until the fake is reset. Queued events and retries are signed when
+        they are attempted.
+
+        Args:
+            secret: The new secret, as the signer takes it; its signature comes first.
+
+        Raises:
+            ValueError: The secret is empty, or signs already.
+            ChatFakeError: No endpoint is connected with such a signer.
+            ClosedError: The fake is closed.
+        """
+        self._change_secrets("rotate_secret()", lambda signer: rotated(signer, secret))
+
+    def retire_secret(self) -> None:
+        """Sign with the newest secret alone from now on, at the endpoints that are connected now.
+
+        Raises:
+            ChatFakeError: No endpoint has several secrets.
+            ClosedError: The fake is closed.
+        """
+        self._change_secrets("retire_secret()", retired)
+
+    def _change_secrets(self, what: str, change: Callable[[OwnSigner], OwnSigner]) -> None:
+        self._engine.refuse_closed()
+        endpoints = self._outbox.endpoints
+        signers = {
+            one: change(one.signer) for one in endpoints if isinstance(one.signer, OwnSigner)
+        }
+        if all(one.signer is signer for one, signer in signers.items()):
+            raise ChatFakeError(
+                f"webhooks.{what}: expected a connected endpoint with a secret to change, got "
+                f"none. Write connect(wsgi=app, signer=HmacSigner(secret)), and rotate_secret() "
+                f"before retire_secret()"
+            )
+        self._engine.note(f"webhooks.{what}", calling_line())
+        for endpoint, signer in signers.items():
+            endpoint.signer = signer
+
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> PendingCheck:
         """Expect that each app that is connected with a signer refuses what nobody has signed.
 
         Queued and due events are attempted first. Then the last event of a message is attempted
         again and again, each time under a new id: first genuine, which has to be accepted, then
-        forged. A forgery is unsigned, lacks one header of several, is signed with another secret
-        or a day ago, was changed after it was signed, or has a signature that is cut off or another
-        event's. Each has to be refused with a status from 400 to 499. What makes no sense for the
-        signer is left out, and named in the timeline and in a failure.
+        forged. A forgery is unsigned, lacks one header of several, is signed with another secret (a
+        retired one, if there is one) or a day ago, was changed after it was signed, or has a
+        signature that is cut off or another event's. Each has to be refused with a status from 400
+        to 499. What makes no sense for the signer is left out, and named in the timeline and in a
+        failure.
 
         Forgeries are no events of the fake: they cost nothing, move no time and are not retried. No
         fault, pause or exploration concerns them.

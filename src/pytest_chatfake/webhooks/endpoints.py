@@ -51,7 +51,7 @@ class Endpoint:
         self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
         self.events = events
         self.raise_exceptions = raise_exceptions
-        self.signer = signer
+        self.signer: Signer | None = signer
         self.connected = True
         self._target = target
         self._retries = retries
@@ -59,6 +59,7 @@ class Endpoint:
         self._expected = expected  # the test says what it responds, so a failure is no news
         self._disconnect = disconnect
         self._restart = restart
+        self._own_signer = signer  # as it was connected
         self._crash = ""  # how the app has crashed last
         self._shown = redacted_place(name)  # what texts call it
 
@@ -183,6 +184,11 @@ class Endpoints:
         self._connected = tuple(one for one in self._connected if one is not endpoint)
         self._listening = {}
         endpoint._target.hang_up()  # some servers wait for that when they shut down
+
+    def begin(self) -> None:
+        """Let the endpoints be as they were connected."""
+        for endpoint in self.ever:
+            endpoint.signer = endpoint._own_signer
 
     def close(self) -> None:
         """Close the connections of all endpoints, disconnected or not."""

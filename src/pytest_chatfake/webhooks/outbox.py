@@ -73,7 +73,7 @@ class Outbox:
         self.depth: int = 0
 
     def begin(self, ids: Ids) -> None:
-        """Start new logs of events and attempts; endpoints stay.
+        """Start new logs of events and attempts; endpoints stay, as they were connected.
 
         An event of the old logs is recognised by its log, and not attempted any more.
         """
@@ -83,6 +83,7 @@ class Outbox:
         self.queue: deque[Dispatch] = deque()
         self.unheard: list[Event] = []
         self.faults.clear()
+        self.endpoints.begin()
         if self.paused is not None:
             self.paused.clear()  # its block goes on, and holds back what is emitted next
 

@@ -10,10 +10,10 @@ import binascii
 import copy
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from string import Formatter
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from ..base.arguments import (
     check_bytes,
@@ -61,12 +61,35 @@ def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> s
 
 
 def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
-    """Sign with another secret than a signer; None for a function, whose secret nobody knows."""
+    """Sign with another secret than a signer; None for a function, whose secret nobody knows.
+
+    It is the one that was retired, if one was: an app may still know it.
+    """
     if not isinstance(signer, (HmacSigner, StandardWebhooksSigner)):
         return None
+    own: Any = request.endpoint._own_signer
+    former = tuple(one for one in own._secrets if one not in signer._secrets)
+    return _with(signer, former or (b"not " + b"".join(signer._secrets),))(request)
+
+
+def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
+    """Return a copy of a signer, which may be shared, that signs with a new secret, too."""
+    new = type(signer)(secret)._secrets
+    if new[0] in signer._secrets:
+        raise ValueError("secret: expected a new one, got one that signs already")
+    return _with(signer, new + signer._secrets)
+
+
+def retired(signer: Any) -> Any:
+    """Return a copy that signs with the newest secret alone; a signer without several as it is."""
+    many = len(getattr(signer, "_secrets", ())) > 1
+    return _with(signer, signer._secrets[:1]) if many else signer
+
+
+def _with(signer: OwnSigner, secrets: tuple[bytes, ...]) -> OwnSigner:
     other = copy.copy(signer)
-    other._secret = b"not " + other._secret
-    return other(request)
+    other._secrets = secrets
+    return other
 
 
 class HmacSigner:
@@ -74,9 +97,11 @@ class HmacSigner:
 
     Args:
         secret: The shared secret, text or bytes.
+        secrets: Several instead, the newest first; each makes a signature.
         header: The name of the header.
         format: The header's value; ``{timestamp}`` is in Unix seconds, ``{signature}`` is encoded
-            as ``encoding`` says.
+            as ``encoding`` says. Its parts between commas in which several signatures differ
+            are added for each, as in ``t=1,s=...,s=...``.
         content: The signed content; ``{body}`` is the exact bytes of the attempt.
         timestamp_header: A second header, which has the timestamp alone.
         digest: The name of the hash function, such as ``"sha256"``.
@@ -85,14 +110,16 @@ class HmacSigner:
             future; a ``timedelta`` or seconds.
 
     Raises:
-        ValueError: The secret is empty, HTTP does not allow a header, a template has another
-            field, or the timestamp is signed and not sent.
+        TypeError: Not exactly one of ``secret`` and ``secrets`` is given.
+        ValueError: A secret is empty, HTTP does not allow a header, a template has another field,
+            or the timestamp is signed and not sent.
     """
 
     def __init__(
         self,
-        secret: str | bytes,
+        secret: str | bytes | None = None,
         *,
+        secrets: Sequence[str | bytes] | None = None,
         header: str = "X-Signature",
         format: str = "t={timestamp},s={signature}",  # noqa: A002 - the face's own name
         content: str = "{timestamp}.{body}",
@@ -101,7 +128,7 @@ class HmacSigner:
         encoding: Literal["hex", "base64"] = "hex",
         offset: timedelta | float = 0,
     ) -> None:
-        self._secret = _secret(secret)
+        self._secrets = _keys(_secret, secret, secrets)
         self._header = _header(header, "header")
         self._format, shown = _template(format, "format", "signature")
         complete_headers([(self._header, format)], "")  # refuses what HTTP does not allow
@@ -136,10 +163,13 @@ class HmacSigner:
         """Return the headers that sign ``request``."""
         timestamp = request.timestamp + self._offset
         signed = self._content % {b"timestamp": timestamp, b"body": request.body}
-        mac = hmac.digest(self._secret, signed, self._digest)
-        signature = mac.hex() if self._encoding == "hex" else base64.b64encode(mac).decode()
-        fields = {"timestamp": timestamp, "signature": signature}
-        headers = {self._header: self._format % fields}
+        encode = bytes.hex if self._encoding == "hex" else _base64
+        first, *others = (
+            self._format % {"timestamp": timestamp, "signature": encode(mac)}
+            for mac in (hmac.digest(secret, signed, self._digest) for secret in self._secrets)
+        )
+        more = [part for other in others for part in other.split(",") if part not in first]
+        headers = {self._header: ",".join([first, *more])}
         if self._timestamp_header is not None:
             headers[self._timestamp_header] = str(timestamp)
         return headers
@@ -155,28 +185,27 @@ _DIGESTS = tuple(sorted(one for one in hashlib.algorithms_guaranteed if "shake" 
 class StandardWebhooksSigner:
     """Signs as the Standard Webhooks convention says: over ``{id}.{timestamp}.{body}`` (assumed).
 
-    It sets ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature`` (``v1,`` and base64).
+    It sets ``webhook-id``, ``webhook-timestamp`` and ``webhook-signature`` (``v1,`` and base64),
+    with several secrets as ``v1,... v1,...``.
 
     Args:
         secret: ``whsec_`` and base64, the base64 alone, or the secret's bytes.
+        secrets: Several instead, the newest first.
         offset: Is added to the timestamp, as for :class:`HmacSigner`.
 
     Raises:
-        ValueError: The secret is empty, or the text is not base64.
+        TypeError: Not exactly one of ``secret`` and ``secrets`` is given.
+        ValueError: A secret is empty, or the text is not base64.
     """
 
-    def __init__(self, secret: str | bytes, *, offset: timedelta | float = 0) -> None:
-        key = _secret(secret)
-        if isinstance(secret, str):
-            try:
-                key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-            except (binascii.Error, ValueError):
-                raise ValueError(
-                    "secret: expected 'whsec_' and base64, or the secret's own bytes, got text "
-                    "that is not base64"
-                ) from None
-            _secret(key)
-        self._secret = key
+    def __init__(
+        self,
+        secret: str | bytes | None = None,
+        *,
+        secrets: Sequence[str | bytes] | None = None,
+        offset: timedelta | float = 0,
+    ) -> None:
+        self._secrets = _keys(_decoded, secret, secrets)
         self._offset = _offset(offset)
 
     def __repr__(self) -> str:
@@ -187,12 +216,41 @@ class StandardWebhooksSigner:
         """Return the three headers that sign ``request``."""
         timestamp = request.timestamp + self._offset
         signed = b"%b.%d.%b" % (request.id.encode(), timestamp, request.body)
-        signature = base64.b64encode(hmac.digest(self._secret, signed, "sha256")).decode()
+        macs = [hmac.digest(secret, signed, "sha256") for secret in self._secrets]
         return {
             "webhook-id": request.id,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": f"v1,{signature}",
+            "webhook-signature": " ".join("v1," + _base64(mac) for mac in macs),
         }
+
+
+#: A signer of ours, which knows its secrets.
+OwnSigner: TypeAlias = HmacSigner | StandardWebhooksSigner
+
+
+def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tuple[bytes, ...]:
+    """Return the bytes of one secret, or of several; no error shows one."""
+    given = [secret] if secrets is None else secrets
+    if not isinstance(given, (list, tuple)) or not given or None not in (secret, secrets):
+        raise TypeError("secrets: expected a list of at least one secret, and no secret beside it")
+    return tuple(map(key, cast("Sequence[object]", given)))
+
+
+def _base64(mac: bytes) -> str:
+    return base64.b64encode(mac).decode()
+
+
+def _decoded(secret: object) -> bytes:
+    key = _secret(secret)
+    if isinstance(secret, str):
+        try:
+            key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+        except (binascii.Error, ValueError):
+            raise ValueError(
+                "secret: expected 'whsec_' and base64, or the secret's own bytes, got text that is "
+                "not base64"
+            ) from None
+    return _secret(key)
 
 
 def _secret(secret: object) -> bytes:
