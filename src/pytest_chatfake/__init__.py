@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .fake.edges import Edge as Edge
     from .fake.edges import edges as edges
     from .fake.fake import ChatFake as ChatFake
+    from .fake.inbound import InboundMessage as InboundMessage
     from .fake.messages import Conversation as Conversation
     from .fake.messages import Message as Message
     from .fake.messages import Submission as Submission
@@ -90,6 +91,7 @@ else:
         "Fault": "webhooks.faults",
         "HmacSigner": "webhooks.signing",
         "IllegalTransition": "base.errors",
+        "InboundMessage": "fake.inbound",
         "LedgerEntry": "domain.ledger",
         "Message": "fake.messages",
         "Naming": "wire.naming",

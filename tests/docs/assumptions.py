@@ -6,6 +6,7 @@ column "in short" must say.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,6 +55,9 @@ CHECKS: dict[str, Check] = {
     "platform-text": lambda fake: resource(fake.send_text().fail())["chatApiError"]["message"],
     "platform-tried": lambda fake: tuple(
         "chatApiError" in one for one in failed_and_rejected(fake)
+    ),
+    "inbound-refused": lambda fake: refusal(
+        partial(fake.recipient(ANNA, blocked=True).writes, "STOP")
     ),
     "timeout": lambda fake: fake.config.timeout,
     "addresses": lambda fake: (
@@ -428,6 +432,13 @@ def other_events(fake: ChatFake) -> object:
     receiver = fake.webhooks.receiver(events="*")
     fake.webhooks.emit_event("chat.inbound_message.received", {})
     return list(receiver.events[-1].json())[-1]
+
+
+@row
+def inbound_messages(fake: ChatFake) -> object:
+    receiver = fake.webhooks.receiver(events="*")
+    fake.recipient(ANNA).writes("STOP")
+    return [receiver.events[0].type, *receiver.events[0].json()["chatInboundMessage"]]
 
 
 @row

@@ -186,6 +186,8 @@ def model_call(model: Model, call: Call) -> str | None:
                 model.do(message, call.verb, said, error)
             case "emit_event":
                 model.emit_other(*call.other)
+            case "writes":
+                model.life.write(call.address)
             case "top_up" | "set_balance":
                 getattr(model, call.verb)(decimal(said["amount"]))
             case "rate":

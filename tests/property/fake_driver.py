@@ -11,7 +11,7 @@ import time_machine
 
 from pytest_chatfake import ChatFake, IllegalTransition
 
-from .model_types import EPOCH
+from .model_types import EPOCH, NOBODY_IN_PARTICULAR
 from .scripts import PEOPLE, START, decimal
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 def moment(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
-
-
-#: Who gets messages without an address.
-NOBODY_IN_PARTICULAR = "+15550100"
 
 
 class FakeDriver:
@@ -84,6 +80,8 @@ class FakeDriver:
             case "emit_event":
                 type_, resource, given = call.other
                 return self.fake.webhooks.emit_event(type_, resource, **given)
+            case "writes":
+                return self.fake.recipient(self.person(call.to)).writes("STOP", tag=1)
             case "word":
                 return getattr(self.fake.recipient(self.person(call.to)), arguments["word"])()
             case "describe":

@@ -9,7 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .model_types import Message, Person, Refused, ScheduledVerb
+from .model_types import (
+    NOBODY_IN_PARTICULAR,
+    Label,
+    Message,
+    Person,
+    Refused,
+    ScheduledVerb,
+    stamp,
+)
 
 if TYPE_CHECKING:
     from .model import Model
@@ -57,6 +65,23 @@ class Life:
             if so:
                 self.model.took(f"refused: {verb} to a person who is {why}")
                 raise Refused("IllegalTransition", f"{verb}: {why}")
+
+    def write(self, address: str | None) -> None:
+        """A person writes to the sender: an event, and no money (assumed)."""
+        person, model = self.people[address], self.model
+        if not (person.registered and person.online) or person.blocked:
+            model.took("refused: a person writes who is not there, or has blocked the sender")
+            raise Refused("IllegalTransition", "nothing can come from there")
+        resource = {
+            "id": Label("in", len(model.events)),
+            "from": address or NOBODY_IN_PARTICULAR,
+            "to": "+15550199",
+            "sendTime": stamp(model.now),
+            "type": "text",
+            "text": {"body": "STOP"},
+            "tag": 1,
+        }
+        model.emit_other("chat.inbound_message.received", resource, {})
 
     # -- what people do by themselves ----------------------------------------------------------
 

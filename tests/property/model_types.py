@@ -14,6 +14,9 @@ DAY = 86_400_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ZERO = Decimal(0)
 
+#: Who gets messages without an address.
+NOBODY_IN_PARTICULAR = "+15550100"
+
 
 class Refused(Exception):
     """The model's way to say that a call is refused; `kind` is the name of the error expected."""

@@ -268,7 +268,10 @@ sends = st.builds(
     submit=st.sampled_from([False, False, True]),
     content=st.sampled_from([None, None, None, *CONTENTS]),
 )
-others = st.builds(lambda other: Call("emit_event", other=other), st.sampled_from(OTHERS))
+others = st.one_of(
+    st.builds(lambda other: Call("emit_event", other=other), st.sampled_from(OTHERS)),
+    st.builds(lambda to: Call("writes", to=to), st.integers(0, 4)),
+)
 devices = st.sampled_from([None, None, 1, 2, 3])
 verbs = st.one_of(
     verb_of("deliver", which=targets, devices=devices, price=prices),

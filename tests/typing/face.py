@@ -35,6 +35,7 @@ from pytest_chatfake import (
     Fault,
     HmacSigner,
     IllegalTransition,
+    InboundMessage,
     LedgerEntry,
     Message,
     Naming,
@@ -57,6 +58,11 @@ from pytest_chatfake import (
     play,
     scripts,
 )
+
+
+def in_our_shape(message: InboundMessage) -> Mapping[str, object]:
+    assert_type((message.from_, message.at), tuple[str, datetime])
+    return {"resource": message.resource | message.fields}
 
 
 def configuration() -> None:
@@ -98,6 +104,7 @@ def configuration() -> None:
             encoding="base64",
             offset=timedelta(minutes=-6),
         ),
+        inbound=in_our_shape,
         strict=True,
     )
     assert_type(config.replace(price="0.10"), ChatFakeConfig)
@@ -136,6 +143,7 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
     )
     person.goes_offline().comes_online().blocks().unblocks()
     assert_type(person.opens_chat().closes_chat(), Recipient)
+    assert_type(person.writes("STOP", tag=1).sends("image", {"id": "1"}), Recipient)
     assert_type((person.address, person.devices), tuple[str, int])
     for flag in (
         person.online,
@@ -190,6 +198,7 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
     assert_type((entry.at, entry.message, str(entry)), tuple[datetime, Message | None, str])
     chat_clock.move_to(chat_clock.now)
     assert_type(chat_clock.now, datetime)
+    assert_type(chat_clock.stamp(), str)
     assert_type(chat_clock.next_due, datetime | None)
     assert_type(chat_fake.clock, Clock)
 

@@ -136,6 +136,7 @@ VERBS: dict[str, tuple[Callable[[ChatFake], Any], Callable[[ChatFake, Any], obje
     "top_up": (sent, lambda fake, _: fake.top_up(1)),
     "set_balance": (sent, lambda fake, _: fake.set_balance(1)),
     "emit": (sent, lambda fake, message: fake.webhooks.emit(message, "read")),
+    "writes": (described(), lambda _, anna: anna.writes("STOP")),
     "emit_event": (sent, lambda fake, _: fake.webhooks.emit_event("chat.other.seen")),
 }
 

@@ -347,6 +347,10 @@ CALLS = [
     Refused("JSON", lambda f, m, x: f.webhooks.emit_event("a.b", {"x": x}), (object(),)),
     Refused("body", lambda f, m, x: f.webhooks.emit_event("a.b", {}, body=x), (), ("x",)),
     Refused("body", lambda f, m, x: f.webhooks.emit_event("a.b", key="k", body=x), (), ("x",)),
+    # What people write
+    Refused("body", lambda f, m, x: f.recipient("+1").writes(x), (1, None, b"x"), ("",)),
+    Refused("type", lambda f, m, x: f.recipient("+1").sends(x, {}), (1,), ("", "from", "to", "ü")),
+    Refused("content", lambda f, m, x: f.recipient("+1").sends("image", x), ("url",)),
     # The configuration
     Refused("config", lambda f, m, x: ChatFake(x), (True, 1, "x", {})),
 ]
@@ -463,6 +467,7 @@ FIELDS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "seed": ((1,), ("",)),
     "extra": ((1, lambda _: {}, awaited), ()),
     "signer": ((1, lambda: None), ()),
+    "inbound": ((1, lambda: None, {}), ()),
     "sender": ((1,), ("",)),
     "strict": ((1, "yes"), ()),
 }

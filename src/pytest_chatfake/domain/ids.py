@@ -13,6 +13,7 @@ class Ids(NamedTuple):
     Attributes:
         message: The service's id of the message of that number (§2.3).
         original: The platform's id of that message (§2.3).
+        inbound: The id of the message of that number that a person has written (assumed).
         event: The id of the event of that number, ``evt_<id>`` (§2.2).
         other_event: The id of the event of another type of that number.
         unknown_event: The id of the event of that number, of a type that nobody knows.
@@ -21,6 +22,7 @@ class Ids(NamedTuple):
 
     message: str
     original: str
+    inbound: str
     event: str
     other_event: str
     unknown_event: str
@@ -38,6 +40,7 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
     return Ids(
         message=digest[:16] + "%08x",
         original=id_prefix.replace("%", "%%") + digest[16:32].upper() + "%08X",
+        inbound=digest[8:24] + "%08x",
         event="evt_" + digest[32:48] + "%08x",
         other_event="evt_" + digest[8:16] + digest[48:56] + "%08x",
         unknown_event="evt_" + digest[16:24] + digest[40:48] + "%08x",

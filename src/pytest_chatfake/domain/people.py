@@ -63,6 +63,14 @@ class PersonRecord(NamedTuple):
             return f"messages to {self.address} are withheld. {call}, withheld=False)"
         return None
 
+    def check_writing(self, what: str) -> None:
+        """Refuse that they write to the sender; who has blocked it can't (assumed).
+
+        Limits on messages to them are no obstacle.
+        """
+        if (obstacle := self._replace(withheld=False).obstacle(arrives=True)) is not None:
+            raise IllegalTransition(f"can't call {what}: {obstacle} first.")
+
     def check_reachable(self, message: MessageState, verb: str, *, arrives: bool) -> None:
         """Refuse a verb that contradicts the person; the error says how to change either."""
         if (obstacle := self.obstacle(arrives=arrives)) is not None:

@@ -22,7 +22,7 @@ from ..domain.people import PersonFact
 from ..domain.rehearsal import following, following_person
 from ..domain.schedule import Due, DueKind
 from ..webhooks.drain import Drain
-from ..webhooks.events import Event
+from ..webhooks.events import Event, OtherEvent
 from ..webhooks.outbox import Outbox
 from .callbacks import Responses
 from .journal import Journal
@@ -153,8 +153,11 @@ class Changes:
 
     def _emit_event(self, verb: Verb, what: str, line: Line, now: int) -> None:
         (draft,) = verb.arguments
+        subject = None
+        if not isinstance(draft, OtherEvent):  # a person writes
+            draft, subject = draft(what, now)
         draft, written = self._outbox.write_other(draft, now)
-        self.note(what, line, None, now)
+        self.note(what, line, subject, now)
         self._outbox.emit_other(draft, written, line, now)
 
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -24,5 +25,6 @@ class Settings(NamedTuple):
     conversation_type: str
     sender: str
     naming: Naming
+    inbound: Callable[..., object] | None
     event_ids: Literal["unique", "per-message"]
     timeout: float

@@ -10,7 +10,15 @@ from typing import Any
 
 from ..base.arguments import check_plain, check_takes, cited, unexpected
 from ..base.errors import ClockError
-from ..domain.instants import aware, instant, length_of, nanoseconds, parse_delay, parse_duration
+from ..domain.instants import (
+    aware,
+    instant,
+    length_of,
+    nanoseconds,
+    parse_delay,
+    parse_duration,
+    stamp,
+)
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
 from .agenda import AgendaEntry, agenda
@@ -38,6 +46,10 @@ class Clock:
     def now(self) -> datetime:
         """The present: aware, UTC, to the microsecond."""
         return instant(self._engine.time.read())
+
+    def stamp(self) -> str:
+        """Return the present as the service writes it: ``2026-01-01T12:00:00.000Z`` (§2.2)."""
+        return stamp(self._engine.time.read())
 
     @property
     def next_due(self) -> datetime | None:

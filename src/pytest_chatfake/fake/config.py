@@ -30,6 +30,7 @@ from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
 from ..wire.exact_json import members
 from ..wire.naming import Naming, check_fields
+from .inbound import Shape
 from .messages import Message
 
 #: More fields for the message resource, or a function of the message and the status to come.
@@ -79,8 +80,12 @@ class ChatFakeConfig:
             :class:`~pytest_chatfake.Message` and the status of the event to come that returns one
             (assumed: none). The function may only read; it is called once for each verb and
             status. A call's own ``extra=`` takes precedence.
-        sender: The address that messages come from, if ``naming`` has a ``from_key`` for it
-            (assumed).
+        inbound: Shapes the events of what people write: a function of the
+            :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments of
+            ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
+            Without ``type``, that is the usual one. The function may only read.
+        sender: The address that people write to, and that messages come from, if ``naming`` has a
+            ``from_key`` for it (assumed).
         strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` at the end of
             its function, or of a fake's block. False: it is a
             :class:`~pytest_chatfake.WebhookWarning`. None: it fails. Under pytest: the ini option
@@ -110,6 +115,7 @@ class ChatFakeConfig:
     retry_after: Iterable[timedelta | float] = ()
     signer: Signer | None = None
     extra: Extra | None = None
+    inbound: Shape | None = None
     sender: str = "+15550199"
     strict: bool | None = None
 
@@ -167,6 +173,7 @@ class ChatFakeConfig:
             conversation_type=self.conversation_type,
             sender=self.sender,
             naming=self.naming,
+            inbound=self.inbound,
             event_ids=self.event_ids,
             timeout=_seconds(self.timeout),
         )
@@ -272,6 +279,9 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "seed": check_str,
     "mode": _one_of(None, "sync", "async"),
     "signer": lambda value, _: check_signer(value),
+    "inbound": lambda value, what: check_takes(
+        value, what, 'lambda message: {"type": "in"}', "the message"
+    ),
     "sender": check_str,
     "strict": check_bool,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any, Self
 
 from ..base.arguments import check_str
@@ -10,6 +10,7 @@ from ..base.controls import one_line
 from ..domain.facts import Verb
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine
+from .inbound import writing
 
 
 class Recipient:
@@ -75,6 +76,41 @@ class Recipient:
     def closes_chat(self) -> Self:
         """Take the chat off the screen."""
         return self._change("closes_chat()", chat_open=False)
+
+    def writes(self, text: str, /, **fields: object) -> Self:
+        """Write a text to the sender: an event that costs nothing (assumed).
+
+        It goes to the endpoints that listen for its type: connect the app with ``events="*"``. It
+        begins no conversation. ``ChatFakeConfig(inbound=)`` gives the event another shape.
+
+        Args:
+            text: The text.
+            **fields: More fields of the resource, or other values of those it has: JSON values.
+
+        Raises:
+            IllegalTransition: The phone is off, the number is not registered, or they have blocked
+                the sender.
+        """
+        return self._write("writes()", "text", {"body": text}, fields)
+
+    def sends(
+        self,
+        type: str,  # noqa: A002 - as §2.3 names it
+        content: Mapping[str, object],
+        /,
+        **fields: object,
+    ) -> Self:
+        """Send a message of any type to the sender, such as an image (assumed).
+
+        ``content`` is the JSON object under a key of the type's name. Other arguments and errors
+        are those of :meth:`writes`.
+        """
+        return self._write("sends()", type, content, fields)
+
+    def _write(self, what: str, *message: Any) -> Self:
+        event = writing(self._engine, self._people, self._address, *message)
+        self._engine.perform(Verb("emit_event", None, (event,)), what)
+        return self
 
     def _change(self, what: str, **changes: Any) -> Self:
         self._describe(what, changes)

@@ -12,6 +12,7 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
+from itertools import count
 from typing import Any, NamedTuple
 
 from ..base.calling_line import Line
@@ -63,6 +64,7 @@ class EventLog:
         self._recorded: dict[str, int] = {}  # numbers of these messages, by their ids
         self._other_places: list[int] = []
         self._unknown = 0  # events of a type that nobody knows
+        self._inbound = count(1)
         self._by_message: GrowingIndex[int, int] = GrowingIndex(self._numbers, int)
 
     def __len__(self) -> int:
@@ -112,6 +114,10 @@ class EventLog:
         """Take the next id of the events of a type that nobody knows: of no other sequence."""
         self._unknown += 1
         return self._ids.unknown_event % self._unknown
+
+    def next_inbound_id(self) -> str:
+        """Take the id of the next message that a person writes."""
+        return self._ids.inbound % next(self._inbound)
 
     def add_other(self, draft: OtherEvent, body: bytes, line: Line, moment: int) -> None:
         """Add an event of another type, or a recorded one: it belongs to no message of the fake."""

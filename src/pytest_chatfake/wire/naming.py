@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
@@ -85,7 +85,7 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
             )
 
 
-def check_type(value: object, keys: Mapping[str, str]) -> str:
+def check_type(value: object, keys: Collection[str]) -> str:
     """Return ``value`` if it can be a message's type, which is also the key of its content."""
     name = _check_plain(value, "type")
     if name != "text" and name in keys:

@@ -1,0 +1,82 @@
+"""What people write to the sender, and the shape of its events (assumed)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..base.arguments import check_mapping, check_names, check_str
+from ..domain.instants import instant, stamp
+from ..domain.people import People, PersonFact
+from ..engine.engine import Engine
+from ..webhooks.events import OtherEvent
+from ..webhooks.synthetic import other_event
+from ..wire.exact_json import encode
+from ..wire.naming import check_type
+
+#: The arguments of ``emit_event()``.
+_ARGUMENTS: Final = ("type", "resource", "key", "id", "body")
+
+
+class InboundMessage(NamedTuple):
+    """What a person has written to the sender, as ``ChatFakeConfig(inbound=)`` takes it.
+
+    Attributes:
+        id: Its id, one of a sequence of its own.
+        from_: The address of the person.
+        to: The sender's address, ``ChatFakeConfig(sender=)``.
+        type: ``"text"`` or another.
+        content: The object under the key of that name.
+        at: When: aware, UTC.
+        fields: More fields, as the call gave them.
+        resource: All of it, as the fake itself writes it; a dict of your own.
+    """
+
+    id: str
+    from_: str
+    to: str
+    type: str
+    content: Any
+    at: datetime
+    fields: dict[str, Any]
+    resource: dict[str, Any]
+
+
+#: Takes what a person has written, returns the arguments of ``emit_event()``.
+Shape: TypeAlias = Callable[[InboundMessage], Mapping[str, object]]
+
+
+def writing(
+    engine: Engine, people: People, address: str, type_: object, content: object, fields: object
+) -> Callable[[str, int], tuple[OtherEvent, PersonFact]]:
+    """Check what a person writes, and return what makes the event of it when they do."""
+    kind = check_type(type_, {"id", "from", "to", "sendTime", "type"})
+    given = dict(check_mapping(content, "content"))
+    if kind == "text":
+        check_str(given.get("body"), "body")
+    text, settings = encode([given, fields]), engine.settings
+
+    def event(what: str, now: int) -> tuple[OtherEvent, PersonFact]:
+        people.check_current(address, engine.account.people)
+        fact = people.decide(what, address, {}, now)
+        fact.after.check_writing(what)
+        content, fields = json.loads(text, parse_float=Decimal)
+        id_, to = engine.outbox.events.next_inbound_id(), settings.sender
+        usual = {"id": id_, "from": address, "to": to, "sendTime": stamp(now), "type": kind}
+        resource = {**usual, kind: content, **fields}
+        shape: Mapping[str, object] = {"resource": resource}
+        if settings.inbound is not None:
+            told = (id_, address, to, kind, content, instant(now), fields, resource)
+            ask = partial(settings.inbound, InboundMessage(*told))
+            found = engine.callbacks.call("the function of inbound=", "a mapping", ask)
+            shape = check_mapping(found, "inbound")
+            check_names(shape, _ARGUMENTS, "emit_event()")
+        usual_type = settings.naming.event_type.partition(".")[0] + ".inbound_message.received"
+        arguments: Any = {"type": usual_type, **shape}
+        return other_event(*map(arguments.get, _ARGUMENTS)), fact
+
+    return event
