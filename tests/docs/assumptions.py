@@ -201,6 +201,13 @@ def open_price(fake: ChatFake) -> object:
 
 
 @row
+def charge_per(fake: ChatFake) -> object:
+    first, second = fake.send_text().deliver(), fake.send_text().deliver()
+    assert "0.05" == str(first.charged)
+    return "message" if second.charged else "conversation"
+
+
+@row
 def two_pending(fake: ChatFake) -> object:
     first, second = fake.send_text(), fake.send_text()
     second.deliver()

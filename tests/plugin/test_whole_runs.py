@@ -113,6 +113,19 @@ def test_what_explorations_and_scripts_tried_counts(pytester: pytest.Pytester) -
     assert " dropped" in never
 
 
+@pytest.mark.parametrize(("other", "count"), [("message", 51), ("conversation", 54)])
+def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(
+    pytester: pytest.Pytester, other: str, count: int
+) -> None:
+    body = "def test_it(chat_fake): chat_fake.send_text().deliver(), chat_fake.send_text()\n"
+    both = f"import pytest\npytestmark = pytest.mark.chat_fake(charge_per='message')\n{body}"
+    both += f"@pytest.mark.chat_fake(charge_per='{other}')\n{body.replace('it', 'other', 1)}"
+    first, *never = coverage(run(pytester, "--chat-fake-coverage", body=both))
+
+    assert f" of {count}, " in first
+    assert (count == 54) == ("second of two pending" in "".join(never))
+
+
 def test_a_fault_counts_when_it_fired_and_many_fakes_of_a_test_count_all(
     pytester: pytest.Pytester,
 ) -> None:

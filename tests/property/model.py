@@ -195,7 +195,8 @@ class Model:
         if price is None:
             price = self.going_rate if self.knobs.price is None else self.knobs.price
         running = found is not None and found.started is not None
-        estimate = ZERO if running else price  # an open session costs nothing more (§1)
+        paid = running and not self.knobs.each_message
+        estimate = ZERO if paid else price  # an open session costs nothing more (§1)
         if self.knobs.fail_when_low and 0 < estimate and self.available < Fraction(estimate):
             self.took("submitted -accept-> failed (balance too low)")
             self._fail_before_sent(message, self.knobs.low_balance_code, SOME_TEXT, None)
@@ -339,18 +340,24 @@ class Model:
         self._emit(message)
 
     def _arrive(self, message: Message, price: Decimal | None) -> None:
-        """A message's first delivery; of a conversation's first, it is the charge (§1, §8)."""
+        """A message's first delivery; of a conversation's first, it is the charge (§1, §8).
+
+        Where each message is charged (assumed), it is so in any session.
+        """
         conversation = message.conversation
         assert conversation is not None
         self._release(message, self.now)
         message.total = ZERO
-        if conversation.started is not None:
+        if conversation.started is None:
+            conversation.started = self.now
+            conversation.expires = self.now + self.knobs.conversation_length
+        else:
             running = "open" if message.sent_into_running else "pending"
             over = " and now expired" if conversation.over(self.now) else ""
-            self.took(f"no charge: sent while {running}{over}")
-            return
-        conversation.started = self.now
-        conversation.expires = self.now + self.knobs.conversation_length
+            each = self.knobs.each_message
+            self.took(f"{'a' if each else 'no'} charge: sent while {running}{over}")
+            if not each:
+                return
         final = message.own_price if price is None else price
         message.total = final
         self.took(

@@ -287,7 +287,10 @@ class ModelComparison:
                 self.compare_explanation(expected, self.fake.explain(self.driver.handles[number]))
 
     def compare_explanation(self, expected: Message, text: str) -> None:
-        """Its sums, and a reason for each event and for the drop, by its number in the history."""
+        """Its sums, and a reason for each event and for the drop, by its number in the history.
+
+        What is charged each time rests on the setting alone, and nothing else does.
+        """
         statuses = [e.status for e in self.model.events if e.message == expected.label]
         head, why, history = re.split("\nWhy:|\nWhat happened", text)
         told = re.findall(r"(?:price|held|charged) ([\d.]+)", head)
@@ -297,6 +300,8 @@ class ModelComparison:
         statuses = statuses + ["dropped"] * expected.dropped
         reasons = re.findall(r"\n +(\d+)  (\w+)", why)
         self.equal("explained facts", list(zip(facts, statuses, strict=True)), reasons)
+        wrong = "(§1" if self.model.knobs.each_message else "charge_per='message'"
+        self.equal(f"{wrong} in the reasons", False, wrong in why)
 
     def compare_query(self) -> None:
         """`GET /v2/balance` (§4.1) tells the same amount, as an exact number."""

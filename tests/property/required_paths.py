@@ -78,10 +78,12 @@ REQUIRED_PATHS = {
     "charge at the estimate",
     "charge other",
     "charge of nothing",
-    "no charge: sent while open",
-    "no charge: sent while open and now expired",
-    "no charge: sent while pending",
-    "no charge: sent while pending and now expired",
+    *(
+        f"{which} charge: sent while {state}{over}"
+        for which in ("a", "no")
+        for state in ("open", "pending")
+        for over in ("", " and now expired")
+    ),
     "top_up",
     "adjustment +",
     "adjustment -",

@@ -6,7 +6,7 @@ message", "the next drop"), so that steps can be drawn, left out and made simple
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -54,6 +54,7 @@ OTHERS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("chat.account.review.updated", {"limit": Decimal("1.50")}, {"key": "review"}),
     ("chat.order.placed", {"total": 12}, {"id": "evt_of_our_own"}),
 ]
+CHARGE_PER = ["conversation", "message"]
 ORIGINS = ["marketing", "utility"]
 HEX_IDS = ["c0ffee", "00aa11bb22cc33dd"]
 
@@ -195,6 +196,7 @@ class Config:
 
     opening_balance: Any = "100"
     price: Any = "0.05"  # None: a callable
+    charge_per: str = "conversation"
     conversation_length: Any = timedelta(hours=24)
     drop_after: Any = timedelta(days=30)
     on_insufficient_balance: str = "allow"
@@ -205,6 +207,7 @@ class Config:
         return Knobs(
             opening=decimal(self.opening_balance),
             price=None if self.price is None else decimal(self.price),
+            each_message=self.charge_per == "message",
             conversation_length=micros(self.conversation_length),
             drop_after=micros(self.drop_after),
             fail_when_low=self.on_insufficient_balance == "fail",
@@ -458,7 +461,7 @@ configs = st.one_of(
 def scripts(draw: st.DrawFn) -> Script:
     drawn = draw(st.lists(blocks, min_size=16, max_size=36))
     return Script(
-        config=draw(configs),
+        config=replace(draw(configs), charge_per=draw(st.sampled_from(CHARGE_PER))),
         steps=tuple(step for block in drawn for step in block),
         by_traveller=draw(st.sampled_from([False, False, True])),
         chunks=tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=6))),

@@ -71,6 +71,7 @@ def configuration() -> None:
         opening_balance=Decimal(100),
         currency="EUR",
         price=lambda message: "0.10" if message.to.startswith("+49") else 1,
+        charge_per="message",
         origin_type="utility",
         conversation_type="REGULAR",
         conversation_length=timedelta(hours=24),

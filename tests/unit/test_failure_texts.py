@@ -37,9 +37,9 @@ def short(text: str) -> str:
     return re.sub(r"\S+\.py:\d+(?: via \S+\.py:\d+)?", "LINE", text)
 
 
-def causes(case: Callable[[ChatFake], object]) -> list[str]:
+def causes(case: Callable[[ChatFake], object], **config: Any) -> list[str]:
     """The sentences between the difference and the evidence."""
-    with frozen_fake(api_key="secret-key-1234") as fake:
+    with frozen_fake(api_key="secret-key-1234", **config) as fake:
         lines = failure(lambda: case(fake)).splitlines()[1:]
         list(fake.webhooks.attempts)  # they are seen
     return [line for line in lines if not line.startswith("  ")][:-1]
@@ -451,7 +451,7 @@ Posted in the block:
                 "nothing": """\
 held: expected 1 EUR, got 0 EUR
 m4: it joins c1, which is pending or open with +15550100 and has its origin type (assumed; change it with conversation=).
-m4: c1 is open since m1 was delivered: it costs nothing (assumed).
+m4: c1 is open since m1 was delivered: it costs nothing (assumed; change it with charge_per=).
 Held for m4, message <message 4>, by the ledger:
   (none)\
 """,
@@ -704,6 +704,18 @@ def test_each_fact_rests_on_its_rule() -> None:
     )
 
 
+def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_session_saves() -> (
+    None
+):
+    with frozen_fake(charge_per="message") as fake:
+        for make in (*RULED.values(), shared, second_of_two):
+            text = fake.explain(make(fake))
+            assert ("(§1" in text, "None" in text) == (False, False)
+    told = [" ".join(causes(case, charge_per="message")) for case in CASES.values()]
+    assert [] == [text for text in told if "(§1" in text or "shares conversation" in text]
+    assert any("was not charged (assumed: charge_per='message')." in text for text in told)
+
+
 @pytest.mark.parametrize("price", [None, "0.07"])
 def test_a_balance_that_is_too_low_is_a_reason(price: str | None) -> None:
     with frozen_fake(opening_balance="0.01", on_insufficient_balance="fail") as fake:
@@ -719,6 +731,10 @@ def test_each_reason_has_its_sentence_and_what_it_rests_on() -> None:
     assert snapshot(
         [
             "another device got it: not charged again (§6 rule 2) ",
+            "each message is charged when it first arrives: this one, {amount} (assumed: charge_per='message') ",
+            "each message is charged: its price, {amount}, is held until it is delivered (assumed: charge_per='message') ",
+            "each message is charged: the price of this one is 0 (assumed: charge_per='message') ",
+            "it begins {conversation} (§2.4) ",
             "it begins {conversation}, which costs nothing until a delivery (§1) ",
             "it failed after it was sent: failed messages are not charged (§8) ",
             "it failed before it was sent: nothing is held or charged (§3 rule 4) ",
@@ -735,11 +751,11 @@ def test_each_reason_has_its_sentence_and_what_it_rests_on() -> None:
             "the delivery gave the final price, {amount} (§2.3) ",
             "the first delivery in {conversation} starts its session and is charged, {amount} (§1) ",
             "the first delivery in {conversation} starts its session; the price is 0 (§1) ",
-            "the session of {conversation} is over: it costs nothing (assumed) ",
+            "the session of {conversation} is over: it costs nothing (assumed) charge_per=",
             "the test made it with emit(): no money moves (§6) ",
-            "the test put it into {conversation} (§1) ",
+            "the test put it into {conversation} (§2.4) ",
             "what was held for it comes back at once (assumed) ",
-            "{conversation} is open since {starter} was delivered: it costs nothing (assumed) ",
+            "{conversation} is open since {starter} was delivered: it costs nothing (assumed) charge_per=",
             "{conversation} was already charged for {starter} (§1) ",
         ]
     ) == sorted(f"{one.text} ({one.basis}) {one.setting}" for one in reasons)

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, IllegalTransition
 
-from .fakes import frozen_fake
+from .fakes import at, frozen_fake
 from .money_helpers import balances, decimals, ledger_entries
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -116,6 +116,55 @@ def test_every_digit_of_an_amount_is_kept() -> None:
         assert expected == fake.balance.available
 
 
+# -- what is charged -------------------------------------------------------------------------------
+
+
+#: A message for 2, alone or beside one for 1 that was delivered before it was sent, or after that;
+#: and what becomes of it. The prices that its events tell, and what is held and charged for it in
+#: the end: by conversation, and where each message is charged.
+CHARGED = """
+alone                         | 2, 2 0       | 2, 2 0
+alone deliver                 | 2 2, 0 2     | 2 2, 0 2
+alone deliver=3               | 2 3, 0 3     | 2 3, 0 3
+before                        | 0, 0 0       | 2, 2 0
+before deliver                | 0 0, 0 0     | 2 2, 0 2
+before deliver=3              | 0 0, 0 0     | 2 3, 0 3
+before deliver=0              | 0 0, 0 0     | 2 0, 0 0
+before read                   | 0 0, 0 0     | 2 2, 0 2
+before deliver deliver=9 read | 0 0 0 0, 0 0 | 2 2 2 2, 0 2
+before fail                   | 0 0, 0 0     | 2 0, 0 0
+before 24 deliver             | 0 0, 0 0     | 2 2, 0 2
+before 48 deliver=3           | 0 0, 0 0     | 2 3, 0 3
+before 720                    | 0, 0 0       | 2, 0 0
+after deliver                 | 2 0, 0 0     | 2 2, 0 2
+after 720                     | 2, 0 0       | 2, 0 0
+"""
+
+
+def charged(fake: ChatFake, beside: str, *steps: str) -> str:
+    other = fake.send_text(price="1", to="+1" if beside == "alone" else None)
+    if beside == "before":
+        other.deliver()
+    message = fake.send_text(price="2")
+    if beside == "after":
+        other.deliver()
+    for verb, _, price in (step.partition("=") for step in steps):
+        if verb.isdigit():
+            fake.clock.advance(hours=int(verb))
+        else:
+            getattr(message, verb)(**{"price": price} if price else {})
+    assert beside == "alone" or at(hours=24) == fake.conversations[0].expires_at
+    return f"{' '.join(map(str, prices(message)))}, {message.held:f} {message.charged:f}"
+
+
+@pytest.mark.parametrize(("charge_per", "column"), [("conversation", 0), ("message", 1)])
+def test_each_message_costs_what_the_table_says(charge_per: str, column: int) -> None:
+    for line in CHARGED.strip().splitlines():
+        story, *columns = (cell.strip() for cell in line.split("|"))
+        with frozen_fake(charge_per=charge_per) as fake:
+            assert (story, columns[column]) == (story, charged(fake, *story.split()))
+
+
 # -- too little money ------------------------------------------------------------------------------
 
 
@@ -140,6 +189,16 @@ def test_a_low_balance_can_fail_the_message_before_it_is_sent() -> None:
         assert [] == ledger_entries(fake)
         assert () == tuple(fake.conversations)
         assert message.conversation is None
+
+
+def test_a_message_into_an_open_session_needs_money_where_it_is_charged() -> None:
+    for charge_per, status in (("conversation", "sent"), ("message", "failed")):
+        with frozen_fake(
+            opening_balance="0.09", charge_per=charge_per, on_insufficient_balance="fail"
+        ) as fake:
+            fake.send_text().deliver()
+
+            assert status == fake.send_text().status
 
 
 def test_the_code_of_a_low_balance_is_a_setting() -> None:

@@ -459,6 +459,7 @@ FIELDS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "timeout": (LENGTH, (0, *OUT_OF_LENGTHS)),
     "retry_after": ((1, "1"), ([-1], [1, timedelta.max])),
     "event_ids": ((), ("per message", 1)),
+    "charge_per": ((), ("messages", 1)),
     "balance_amount": ((), ("all",)),
     "on_insufficient_balance": ((), (True,)),
     "mode": ((), ("asyncio",)),

@@ -28,7 +28,7 @@ from .ledger import Ledger, LedgerEntry
 from .messages import STATUSES, MessageState, next_state
 from .money import EXACT, ZERO
 from .people import People, PersonRecord
-from .reasons import Rule
+from .reasons import ChargePer, Rule
 from .schedule import Schedule
 
 
@@ -39,6 +39,8 @@ class Rules(NamedTuple):
         origin_type: The origin type of conversations where none is asked for (§2.4).
         conversation_length: How long a session lasts, in nanoseconds (§8: 24 hours).
         drop_after: After how long an undelivered message is dropped (§8: 30 days).
+        charge_per: What is charged: a conversation, with its first delivery (§1), or each message,
+            with its own (assumed).
         on_insufficient_balance: Whether a message that the balance can't hold is accepted
             all the same, or fails before it is sent (assumed).
         insufficient_balance: How such a message fails.
@@ -47,6 +49,7 @@ class Rules(NamedTuple):
     origin_type: str
     conversation_length: int
     drop_after: int
+    charge_per: ChargePer
     on_insufficient_balance: Literal["allow", "fail"]
     insufficient_balance: Failure
 
@@ -106,7 +109,8 @@ class Account:
             next_state(message, "accept")
             conversation = message.conversation = self._conversation(message, draft, now)
         message.price = price
-        estimate = price if conversation.started_at is None else ZERO
+        is_priced = self._is_priced(conversation)
+        estimate = price if is_priced else ZERO
         if (
             estimate
             and self._rules.on_insufficient_balance == "fail"
@@ -119,8 +123,8 @@ class Account:
         way: reasons.Joining = "new"
         if conversation.begun:
             way = "joined" if draft.conversation is None else "given"
-        held, free, in_session = reasons.SENT[way, draft.assumed]
-        rule = free if conversation.started_at is None else in_session
+        held, free, in_session = reasons.SENT[self._rules.charge_per, way, draft.assumed]
+        rule = free if is_priced else in_session
         entries: tuple[LedgerEntry, ...] = ()
         if estimate:
             rule = held
@@ -135,6 +139,10 @@ class Account:
         message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
         return [Fact("failed", message, now, rule, ZERO, failure=failure)]
+
+    def _is_priced(self, conversation: ConversationRecord) -> bool:
+        """Return whether a message costs something in a conversation as it stands."""
+        return conversation.started_at is None or self._rules.charge_per == "message"
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
         """Find the conversation of a message, or propose one that is not begun yet.
@@ -185,8 +193,8 @@ class Account:
     ) -> list[Fact]:
         """Deliver to that many devices more; None: to all that do not have the message yet.
 
-        ``price`` is the final one, if it differs from the estimate. Only the first delivery of a
-        conversation is charged (§1).
+        ``price`` is the final one, if it differs from the estimate; it counts where a first
+        arrival is charged.
         """
         self.check_current(message)
         next_state(message, "deliver")
@@ -258,7 +266,7 @@ class Account:
         message: MessageState,
         now: int,
         price: Decimal | None,
-        first: Mapping[reasons.Outcome, Rule],
+        first: reasons.Arrivals,
     ) -> Fact:
         """Return the fact that the message is on a device: the first time, money moves."""
         conversation = message.conversation
@@ -268,18 +276,20 @@ class Account:
             rule = reasons.READ if what == "read" else reasons.ANOTHER_DEVICE
             return Fact(what, message, now, rule, message.total_price, conversation, expires_at)
         entries, charge = self._released(message, now), ZERO
-        if expires_at is None:  # pending: this delivery starts it (§1)
-            expires_at = now + self._rules.conversation_length
+        if self._is_priced(conversation):
             assert message.price is not None
             charge = message.price if price is None else price
             outcome = "free" if not charge else "first" if price is None else "final"
             if charge:
                 entries += (LedgerEntry("charge", charge, now, message.id, conversation.id),)
-        elif now >= expires_at:
+        elif conversation.state(now) == "expired":
             outcome = "late"
         else:
             outcome = "held" if entries else "later"
-        return Fact(what, message, now, first[outcome], charge, conversation, expires_at, entries)
+        if expires_at is None:  # pending: this delivery starts it (§1)
+            expires_at = now + self._rules.conversation_length
+        rule = first[self._rules.charge_per, outcome]
+        return Fact(what, message, now, rule, charge, conversation, expires_at, entries)
 
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
         if not message.held:
@@ -349,11 +359,10 @@ class Account:
         assert conversation is not None
         message.delivered_at = fact.at
         message.held = ZERO
-        message.total_price = fact.total_price
+        message.total_price = message.charged = fact.total_price
         if conversation.started_at is None:
             conversation.started_at = fact.at
             conversation.expires_at = fact.expires_at
-            message.charged = fact.total_price
         self._cancel_drop(message)
 
     def _end(self, fact: Fact, message: MessageState) -> None:

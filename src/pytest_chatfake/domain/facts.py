@@ -44,8 +44,8 @@ class Draft(NamedTuple):
     Attributes:
         conversation: A conversation that exists, the id of one, or None: the service finds it.
         origin_type: None: the conversation's, or the default.
-        price: What starting a conversation with it costs: an amount, or a function that is asked
-            when the message is accepted.
+        price: What it costs where it is charged: an amount, or a function that is asked when the
+            message is accepted.
         assumed: Whether nobody said what that is: it is the fake's own default.
     """
 

@@ -30,7 +30,7 @@ TRANSITIONS: Final[Mapping[State, Mapping[MessageVerb, State]]] = {
 #: The person that messages go to where the test names nobody (assumed).
 DEFAULT_ADDRESS: Final = "+15550100"
 
-#: What starting a conversation costs where nobody says so (assumed).
+#: What a message costs where it is charged and nobody says so (assumed).
 DEFAULT_PRICE: Final = "0.05"
 
 #: To how many devices one delivery goes at most (assumed).
@@ -57,7 +57,7 @@ class MessageState:
             never had one.
         extra: More fields for the message resource of its events, as JSON text.
         conversation: Its conversation; None if it failed before it was sent.
-        price: What starting a conversation with it costs; None before that is asked for.
+        price: What it costs where it is charged; None before that is asked for.
         state: Where it stands.
         total_price: The estimate while it is sent, then the final price (§2.3).
         held: What is held for it now.

@@ -6,6 +6,7 @@ description that it rests on, or says that it is assumed, and which setting chan
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..base.notes import FACT
@@ -40,6 +41,15 @@ class Rule(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
+#: What is charged: a conversation, with its first delivery (§1), or each message (assumed).
+ChargePer: TypeAlias = Literal["conversation", "message"]
+
+#: Why a delivery is charged.
+CHARGED_BY: Final[dict[ChargePer, str]] = {
+    "conversation": "§1",
+    "message": "assumed: charge_per='message'",
+}
+
 #: How a message is in its conversation: begins it, or joins it by the service or as the test says.
 Joining: TypeAlias = Literal["new", "joined", "given"]
 
@@ -67,23 +77,35 @@ _JOINS = _assumed(
     "it joins {conversation}, which is pending or open with {recipient} and has its origin type",
     "conversation=",
 )
-_GIVEN = Reason("the test put it into {conversation}", "§1")
-_OPEN = _assumed("{conversation} is open since {starter} was delivered: it costs nothing")
+_GIVEN = Reason("the test put it into {conversation}", "§2.4")
+_OPEN = _assumed(
+    "{conversation} is open since {starter} was delivered: it costs nothing", "charge_per="
+)
+_BEGINS_EACH = Reason("it begins {conversation}", "§2.4")
+_HELD_EACH = Reason(
+    "each message is charged: its price, {amount}, is held until it is delivered",
+    CHARGED_BY["message"],
+)
 
-#: By how it came into its conversation, and whether its price is the default: what holds where it
-#: costs something, where it costs nothing, and in a session.
-SENT: Final[dict[tuple[Joining, bool], tuple[Rule, Rule, Rule]]] = {}
+#: By what is charged, how it came into its conversation, and whether its price is the default: what
+#: holds where it costs something, where it costs nothing, and in a session that is paid.
+SENT: Final[dict[tuple[ChargePer, Joining, bool], tuple[Rule, Rule, Rule]]] = {}
 
 
-def _sent(way: Joining, reason: Reason) -> None:
+def _sent(way: Joining, reason: Reason, each: Reason) -> None:
     free, in_session = _rule(f"{way}-free", reason, _FREE), _rule(f"{way}-open", reason, _OPEN)
-    SENT[way, False] = (_rule(way, reason, _HELD), free, in_session)
-    SENT[way, True] = (_rule(f"{way}-default", reason, _DEFAULT, _HELD), free, in_session)
+    SENT["conversation", way, False] = (_rule(way, reason, _HELD), free, in_session)
+    default = _rule(f"{way}-default", reason, _DEFAULT, _HELD)
+    SENT["conversation", way, True] = (default, free, in_session)
+    free = _rule(f"{way}-each-free", each, _FREE)
+    SENT["message", way, False] = (_rule(f"{way}-each", each, _HELD_EACH), free, free)
+    default = _rule(f"{way}-each-default", each, _DEFAULT, _HELD_EACH)
+    SENT["message", way, True] = (default, free, free)
 
 
-_sent("new", _BEGINS)
-_sent("joined", _JOINS)
-_sent("given", _GIVEN)
+_sent("new", _BEGINS, _BEGINS_EACH)
+_sent("joined", _JOINS, _JOINS)
+_sent("given", _GIVEN, _GIVEN)
 
 # Delivered and read: on a device for the first time
 
@@ -93,27 +115,40 @@ _FIRST = Reason(
 _FINAL = Reason("the delivery gave the final price, {amount}", "§2.3")
 _NOTHING = Reason("the first delivery in {conversation} starts its session; the price is 0", "§1")
 _LATER = Reason("{conversation} was already charged for {starter}", "§1")
+_EACH = Reason(
+    "each message is charged when it first arrives: this one, {amount}", CHARGED_BY["message"]
+)
+_NOTHING_EACH = Reason("each message is charged: the price of this one is 0", CHARGED_BY["message"])
 _ITS_HOLD = _assumed("it kept its hold until now, {held}, which is released")
-_LATE = _assumed("the session of {conversation} is over: it costs nothing")
+_LATE = _assumed("the session of {conversation} is over: it costs nothing", "charge_per=")
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
 _PRIVATE = _assumed("it was read without read receipts: the service sees a delivery", "")
 
 #: How the first arrival of a message ends, as far as money is concerned.
 Outcome: TypeAlias = str
 
-_OUTCOMES: Final[dict[Outcome, tuple[Reason, ...]]] = {
-    "first": (_FIRST,),
-    "final": (_FINAL, _FIRST),
-    "free": (_NOTHING,),
-    "later": (_LATER,),
-    "held": (_LATER, _ITS_HOLD),
-    "late": (_LATER, _LATE),
+#: The rules of one way to arrive, by what is charged and by the outcome.
+Arrivals: TypeAlias = Mapping[tuple[ChargePer, Outcome], Rule]
+
+_OUTCOMES: Final[dict[tuple[ChargePer, Outcome], tuple[Reason, ...]]] = {
+    ("conversation", "first"): (_FIRST,),
+    ("conversation", "final"): (_FINAL, _FIRST),
+    ("conversation", "free"): (_NOTHING,),
+    ("conversation", "later"): (_LATER,),
+    ("conversation", "held"): (_LATER, _ITS_HOLD),
+    ("conversation", "late"): (_LATER, _LATE),
+    ("message", "first"): (_EACH,),
+    ("message", "final"): (_FINAL, _EACH),
+    ("message", "free"): (_NOTHING_EACH,),
 }
 
 
-def _arrivals(way: str, *reasons: Reason) -> dict[Outcome, Rule]:
+def _arrivals(way: str, *reasons: Reason) -> Arrivals:
     return {
-        outcome: _rule(f"{way}-{outcome}", *reasons, *more) for outcome, more in _OUTCOMES.items()
+        (per, outcome): _rule(
+            f"{way}-each-{outcome}" if per == "message" else f"{way}-{outcome}", *reasons, *more
+        )
+        for (per, outcome), more in _OUTCOMES.items()
     }
 
 

@@ -25,6 +25,7 @@ from ..domain.failures import Failure
 from ..domain.instants import SECOND, parse_duration, parse_length
 from ..domain.messages import DEFAULT_PRICE
 from ..domain.money import Money, amount
+from ..domain.reasons import ChargePer
 from ..engine.settings import Mode, Settings
 from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
@@ -51,9 +52,13 @@ class ChatFakeConfig:
         opening_balance: What the account begins with: a ``Decimal``, an ``int`` or a text
             (assumed).
         currency: The three-letter code of every amount (§2.1).
-        price: What starting a conversation costs: an amount, or a function that takes the
-            :class:`~pytest_chatfake.Message` and returns one (assumed: the amounts are not shown).
-            The function is called once, when the message is sent.
+        price: What starting a conversation costs, or each message, as ``charge_per`` says: an
+            amount, or a function that takes the :class:`~pytest_chatfake.Message` and returns one
+            (assumed: the amounts are not shown). The function is called once, when the message is
+            sent.
+        charge_per: What is charged. ``"conversation"``: its first delivery (§1). ``"message"``:
+            the first arrival of each message, in an open session, too; so money is held for each,
+            and ``deliver(price=)`` counts for each (assumed: this departs from §1, §3 and §8).
         origin_type: The origin type of conversations, unless a call says another (§2.4).
         conversation_type: The ``type`` of conversations (§2.4).
         conversation_length: How long a session lasts (§8); a ``timedelta`` or seconds.
@@ -99,6 +104,7 @@ class ChatFakeConfig:
     opening_balance: Money = "100"
     currency: str = "USD"
     price: Price = DEFAULT_PRICE
+    charge_per: ChargePer = "conversation"
     origin_type: str = "marketing"
     conversation_type: str = "REGULAR"
     conversation_length: timedelta | float = timedelta(hours=24)
@@ -162,6 +168,7 @@ class ChatFakeConfig:
                 origin_type=self.origin_type,
                 conversation_length=parse_duration(self.conversation_length, "conversation_length"),
                 drop_after=parse_duration(self.drop_after, "drop_after"),
+                charge_per=self.charge_per,
                 on_insufficient_balance=self.on_insufficient_balance,
                 insufficient_balance=Failure(
                     self.insufficient_balance_code, "Balance Insufficient", None
@@ -265,6 +272,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any, str], object]]] = {
     "opening_balance": amount,
     "currency": _check_currency,
     "price": _check_price,
+    "charge_per": _one_of("conversation", "message"),
     "origin_type": check_str,
     "conversation_type": check_str,
     "conversation_length": parse_length,

@@ -170,7 +170,7 @@ class ChatFake:
             conversation: The conversation it belongs to, or a hex id for one; None: the pending
                 or open one with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
-            price: The price of starting a conversation with it, instead of the configuration's: an
+            price: What it costs where it is charged, instead of the configuration's price: an
                 amount, or a function of the message.
             extra: More fields for the message resource of its events: JSON values.
 

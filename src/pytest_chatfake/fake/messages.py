@@ -123,7 +123,8 @@ class Message:
     def deliver(self, devices: int | None = None, *, price: Money | None = None) -> Self:
         """Deliver it to the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
 
-        The first delivery of a conversation starts its 24 hours and is charged (§1).
+        The first delivery of a conversation starts its 24 hours and is charged (§1); with
+        ``charge_per="message"``, the first one of each message is charged.
 
         Args:
             devices: How many, 10,000 at most; None: all of the recipient's that do not have it

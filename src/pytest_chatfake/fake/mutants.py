@@ -103,7 +103,9 @@ _EVENTS: Final = {
         "totalPrice",
         lambda price, facts: (
             price
-            or max(
+            # Where each message is charged, a session has no price.
+            if price or facts.engine.settings.rules.charge_per == "message"
+            else max(
                 one.charged for one in facts.engine.account.messages_in(facts.message.conversation)
             )
         ),

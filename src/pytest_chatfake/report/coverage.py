@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from ..domain.people import PersonFact, PersonRecord
+from ..domain.reasons import ChargePer
 from ..engine.journal import VerbRecord
 from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
@@ -20,11 +21,13 @@ class Item(NamedTuple):
         group: What kind of thing it is.
         name: What it is called in reports.
         seen: Whether an entry shows it.
+        is_shared: Whether there is no such thing where each message is charged.
     """
 
     group: str
     name: str
     seen: Callable[[Entry], bool]
+    is_shared: bool = False
 
 
 def _rule(*keys: str) -> Callable[[Entry], bool]:
@@ -103,9 +106,9 @@ ITEMS: Final[tuple[Item, ...]] = (
     Item("money", "charged", _kind("charge")),
     Item("money", "final price differs", _ends("-final")),
     Item("money", "into a pending conversation", _rule("joined", "given")),
-    Item("money", "into an open conversation", _ends("-open")),
-    Item("money", "second of two pending", _ends("-held")),
-    Item("money", "delivered after the session", _ends("-late")),
+    Item("money", "into an open conversation", _ends("-open"), is_shared=True),
+    Item("money", "second of two pending", _ends("-held"), is_shared=True),
+    Item("money", "delivered after the session", _ends("-late"), is_shared=True),
     Item("money", "balance too low", _rule("too-dear")),
     Item("money", "topped up", _verb("top_up()", "set_balance()")),
     *(Item("events go wrong", one.mark, _mark(kind)) for kind, one in EFFECTS.items()),
@@ -131,9 +134,16 @@ ITEMS: Final[tuple[Item, ...]] = (
 )
 
 
-def exercised(found: Sequence[Entry]) -> set[str]:
-    """Return the names of what was exercised, as ``group: name``."""
-    return {name_of(item) for item in ITEMS if any(map(item.seen, found))}
+def exercised(found: Sequence[Entry], per: ChargePer) -> set[str]:
+    """Return the names of what a fake has exercised, as ``group: name``, and what it charges."""
+    return {name_of(item) for item in ITEMS if any(map(item.seen, found))} | {per}
+
+
+def possible(seen: Iterable[str]) -> list[Item]:
+    """Return what can be exercised by a suite that has exercised so much."""
+    known = set(seen)
+    each = "message" in known and "conversation" not in known
+    return [item for item in ITEMS if not (each and item.is_shared)]
 
 
 def name_of(item: Item) -> str:
@@ -145,7 +155,7 @@ def never(seen: Iterable[str]) -> dict[str, list[str]]:
     """Return what was never exercised, by group."""
     known = set(seen)
     left: dict[str, list[str]] = {}
-    for item in ITEMS:
+    for item in possible(known):
         if name_of(item) not in known:
             left.setdefault(item.group, []).append(item.name)
     return left
@@ -153,5 +163,5 @@ def never(seen: Iterable[str]) -> dict[str, list[str]]:
 
 def percent(seen: Iterable[str]) -> float:
     """Return how much of the list was exercised, in percent."""
-    known = {name_of(item) for item in ITEMS} & set(seen)
-    return 100 * len(known) / len(ITEMS)
+    items, known = possible(seen), set(seen)
+    return 100 * sum(name_of(item) in known for item in items) / len(items)

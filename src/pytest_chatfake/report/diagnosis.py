@@ -11,6 +11,7 @@ from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.money import ZERO
+from ..domain.reasons import CHARGED_BY
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
 from ..webhooks.fault_kinds import effect_of
@@ -49,13 +50,14 @@ class Diagnosis:
         self._story = story
         self._engine: Engine = story.engine
         self.labels: Labels = story.labels
+        self._charged_by = CHARGED_BY[story.engine.settings.rules.charge_per]
         self._explanations = Explanations(story.engine, self.labels, story.trace)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""
         label = self.labels.message(message)
         if message.state == "sent":
-            yield f"{label} is not delivered yet, so it was not charged (§1)."
+            yield f"{label} is not delivered yet, so it was not charged ({self._charged_by})."
             if (obstacle := self._obstacle(message)) is not None:
                 yield f"Before that, {obstacle}."
             else:
@@ -87,8 +89,8 @@ class Diagnosis:
             if undelivered:
                 yield self._say(
                     undelivered,
-                    "is not delivered yet, so it was not charged (§1).",
-                    "are not delivered yet, so they were not charged (§1).",
+                    f"is not delivered yet, so it was not charged ({self._charged_by}).",
+                    f"are not delivered yet, so they were not charged ({self._charged_by}).",
                 )
                 yield from self._first(_ARRIVALS, *undelivered)
             yield from self._shared(

@@ -13,6 +13,7 @@ from ..base.controls import one_line
 from ..base.errors import ChatFakeError
 from ..base.views import folded, listed
 from ..domain.messages import MessageState
+from ..domain.reasons import CHARGED_BY
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
@@ -169,7 +170,8 @@ class Highlights:
             told = f"the price of {label} was told in {listed(map(str, arrivals))}"
             return f"{told}, and charged once ({charges[0]}){estimate}"
         if message.state == "sent" and message.held:
-            return f"{label} is not charged before it is delivered (§1){estimate}"
+            per = self._engine.settings.rules.charge_per
+            return f"{label} is not charged before it is delivered ({CHARGED_BY[per]}){estimate}"
         sentences = self._explanations.sentences(self._explanations.deciding(message))
         return f"{label} costs nothing: {'; '.join(sentences)}"
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..base.controls import escape
 from ..base.views import counted
-from ..report.coverage import ITEMS, name_of
+from ..report.coverage import name_of, possible
 from ..report.svg import STYLE, svg
 from .shown import OUTCOMES, Shown
 
@@ -58,13 +58,13 @@ def totals(tests: Collection[Shown]) -> str:
 def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
     if seen is None:
         return
-    known = set(seen)
-    count = sum(name_of(item) in known for item in ITEMS)
-    yield f"<h2>What the suite tried</h2><p>{count} of {len(ITEMS)}.</p><table><thead><tr>"
+    known, items = set(seen), possible(seen)
+    count = sum(name_of(item) in known for item in items)
+    yield f"<h2>What the suite tried</h2><p>{count} of {len(items)}.</p><table><thead><tr>"
     yield '<th scope="col">Of</th><th scope="col">Tried</th><th scope="col">Never</th>'
     yield "</tr></thead><tbody>"
-    for group in dict.fromkeys(item.group for item in ITEMS):
-        inside = [item for item in ITEMS if item.group == group]
+    for group in dict.fromkeys(item.group for item in items):
+        inside = [item for item in items if item.group == group]
         tried = ", ".join(one.name for one in inside if name_of(one) in known)
         never = ", ".join(one.name for one in inside if name_of(one) not in known)
         yield f'<tr><th scope="row">{escape(group)}</th><td>{escape(tried)}</td>'

@@ -47,7 +47,8 @@ class Results:
 
     def _look_at(self, story: Story) -> None:
         with spared("what a test exercised"):
-            self._exercised |= exercised(story.trace.entries(story.begin_of_test()))
+            entries = story.trace.entries(story.begin_of_test())
+            self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
 
 def _shown(story: Story, *, failed: bool) -> Iterator[tuple[str, Drawing | None]]:

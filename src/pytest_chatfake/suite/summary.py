@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..report.coverage import ITEMS, name_of, never, percent
+from ..report.coverage import name_of, never, percent, possible
 from .page import page
 from .shown import Shown
 
@@ -113,8 +113,9 @@ class Summary:
 
     def _lines_of_coverage(self) -> Iterator[str]:
         seen = self._exercised
-        share, count = percent(seen), sum(name_of(item) in seen for item in ITEMS)
-        yield f"exercised {count} of {len(ITEMS)}, {share:.0f} %"
+        share, items = percent(seen), possible(seen)
+        count = sum(name_of(item) in seen for item in items)
+        yield f"exercised {count} of {len(items)}, {share:.0f} %"
         for group, names in never(seen).items():
             yield f"never: {', '.join(names)} ({group})"
         if self._falls_short:
