@@ -15,10 +15,8 @@ VERB: Final = 1
 POSTING: Final = 2
 #: An event was emitted that rests on no rule of the service: the test made it.
 EVENT: Final = 3
-#: An attempt began; its record follows when it has ended.
+#: An attempt began, or was lost on the way because a fault said so; its record follows at its end.
 ATTEMPT: Final = 4
-#: An event was lost on the way to an endpoint, because a fault said so.
-LOSS: Final = 5
 #: The API was asked for something.
 REQUEST: Final = 6
 #: Time was moved.

@@ -17,7 +17,6 @@ receiver does, a request before what its route does. So causes stand before effe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
@@ -63,7 +62,6 @@ class Journal:
     Attributes:
         kinds: One byte for each happening: see :mod:`~pytest_chatfake.base.notes`.
         verbs: The verbs, in order.
-        subjects: What each verb was about, in order.
         moves: The moves of time, in order.
         note: Appends one.
         verb: Adds the fields of a :class:`VerbRecord`, given as a tuple.
@@ -83,7 +81,6 @@ class Journal:
         "moved",
         "moves",
         "note",
-        "subjects",
         "verb",
         "verbs",
     )
@@ -93,7 +90,6 @@ class Journal:
         self._verbs: list[Any] = []
         self._moves: list[Any] = []
         self.verbs: View[VerbRecord] = View(_Rows(self._verbs), VerbRecord._make)
-        self.subjects: View[object] = View(_Rows(self._verbs), _subject)
         self.moves: View[ClockRecord] = View(_Rows(self._moves), ClockRecord._make)
         self.drops: list[MessageState] = []
         self.causes: dict[int, tuple[int, int]] = {}
@@ -116,8 +112,6 @@ class Journal:
 
 #: How many places of a list each record takes.
 _FIELDS: Final = len(VerbRecord._fields)
-
-_subject: Final = itemgetter(VerbRecord._fields.index("subject"))
 
 
 class _Rows:

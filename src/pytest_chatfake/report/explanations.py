@@ -102,7 +102,6 @@ def explanation(engine: Engine, labels: Labels, trace: Trace, message: MessageSt
     """Tell all that is known of a message: its money and why, and what happened, in order."""
     explanations = Explanations(engine, labels, trace)
     currency = engine.settings.currency
-    begun = engine.account.ledger.entries[0].moment
     money = (
         f"price {number(message.total_price)}, held {number(message.held)}, "
         f"charged {number(message.charged)} {currency}"
@@ -116,8 +115,8 @@ def explanation(engine: Engine, labels: Labels, trace: Trace, message: MessageSt
                 f"  {_conversation(labels, message.conversation)}",
                 "Why:",
                 *_why(explanations, message),
-                f"What happened, times from {stamp(begun)}:",
-                *lines_of(explanations.of(message), labels, begun),
+                f"What happened, times from {stamp(trace.begun)}:",
+                *lines_of(explanations.of(message), labels, trace.begun),
             ]
         )
     )

@@ -79,8 +79,7 @@ class Highlights:
         meant = [] if lines else [*self._prices(), *self._responses()]
         lines += self._some([one for one in odd if not one.failed and not one.is_unused])
         lines += meant
-        events = self._trace.last("event", self._start)
-        if events is not None and not engine.outbox.endpoints.ever:
+        if self._trace.count(self._start)["event"] and not engine.outbox.endpoints.ever:
             lines.append("no endpoint was connected: nothing was attempted")
         lines += pending_lines(engine, self._labels)
         return [one_line(self._labels.clean(line)) for line in lines]

@@ -30,9 +30,8 @@ def parting(first: Story, second: Story) -> Iterator[str]:
         return
     start, stop = max(place - _SHARED, 0), place + _OWN
     for name, story in sides.items():
-        begun = story.engine.account.ledger.entries[0].moment
         yield f"{name}:"
-        for line in lines_of(story.trace.entries(start, stop), story.labels, begun):
+        for line in lines_of(story.trace.entries(start, stop), story.labels, story.trace.begun):
             yield _ID.sub("...", line)
         if story.trace.read() > stop:
             yield f"  ... and {story.trace.read() - stop:,} more"

@@ -152,7 +152,7 @@ def timeline_text(
     rows = fold(trace, start, named) if folded else list[Row](trace.entries(start))
     if not rows:
         return "nothing happened"
-    begun = engine.account.ledger.entries[0].moment
+    begun = trace.begun
     shown = [row for row in rows if isinstance(row, Entry)]
     lines = iter(lines_of(shown, labels, begun))
     return "\n".join(

@@ -32,7 +32,7 @@ from typing import Final, cast
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
-from ..base.notes import ATTEMPT, LOSS
+from ..base.notes import ATTEMPT
 from ..base.terminal import say
 from ..domain.instants import SECOND
 from ..transport.client.django_bridge import has_broken_transaction
@@ -43,7 +43,7 @@ from .attempts import is_success
 from .dispatch import Dispatch, Ready
 from .endpoints import Endpoint, WebhookRequest
 from .in_flight import InFlight, Outcome, attempts_around, make_batch
-from .ordering import DROPPED, Ordering
+from .ordering import Ordering
 from .outbox import Outbox
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
@@ -235,13 +235,10 @@ class Drain:
         return self.ordering.decide(dispatch, endpoint, in_batch=in_batch)
 
     def _begin(self, ready: Ready, batch: int) -> InFlight:
-        """Begin an attempt, or note the loss of one that is not made."""
+        """Begin an attempt, which may be lost: it is not made then."""
         dispatch, endpoint, outcome = ready
-        if outcome is DROPPED:
-            self._note(LOSS)
-        else:
-            self._note(ATTEMPT)
-            self.begun += 1
+        self._note(ATTEMPT)
+        self.begun += 1
         event, now = dispatch.event, self._outbox.now()
         body, id_ = dispatch.content or (event.body, None)
         request = WebhookRequest(
