@@ -16,14 +16,6 @@ _NAMED = 3
 
 _UNKNOWN_CAME = ", and one of an unknown type came before it"
 
-#: What happened to an attempt, where that does not depend on others.
-_PLAIN = {
-    "duplicate_later": "attempted again, {} later",
-    "duplicate_new_id": "attempted again under another id",
-    "delay": "attempted {} later",
-    "drop": "dropped",
-}
-
 
 def describe(deviation: Deviation, log: WorldLog) -> str:
     """Return the sentence about a deviation in a world."""
@@ -49,21 +41,24 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         if not overtaking:
             return f"{event} was attempted late"
         return f"{_titles(overtaking)} {_were(overtaking)} attempted before {event}"
-    if kind == "crash":
-        again = ", which was attempted again" * (len(places) > 1)
-        return f"the app {mine.crash} while it took {event}{again}{after}"
     if kind == "concurrently":
         return _describe_round(
             [one for one in attempts if one.round and one.round == mine.round], mine
         )
-    if kind in _PLAIN:
-        return f"{event} was {_PLAIN[kind].format(length(deviation.extent))}"
-    if kind == "duplicate":
-        return f"{event} was attempted twice{', the second time' * bool(after)}{after}"
-    lost = f"the response to {event} was lost"
-    if kind == "refuse":
-        lost = f"{event} was refused before it reached the app"
-    return f"{lost}, so it was attempted again{after}"
+    later, came_again = f"{length(deviation.extent)} later", len(places) > 1
+    sentences = {
+        "crash": f"the app {mine.crash} while it took {event}"
+        + f", which was attempted again{after}" * came_again,
+        "delay": f"{event} was attempted {later}",
+        "drop": f"{event} was dropped",
+        "duplicate": f"{event} was attempted twice{', the second time' * bool(after)}{after}",
+        "duplicate_later": f"{event} was attempted again, {later}",
+        "duplicate_new_id": f"{event} was attempted again under another id",
+        "lose_response": f"the response to {event} was lost, so it was attempted again{after}",
+        "refuse": f"{event} was refused before it reached the app, so it was attempted again"
+        + after,
+    }
+    return sentences[kind]
 
 
 def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:

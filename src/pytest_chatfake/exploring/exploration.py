@@ -143,7 +143,6 @@ class Exploration:
         return self
 
     async def _explore(self) -> None:
-        error: BaseException | None = None
         try:
             self._environment.freeze()
             with watching(self._code):
@@ -151,12 +150,9 @@ class Exploration:
                     await self._try_only(self._scope.only)
                 else:
                     await self._try_all()
-        except BaseException as caught:
-            error = caught
-            raise
         finally:
             self._progress("")  # wipes the line
-            self._environment.restore(error)
+            self._environment.restore()
             if (first := self._first) is not None:
                 self._worlds, self._complete = first._worlds, first._complete
                 self._text = first._text
@@ -208,10 +204,11 @@ class Exploration:
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         """Refuse a kind that can't be tried with this body; if all were asked for, leave it out."""
-        if kind in self._scope.kinds and not self._scope.all_kinds:
+        if kind not in self._scope.kinds:
+            return
+        if not self._scope.all_kinds:
             raise ChatFakeError(f"{kind}: {problem}. {remedy}, or leave it out.")
-        if kind in self._scope.kinds:
-            self._search.left_out[kind] = problem
+        self._search.left_out[kind] = problem
 
     def _progress_line(self, seconds: float) -> str:
         """Return how far the exploration is, and which part of its worlds is the slowest."""
@@ -248,21 +245,21 @@ class Exploration:
         await second.run(self._body)
         error = second.error
         pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
-        problems = [
-            f"the body is not repeatable: step {number} was {before}, but with other ids it was "
-            f"{after}."
-            for number, (before, after) in enumerate(pairs, 1)
-            if before != after
-        ]
+        problem = next(
+            (
+                f"step {number} was {before}, but with other ids it was {after}."
+                for number, (before, after) in enumerate(pairs, 1)
+                if before != after
+            ),
+            "",
+        )
         if error is not None:
-            problems.insert(
-                0,
-                f"the body is not repeatable: it passed once and then failed with other ids, with "
-                f"{type(error).__name__}: {error}",
-            )
-        if problems:
+            name = type(error).__name__
+            problem = f"it passed once and then failed with other ids, with {name}: {error}"
+        if problem:
             sides = parting(first.fake._story, second.fake._story)
-            raise NotRepeatable("\n".join([problems[0], *sides, _REMEDY])) from error
+            lines = [f"the body is not repeatable: {problem}", *sides, _REMEDY]
+            raise NotRepeatable("\n".join(lines)) from error
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""

@@ -65,17 +65,16 @@ class Environment:
         self._baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
-        self._opened = set(opened)  # before the first world
 
     def freeze(self) -> None:
         """Freeze time, wherever worlds move it to."""
         self._travel.begin_on_top(self._start)
+        self._opened = set(opened)  # before the first world
 
-    def restore(self, error: BaseException | None) -> None:
+    def restore(self) -> None:
         """Give the process back what it had before, however the exploration has ended."""
-        if not isinstance(error, Exception | None):  # an interrupt may leave a world open
-            for fake in [fake for fake in opened if fake not in self._opened]:
-                fake._shut()
+        for fake in [fake for fake in opened if fake not in self._opened]:
+            fake._shut()  # an interrupt may leave a world open, as a body may leave fakes
         random.setstate(self._random)
         self._travel.end()
 

@@ -103,35 +103,24 @@ class HttpClient:
         return None
 
     def _connect(self, deadline: Deadline) -> Connection:
-        failure: OSError | None = None
         host, port, tls = self._address.server
         for server in list(_kept):
             if server.port == port:  # it may be this one, under another name
                 _close_kept(server)
-        for family, kind, protocol, _, place in socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM
-        ):
-            sock = socket.socket(family, kind, protocol)
-            try:
-                sock.settimeout(deadline.left())
-                sock.connect(place)
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if tls:
-                    sock = self._secure(sock)
-                return Connection(sock)
-            except BaseException as error:
-                sock.close()
-                if not isinstance(error, OSError):
-                    raise
-                failure = error
-        raise failure or OSError(f"{host} has no address")
+        sock = socket.create_connection((host, port), deadline.left())
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return Connection(self._secure(sock, host) if tls else sock)
 
-    def _secure(self, sock: socket.socket) -> socket.socket:
+    def _secure(self, sock: socket.socket, host: str) -> socket.socket:
         if self._tls is None:
             import ssl  # noqa: PLC0415 - few tests need it
 
             self._tls = ssl.create_default_context()
-        return self._tls.wrap_socket(sock, server_hostname=self._address.server.host)
+        try:
+            return self._tls.wrap_socket(sock, server_hostname=host)
+        except BaseException:
+            sock.close()
+            raise
 
 
 def _close_kept(server: Server) -> None:
