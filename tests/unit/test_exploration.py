@@ -1129,10 +1129,9 @@ def test_an_option_that_there_is_not_is_refused_by_the_name_of_the_call() -> Non
     ("body", "words"),
     [
         (3, "body: expected a function"),
-        (ChatFake, "body: expected a function"),
-        (lambda: 0, "expected a function of one fake"),
+        (ChatFake, "no class and has no yield"),
         (lambda a, b: 0, "expected a function of one fake"),
-        ((lambda: (yield)), "with a yield"),
+        ((lambda fake: (yield)), "no class and has no yield"),
     ],
 )
 def test_a_body_is_a_function_of_one_fake(body: Any, words: str) -> None:

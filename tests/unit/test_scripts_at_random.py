@@ -231,9 +231,9 @@ def test_bad_options_are_refused(options: Any, error: type[Exception], words: st
 
 
 def test_play_takes_a_fake_and_a_script() -> None:
-    with pytest.raises(TypeError, match=r"play\(chat_fake, script\): expected a fake, got None"):
+    with pytest.raises(TypeError, match=r"play\(chat_fake, script\): expected a ChatFake, got None"):
         play(None, Script())  # type: ignore[arg-type]
-    with ChatFake() as fake, pytest.raises(TypeError, match=r"expected a script, got \['m1"):
+    with ChatFake() as fake, pytest.raises(TypeError, match=r"expected a Script, got \['m1"):
         play(fake, ["m1.read()"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="steps: expected calls"):
         Script(["m1.read()"])  # type: ignore[arg-type]

@@ -12,10 +12,10 @@ from ..base.arguments import check_int, check_list, check_names, check_takes, ci
 from ..base.errors import ChatFakeError
 from ..base.tripwires import find_function
 from ..domain.ids import derived_key
-from ..domain.instants import aware
+from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import check_kinds, parse_deviations
-from .exploration import Exploration, Progress, Scope, name_of
+from .exploration import Exploration, Progress, Scope
 from .parts import parse_part
 from .world import Body, Environment
 
@@ -67,8 +67,6 @@ class Explorer:
         seed = config.seed or "pytest-chatfake"
         key = config.api_key or derived_key(f"{seed} explored")
         self._config = config.replace(seed=seed, api_key=key)
-        if not callable(progress):
-            raise TypeError(f"progress: expected a function of a text, got {cited(progress)}")
         check_takes(progress, "progress", "lambda text: print(text)", "the text")
         self._start = aware(start, "start")
         self._progress = progress
@@ -165,13 +163,13 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
     """Return the scope of an exploration; refuse what is no option, or has a wrong value."""
     check_names(options, ExploreOptions.__annotations__, call)
     default = Scope()
-    only = options.get("only")
+    only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
     return Scope(
         kinds,
         check_int(options.get("limit", default.limit), "limit", 1, _MOST),
         check_int(options.get("depth", default.depth), "depth", 0, _MOST),
-        _checked_seconds(options.get("seconds")),
+        None if seconds is None else parse_length(seconds, "seconds") / SECOND,
         None if only is None else parse_deviations(only),
         _checked_points(options.get("crash_points", ()), tries="crash" in kinds),
         all_kinds=options.get("deviations") == "all",
@@ -189,29 +187,11 @@ def _checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType,
     return found if tries else None
 
 
-def _checked_seconds(seconds: object) -> float | None:
-    if seconds is None:
-        return None
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-        raise TypeError(f"seconds: expected a number of real seconds, got {cited(seconds)}")
-    if not seconds > 0:
-        raise ValueError(f"seconds: expected more than 0, got {cited(seconds)}")
-    return seconds
-
-
 def _check_body(body: object) -> None:
-    if not callable(body) or inspect.isclass(body):
-        raise TypeError(
-            f"body: expected a function of one fake, as in `def world(chat_fake): ...`, "
-            f"got {cited(body)}"
-        )
-    name = name_of(body)
-    if inspect.isgeneratorfunction(body) or inspect.isasyncgenfunction(body):
-        raise TypeError(f"body: expected a plain function of one fake, got {name}() with a yield")
-    try:
-        inspect.signature(body).bind(object())
-    except TypeError:
-        raise TypeError(
-            f"body: expected a function of one fake, got {name}{inspect.signature(body)}. "
-            f"Write `def {name}(chat_fake)`, and take the rest from around it."
-        ) from None
+    example = "`def world(chat_fake): ...`, which takes the rest from around it"
+    check_takes(body, "body", example, "one fake")
+    for is_other in (inspect.isclass, inspect.isgeneratorfunction, inspect.isasyncgenfunction):
+        if is_other(body):
+            raise TypeError(
+                f"body: expected a function that is no class and has no yield, got {cited(body)}"
+            )

@@ -7,7 +7,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ..base.arguments import cited
+from ..base.arguments import cited, unexpected
 from ..fake.fake import ChatFake
 from ..fake.snapshots import PendingCheck
 from ..webhooks.faults import Fault
@@ -71,15 +71,10 @@ class Script:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 - Hypothesis asks so
         """Print it for Hypothesis, which would show the fields otherwise."""
-        if not self.steps:
-            printer.text(repr(self))
-            return
-        with printer.group(4, "<Script"):
-            for step in self.steps:
+        for number, line in enumerate(repr(self).splitlines()):
+            if number:
                 printer.break_()
-                printer.text(str(step))
-        printer.break_()
-        printer.text(">")
+            printer.text(line)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -106,12 +101,9 @@ def play(chat_fake: ChatFake, script: Script) -> PendingCheck:
             than the script was made for.
         Exception: What an app in process raised.
     """
-    fake: object = chat_fake
-    if not isinstance(fake, ChatFake):
-        raise TypeError(f"play(chat_fake, script): expected a fake, got {cited(fake)}")
-    given: object = script
-    if not isinstance(given, Script):
-        raise TypeError(f"play(chat_fake, script): expected a script, got {cited(given)}")
+    for given, kind in ((chat_fake, ChatFake), (script, Script)):
+        if not isinstance(given, kind):
+            raise TypeError(unexpected("play(chat_fake, script)", f"a {kind.__name__}", given))
     return PendingCheck(chat_fake._engine, "play()", partial(_play, chat_fake, script))
 
 

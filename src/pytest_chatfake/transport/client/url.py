@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from ...base.arguments import check_int, check_str, cited
+from ...base.arguments import check_int, check_str, cited, unexpected
 
 
 class Server(NamedTuple):
@@ -40,7 +40,7 @@ def parse_url(url: str) -> Address:
         ValueError: Nothing could be posted to it; the message says what to write.
     """
     if not isinstance(url, str):
-        raise TypeError(f"url: expected a str such as 'http://127.0.0.1:8000/', got {cited(url)}")
+        raise TypeError(unexpected("url", "a str such as 'http://127.0.0.1:8000/'", url))
     if re.search(r"[\x00-\x20\x7f]", url):
         raise ValueError(
             f"url: {cited(url)} has a space or a control character. Quote it, as in %20."
@@ -55,9 +55,7 @@ def parse_url(url: str) -> Address:
     except ValueError as error:
         raise ValueError(f"url: can't parse {cited(url)}: {error}") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise ValueError(
-            f"url: expected one such as 'http://127.0.0.1:8000/hooks/chat', got {cited(url)}"
-        )
+        raise ValueError(unexpected("url", "one such as 'http://127.0.0.1:8000/hooks/chat'", url))
     for is_wrong, problem in (
         ("@" in parts.netloc, "a user in it. Use headers={'Authorization': ...} instead."),
         ("#" in url, "a fragment, which is never sent. Omit '#...'."),
@@ -83,9 +81,9 @@ def checked_path(path: str) -> str:
         ValueError: It is invalid; the message says what to write.
     """
     if not isinstance(path, str):
-        raise TypeError(f"path: expected a str such as '/hooks/chat', got {cited(path)}")
+        raise TypeError(unexpected("path", "a str such as '/hooks/chat'", path))
     if not path.startswith("/"):
-        raise ValueError(f"path: expected a slash first, as in '/hooks/chat', got {cited(path)}")
+        raise ValueError(unexpected("path", "a slash first, as in '/hooks/chat'", path))
     if "#" in path:
         raise ValueError(f"path: {cited(path)} has a fragment, which is never sent. Omit '#...'.")
     if not re.fullmatch(r"[\x21-\x7e]+", path):
@@ -106,13 +104,12 @@ def checked_client(client: tuple[str, int] | None) -> tuple[str, int]:
     try:
         address, port = client
     except (TypeError, ValueError):
-        raise TypeError(
-            f'client: expected an address and a port such as ("203.0.113.9", 443), got '
-            f"{cited(client)}"
-        ) from None
+        expected = 'an address and a port such as ("203.0.113.9", 443)'
+        raise TypeError(unexpected("client", expected, client)) from None
     host = check_str(address, "the address in client")
     try:
         ip_address(host)
-    except ValueError as error:
-        raise ValueError(f"client: expected an IP address first: {error}") from None
+    except ValueError:
+        expected = 'an IP address such as "203.0.113.9"'
+        raise ValueError(unexpected("client", expected, host)) from None
     return host, check_int(port, "the port in client", 1, 65535)
