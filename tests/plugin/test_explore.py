@@ -27,7 +27,7 @@ CORRECT = """
 """
 
 
-def test_the_report_of_a_finding_ends_with_what_to_paste(pytester: pytest.Pytester) -> None:
+def test_the_report_of_a_finding_ends_with_what_to_paste(pytester):
     pytester.makepyfile(BUGGY)
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
@@ -108,8 +108,8 @@ IN_A_CLASS = """
 """
 
 
-def test_each_printed_test_fails_alike_where_it_is_pasted(pytester: pytest.Pytester) -> None:
-    def failures() -> list[list[str]]:
+def test_each_printed_test_fails_alike_where_it_is_pasted(pytester):
+    def failures():
         run = pytester.inline_run(
             "-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"
         )
@@ -132,7 +132,7 @@ def test_each_printed_test_fails_alike_where_it_is_pasted(pytester: pytest.Pytes
     assert ["plain", "async", "values", "inside"] == [one[0].split()[1] for one in again]
 
 
-def test_a_printed_test_says_what_it_lacks(pytester: pytest.Pytester) -> None:
+def test_a_printed_test_says_what_it_lacks(pytester):
     pytester.makepyfile(
         """
         import decimal
@@ -165,14 +165,14 @@ def test_a_printed_test_says_what_it_lacks(pytester: pytest.Pytester) -> None:
     )
 
 
-def test_what_was_tried_is_told_with_r_capital_p(pytester: pytest.Pytester) -> None:
+def test_what_was_tried_is_told_with_r_capital_p(pytester):
     pytester.makepyfile(CORRECT)
     result = pytester.runpytest("-rP")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*- chat_explore -*", "41 worlds, all with up to 2 deviations"])
 
 
-def test_marker_and_configuration_are_those_of_every_world(pytester: pytest.Pytester) -> None:
+def test_marker_and_configuration_are_those_of_every_world(pytester):
     pytester.makeconftest(
         """
         import pytest
@@ -200,7 +200,7 @@ def test_marker_and_configuration_are_those_of_every_world(pytester: pytest.Pyte
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_a_fixture_that_is_never_used_fails_the_test(pytester: pytest.Pytester) -> None:
+def test_a_fixture_that_is_never_used_fails_the_test(pytester):
     pytester.makepyfile("def test_forgotten(chat_explore): pass")
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
@@ -208,20 +208,20 @@ def test_a_fixture_that_is_never_used_fails_the_test(pytester: pytest.Pytester) 
 
 
 def test_a_test_that_failed_is_not_told_of_a_fixture_that_it_never_used(
-    pytester: pytest.Pytester,
-) -> None:
+    pytester,
+):
     pytester.makepyfile("def test_failing(chat_explore): assert 0")
     pytester.runpytest().assert_outcomes(failed=1)
 
 
-def test_the_clock_of_a_test_is_refused_beside_it(pytester: pytest.Pytester) -> None:
+def test_the_clock_of_a_test_is_refused_beside_it(pytester):
     pytester.makepyfile("def test_both(chat_explore, chat_clock): pass")
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*Use the clock of the world's fake, chat_fake.clock."])
 
 
-def test_skip_and_xfail_in_a_body_are_the_tests(pytester: pytest.Pytester) -> None:
+def test_skip_and_xfail_in_a_body_are_the_tests(pytester):
     pytester.makepyfile(
         """
         import pytest
@@ -236,7 +236,7 @@ def test_skip_and_xfail_in_a_body_are_the_tests(pytester: pytest.Pytester) -> No
     pytester.runpytest().assert_outcomes(skipped=1, xfailed=1)
 
 
-def test_a_world_begins_at_the_start_of_the_clock(pytester: pytest.Pytester) -> None:
+def test_a_world_begins_at_the_start_of_the_clock(pytester):
     pytester.makeini("[pytest]\nchat_clock_start = 2030-05-05T05:05:05Z")
     pytester.makepyfile(
         """
@@ -257,8 +257,8 @@ def test_a_world_begins_at_the_start_of_the_clock(pytester: pytest.Pytester) -> 
 
 @pytest.mark.parametrize(("options", "is_told"), [([], True), (["-q"], False)])
 def test_a_long_exploration_has_a_progress_line_on_a_terminal(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, options: list[str], is_told: bool
-) -> None:
+    pytester, monkeypatch, options, is_told
+):
     from pytest_chatfake.exploring import exploration
 
     pytester.makeconftest(
@@ -284,7 +284,7 @@ def test_a_long_exploration_has_a_progress_line_on_a_terminal(
     assert ("chat_explore: 1 of at least 2 worlds, 0 s, " in result.stdout.str()) == is_told
 
 
-def test_a_job_tries_a_part_of_the_worlds(pytester: pytest.Pytester) -> None:
+def test_a_job_tries_a_part_of_the_worlds(pytester):
     pytester.makepyfile(CORRECT)
     result = pytester.runpytest("-rP", "--chat-explore-part=2/5")
     result.stdout.fnmatch_lines(["part 2 of 5: 18 of at least 41 worlds"])

@@ -123,7 +123,7 @@ PERFECT = """
 """
 
 
-def run(pytester: pytest.Pytester, body: str, *options: str) -> list[str]:
+def run(pytester, body, *options):
     """Run tests again with mutants, and return what is said of these."""
     pytester.makepyfile(app=APP, test_it=body)
     result = pytester.runpytest("-p", "no:cacheprovider", "--chat-fake-mutants", *options)
@@ -134,9 +134,7 @@ def run(pytester: pytest.Pytester, body: str, *options: str) -> list[str]:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
-def test_who_checks_nothing_of_the_app_is_named(
-    pytester: pytest.Pytester, workers: list[str]
-) -> None:
+def test_who_checks_nothing_of_the_app_is_named(pytester, workers):
     named = [
         "a_balance_that_is_dropped",
         "signatures_without_a_refusal",
@@ -154,7 +152,7 @@ def test_who_checks_nothing_of_the_app_is_named(
     assert [f"noticed nothing: test_it.py::test_{name}" for name in named] == lines[-5:]
 
 
-def test_a_perfect_suite_kills_every_mutant(pytester: pytest.Pytester) -> None:
+def test_a_perfect_suite_kills_every_mutant(pytester):
     assert [f"killed {len(MUTANTS)} of {len(MUTANTS)}"] == run(pytester, PERFECT)
 
 
@@ -301,16 +299,14 @@ TOLD = """
 """
 
 
-def test_each_kind_of_test_is_run_again_and_nobody_is_told(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_kind_of_test_is_run_again_and_nobody_is_told(pytester, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:django -p no:inline_snapshot --junitxml=junit.xml")
     pytester.makeconftest(TOLD)
     pytester.makeini(
         "[pytest]\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = default"
     )
 
-    def told() -> list[str]:
+    def told():
         told, junit = pytester.path / "told.txt", pytester.path / "junit.xml"
         text = told.read_text("utf-8")
         told.unlink()
@@ -327,7 +323,7 @@ def test_each_kind_of_test_is_run_again_and_nobody_is_told(
     assert told() == with_mutants
 
 
-def test_each_rerun_has_the_same_examples(pytester: pytest.Pytester) -> None:
+def test_each_rerun_has_the_same_examples(pytester):
     body = """
     from app import *
     from hypothesis import given, settings, strategies as st
@@ -353,21 +349,19 @@ class Clock:
 
     now = 0.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(reruns, "monotonic", clock)
     return clock
 
 
-def test_a_rerun_that_takes_too_long_is_ended(
-    pytester: pytest.Pytester, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alarms: list[tuple[float, ...]] = []
+def test_a_rerun_that_takes_too_long_is_ended(pytester, clock, monkeypatch):
+    alarms = []
     monkeypatch.setattr(signal, "setitimer", lambda _, *seconds: alarms.append(seconds))
     body = """
     import signal
@@ -438,15 +432,15 @@ THREE = """
     ],
 )
 def test_less_may_be_run(
-    pytester: pytest.Pytester,
-    capsys: pytest.CaptureFixture[str],
-    clock: Clock,
-    options: list[str],
-    cost: str,
-    first: str,
-    last: str,
-    seconds: float,
-) -> None:
+    pytester,
+    capsys,
+    clock,
+    options,
+    cost,
+    first,
+    last,
+    seconds,
+):
     lines = run(pytester, THREE, *options)
 
     assert (first, last, seconds) == (lines[0], lines[-1], clock.now)
@@ -454,9 +448,9 @@ def test_less_may_be_run(
 
 
 def test_what_a_conftest_ignores_no_other_run_does(
-    pytester: pytest.Pytester,
-    clock: Clock,
-) -> None:
+    pytester,
+    clock,
+):
     pytester.makeconftest("""
         def pytest_configure(config):
             config.addinivalue_line("chat_fake_mutants_ignore", "no-sent")
@@ -496,9 +490,7 @@ FRAGILE = """
 
 
 @pytest.mark.parametrize(("least", "status"), [("25", 0), ("25.1", 1)])
-def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(
-    pytester: pytest.Pytester, least: str, status: int
-) -> None:
+def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester, least, status):
     lines = run(
         pytester, FRAGILE, f"--chat-fake-mutants-fail-under={least}", "--chat-fake-report=page.html"
     )
@@ -523,16 +515,14 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(
         ("--override-ini=chat_fake_mutants_ignore=nobody", "unknown mutant 'nobody': use 'price-"),
     ],
 )
-def test_what_is_no_value_of_an_option_is_refused(
-    pytester: pytest.Pytester, option: str, error: str
-) -> None:
+def test_what_is_no_value_of_an_option_is_refused(pytester, option, error):
     result = pytester.runpytest("--chat-fake-mutants", option)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     assert error in result.stderr.str()
 
 
-def test_a_marker_that_is_no_bool_fails_its_test(pytester: pytest.Pytester) -> None:
+def test_a_marker_that_is_no_bool_fails_its_test(pytester):
     pytester.makepyfile("""
         import pytest
 

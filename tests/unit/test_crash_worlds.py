@@ -5,32 +5,28 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError, explore
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+from pytest_chatfake import ChatFakeError, explore
 
 
-def save(times: int = 1) -> None:
+def save(times=1):
     """What an app calls that does not await."""
 
 
-async def pause(times: int) -> None:
+async def pause(times):
     for _ in range(times):
         await asyncio.sleep(0)
 
 
-async def stream() -> AsyncIterator[int]:
+async def stream():
     await asyncio.sleep(0)
     yield 1
     await asyncio.sleep(0)
 
 
-async def awaits(request: object) -> None:
+async def awaits(request):
     await asyncio.sleep(0)
     for _ in range(2):
         await asyncio.sleep(0)
@@ -40,13 +36,13 @@ async def awaits(request: object) -> None:
         pass
 
 
-def calls(request: object) -> None:
+def calls(request):
     save()
     save()
 
 
-def body_of(handler: Callable[..., Any]) -> Callable[[ChatFake], None]:
-    def body(chat_fake: ChatFake) -> None:
+def body_of(handler):
+    def body(chat_fake):
         chat_fake.webhooks.connect(handler=handler)
         chat_fake.send_text()
         chat_fake.settle()
@@ -54,7 +50,7 @@ def body_of(handler: Callable[..., Any]) -> Callable[[ChatFake], None]:
     return body
 
 
-def test_each_line_is_a_point_whenever_it_was_another_one_before() -> None:
+def test_each_line_is_a_point_whenever_it_was_another_one_before():
     # Of `awaits`: its first line, each of the loop's lines twice, gather(); and the line of pause()
     # in each of the two children; and both lines of the generator.
     exploration = explore(body_of(awaits), deviations=["crash"])
@@ -65,8 +61,8 @@ def test_each_line_is_a_point_whenever_it_was_another_one_before() -> None:
 
 @pytest.mark.parametrize("point", [save, f"{__name__}.save"])
 def test_each_call_of_a_crash_point_is_two_points_and_no_other_deviation_comes_to_them(
-    point: Any,
-) -> None:
+    point,
+):
     kinds = ["crash", "duplicate"]
     exploration = explore(body_of(calls), deviations=kinds, crash_points=[point])
 
@@ -74,7 +70,7 @@ def test_each_call_of_a_crash_point_is_two_points_and_no_other_deviation_comes_t
     assert exploration.complete
 
 
-def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed() -> None:
+def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed():
     exploration = explore(body_of(calls), deviations=["crash"])
 
     assert not exploration.complete
@@ -83,9 +79,9 @@ def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed() 
     )
 
 
-def at_a_url(chat_fake: ChatFake) -> None:
+def at_a_url(chat_fake):
     @chat_fake.route("/hook", methods=["POST"])
-    def hook(request: object) -> None:
+    def hook(request):
         """Take the event."""
 
     chat_fake.webhooks.connect(f"{chat_fake.base_url}/hook")
@@ -108,6 +104,6 @@ def at_a_url(chat_fake: ChatFake) -> None:
         (body_of(calls), {"crash_points": [save], "deviations": ["drop"]}, "goes with 'crash'"),
     ],
 )
-def test_what_cannot_be_crashed_is_refused(body: Any, options: Any, problem: str) -> None:
+def test_what_cannot_be_crashed_is_refused(body, options, problem):
     with pytest.raises((ChatFakeError, TypeError, ValueError), match=problem):
         explore(body, **{"deviations": ["crash"]} | options)

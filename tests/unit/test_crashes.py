@@ -10,38 +10,34 @@ import gc
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import trio
 
-from pytest_chatfake import ChatFake, ChatFakeError, explore
+from pytest_chatfake import ChatFakeError, explore
 
 from .both_frameworks import MODES, hard_limit, perform
 from .fakes import attempt_rows, frozen_fake, unchanged
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 assert hard_limit
 
 #: What the apps of this module have done.
-done: list[str] = []
+done = []
 
 
 @pytest.fixture(autouse=True)
-def nothing_done() -> None:
+def nothing_done():
     done.clear()
 
 
-def place(mark: str) -> str:
+def place(mark):
     """The line of this file that ends with a comment, as ``crash(line=...)`` takes it."""
     lines = Path(__file__).read_text().splitlines()
     (number,) = [at for at, line in enumerate(lines, 1) if line.endswith(f"  # {mark}")]
     return f"{Path(__file__).name}:{number}"
 
 
-def crashed(app: Any, mode: str = "sync", *, asgi: bool = False, **crash: Any) -> list[str]:
+def crashed(app, mode="sync", *, asgi=False, **crash):
     """Connect an app that crashes at its first event; return how its attempts have ended."""
     with frozen_fake(mode="sync" if mode == "sync" else "async") as fake:
         fake.webhooks.connect(**{"asgi" if asgi else "handler": app}, raise_exceptions=False)
@@ -53,13 +49,13 @@ def crashed(app: Any, mode: str = "sync", *, asgi: bool = False, **crash: Any) -
         return [one.outcome for one in fake.webhooks.attempts]
 
 
-async def pause() -> None:
+async def pause():
     """Suspend twice, in either framework."""
     for _ in range(2):
         await sleep()  # pause
 
 
-def sleep() -> Any:
+def sleep():
     try:
         trio.lowlevel.current_task()
     except RuntimeError:
@@ -69,10 +65,8 @@ def sleep() -> Any:
 
 @MODES
 @pytest.mark.parametrize(("nth", "steps"), [(1, "first"), (4, "first second")])
-def test_an_app_that_awaits_crashes_at_a_suspension_and_has_the_event_again(
-    mode: str, nth: int, steps: str
-) -> None:
-    async def app(request: object) -> None:
+def test_an_app_that_awaits_crashes_at_a_suspension_and_has_the_event_again(mode, nth, steps):
+    async def app(request):
         try:
             done.append("first")
             await pause()
@@ -88,7 +82,7 @@ def test_an_app_that_awaits_crashes_at_a_suspension_and_has_the_event_again(
     assert [*steps.split(), "clean", "first", "second", "third", "clean"] == done
 
 
-async def child(name: str) -> None:
+async def child(name):
     try:
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # child
@@ -97,12 +91,12 @@ async def child(name: str) -> None:
         asyncio.get_running_loop().create_task(born_in_clean_up(name))
 
 
-async def born_in_clean_up(name: str) -> None:
+async def born_in_clean_up(name):
     await asyncio.sleep(0)
     done.append(name)
 
 
-async def with_children(request: object) -> None:
+async def with_children(request):
     if not done:
         async with asyncio.TaskGroup() as group:
             group.create_task(child("in a group"))
@@ -111,16 +105,14 @@ async def with_children(request: object) -> None:
 
 @pytest.mark.parametrize("mode", ["sync", "asyncio"])
 @pytest.mark.parametrize("crash", [{"line": place("child")}, {"after": asyncio.sleep}])
-def test_all_tasks_that_were_born_in_the_attempt_end_and_their_clean_up_is_waited_for(
-    mode: str, crash: Any
-) -> None:
+def test_all_tasks_that_were_born_in_the_attempt_end_and_their_clean_up_is_waited_for(mode, crash):
     assert "status 200" == crashed(with_children, mode, **crash)[1]
     assert ["in a group", "shielded"] == sorted(done)
 
 
 @pytest.mark.parametrize("crash", [{"line": place("pause")}, {"before": pause}])
-def test_a_task_that_has_not_begun_never_does(crash: Any) -> None:
-    async def app(request: object) -> None:
+def test_a_task_that_has_not_begun_never_does(crash):
+    async def app(request):
         if not done:
             done.append("app")
             asyncio.get_running_loop().create_task(child("task"))
@@ -132,14 +124,14 @@ def test_a_task_that_has_not_begun_never_does(crash: Any) -> None:
 
 
 @pytest.mark.parametrize("crash", [{"line": place("pause"), "nth": 2}, {"after": pause}])
-def test_the_children_of_a_nursery_end_with_it(crash: Any) -> None:
-    async def child() -> None:
+def test_the_children_of_a_nursery_end_with_it(crash):
+    async def child():
         try:
             await trio.sleep_forever()
         finally:
             done.append("clean")
 
-    async def app(request: object) -> None:
+    async def app(request):
         if not done:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(child)
@@ -149,7 +141,7 @@ def test_the_children_of_a_nursery_end_with_it(crash: Any) -> None:
     assert ["clean"] == done
 
 
-async def responding(scope: Any, receive: Any, send: Any) -> None:
+async def responding(scope, receive, send):
     await send({"type": "http.response.start", "status": 202, "headers": []})
     await send({"type": "http.response.body", "body": b"taken"})
     await asyncio.sleep(0)  # background
@@ -157,13 +149,13 @@ async def responding(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.mark.parametrize("crash", [{"line": place("background")}, {"before": pause}])
-def test_after_a_complete_response_nothing_is_attempted_again(crash: Any) -> None:
+def test_after_a_complete_response_nothing_is_attempted_again(crash):
     (outcome,) = crashed(responding, asgi=True, **crash)
     assert outcome.startswith("status 202, then crashed ")
 
 
-def test_what_awaits_a_thread_is_no_point_because_it_cannot_be_ended() -> None:
-    async def app(request: object) -> None:
+def test_what_awaits_a_thread_is_no_point_because_it_cannot_be_ended():
+    async def app(request):
         await asyncio.to_thread(done.append, "thread")  # thread
 
     with pytest.raises(AssertionError, match="1 == 0"):
@@ -173,35 +165,35 @@ def test_what_awaits_a_thread_is_no_point_because_it_cannot_be_ended() -> None:
 # Calls
 
 
-def commit(text: str = "done", *, more: str = "") -> None:
+def commit(text="done", *, more=""):
     done.append(text + more)
 
 
-def closed_over() -> Callable[[], None]:
+def closed_over():
     text = "closed over"
 
-    def traced(function: Callable[[], None]) -> Callable[[], None]:
+    def traced(function):
         return functools.wraps(function)(functools.partial(function))
 
     return traced(lambda: commit(text))
 
 
 class Session:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         self.text = text
 
-    def commit(self) -> None:
+    def commit(self):
         commit(self.text)
 
 
 class Child(Session):
-    def commit(self) -> None:
+    def commit(self):
         super().commit()
 
 
 alias, closure, session = commit, closed_over(), Session("session")
 
-CALLS: dict[str, tuple[Any, Callable[[], Any]]] = {
+CALLS = {
     "an alias": (commit, alias),
     "its name": (f"{__name__}.commit", lambda: commit("named", more="!")),
     "a decorated closure": (closure, closure),
@@ -212,7 +204,7 @@ CALLS: dict[str, tuple[Any, Callable[[], Any]]] = {
 
 @pytest.mark.parametrize("way", CALLS)
 @pytest.mark.parametrize("kind", ["before", "after"])
-def test_an_app_crashes_at_a_call_of_a_function_by_whatever_name(way: str, kind: str) -> None:
+def test_an_app_crashes_at_a_call_of_a_function_by_whatever_name(way, kind):
     point, call = CALLS[way]
     call()
     first, again = crashed(lambda request: call(), **{kind: point})  # call
@@ -222,8 +214,8 @@ def test_an_app_crashes_at_a_call_of_a_function_by_whatever_name(way: str, kind:
     assert done == done[:1] * (2 + (kind == "after"))
 
 
-def test_the_line_of_the_app_that_calls_is_named_and_an_awaited_call_is_one() -> None:
-    async def app(request: object) -> None:
+def test_the_line_of_the_app_that_calls_is_named_and_an_awaited_call_is_one():
+    async def app(request):
         await pause()
         done.append("between")
         await pause()  # second call
@@ -233,10 +225,10 @@ def test_the_line_of_the_app_that_calls_is_named_and_an_awaited_call_is_one() ->
     assert ["between", "between"] == done
 
 
-def test_a_function_is_its_own_again_whatever_ends_the_attempt() -> None:
+def test_a_function_is_its_own_again_whatever_ends_the_attempt():
     code = commit.__code__
 
-    def app(request: object) -> None:
+    def app(request):
         assert code is not commit.__code__
         raise KeyboardInterrupt
 
@@ -248,14 +240,14 @@ def test_a_function_is_its_own_again_whatever_ends_the_attempt() -> None:
         fake.webhooks._outbox.faults.clear()
 
 
-def test_a_loop_has_its_own_task_factory_again_and_it_makes_the_tasks() -> None:
-    made: list[Any] = []
+def test_a_loop_has_its_own_task_factory_again_and_it_makes_the_tasks():
+    made = []
 
-    def factory(loop: Any, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+    def factory(loop, coroutine, **options):
         made.append(coroutine)
         return asyncio.Task(coroutine, loop=loop, **options)
 
-    async def verbs(fake: ChatFake) -> None:
+    async def verbs(fake):
         loop = asyncio.get_running_loop()
         loop.set_task_factory(factory)
         await fake.send_text()
@@ -273,13 +265,11 @@ def test_a_loop_has_its_own_task_factory_again_and_it_makes_the_tasks() -> None:
 
 
 @pytest.mark.parametrize(("restarts", "expected"), [(False, "1 2"), (True, "1 1")])
-def test_the_memory_of_an_app_survives_unless_it_is_made_anew(
-    restarts: bool, expected: str
-) -> None:
-    def make() -> Callable[[object], None]:
-        memory: list[str] = []
+def test_the_memory_of_an_app_survives_unless_it_is_made_anew(restarts, expected):
+    def make():
+        memory = []
 
-        def app(request: object) -> None:
+        def app(request):
             memory.append("event")
             commit(str(len(memory)))
 
@@ -293,9 +283,9 @@ def test_the_memory_of_an_app_survives_unless_it_is_made_anew(
     assert expected.split() == done
 
 
-def test_a_transaction_in_a_circle_of_references_is_dropped(tmp_path: Path) -> None:
-    def app(request: object) -> None:
-        circle: list[Any] = [sqlite3.connect(tmp_path / "db", timeout=0)]
+def test_a_transaction_in_a_circle_of_references_is_dropped(tmp_path):
+    def app(request):
+        circle = [sqlite3.connect(tmp_path / "db", timeout=0)]
         circle.append(circle)
         circle[0].execute("INSERT INTO rows VALUES (1)")
         commit()
@@ -313,8 +303,8 @@ def test_a_transaction_in_a_circle_of_references_is_dropped(tmp_path: Path) -> N
     assert frozen == gc.get_freeze_count()
 
 
-def test_an_attempt_that_waits_for_what_a_crash_has_left_says_so() -> None:
-    async def app(request: object) -> None:
+def test_an_attempt_that_waits_for_what_a_crash_has_left_says_so():
+    async def app(request):
         if done:
             await asyncio.Event().wait()
         commit()
@@ -327,8 +317,8 @@ def test_an_attempt_that_waits_for_what_a_crash_has_left_says_so() -> None:
         assert "; the app had crashed after commit (" in fake.webhooks.attempts[1].outcome
 
 
-def test_an_attempt_that_does_not_come_so_far_is_not_marked() -> None:
-    def app(request: Any) -> None:
+def test_an_attempt_that_does_not_come_so_far_is_not_marked():
+    def app(request):
         if request.event.status != "delivered":
             commit()
 
@@ -346,26 +336,26 @@ def test_an_attempt_that_does_not_come_so_far_is_not_marked() -> None:
 # Explorations
 
 
-def explored(app: Any) -> int:
+def explored(app):
     """Explore the crashes of an app that has one event; return how many worlds there are."""
 
-    def world(fake: ChatFake) -> None:
+    def world(fake):
         fake.webhooks.connect(handler=app)
         fake.send_text()
 
     return explore(world, deviations=["crash"]).worlds
 
 
-def test_two_lines_that_await_the_same_helper_are_two_points() -> None:
-    async def app(request: object) -> None:
+def test_two_lines_that_await_the_same_helper_are_two_points():
+    async def app(request):
         await pause()
         await pause()
 
     assert 3 == explored(app)
 
 
-def test_a_finding_says_that_the_app_had_responded() -> None:
-    def world(fake: ChatFake) -> None:
+def test_a_finding_says_that_the_app_had_responded():
+    def world(fake):
         fake.webhooks.connect(asgi=responding)
         fake.send_text()
         assert fake.webhooks.attempts[0].error is None
@@ -375,20 +365,20 @@ def test_a_finding_says_that_the_app_had_responded() -> None:
         explore(world, deviations=["crash"])
 
 
-def test_a_task_that_goes_on_after_its_attempt_has_no_point_there() -> None:
-    async def app(request: object) -> None:
+def test_a_task_that_goes_on_after_its_attempt_has_no_point_there():
+    async def app(request):
         done.append("app")
         tasks.append(asyncio.create_task(pause()))
         await sleep()
 
-    tasks: list[asyncio.Task[None]] = []
+    tasks = []
     assert 3 == explored(app)
 
 
 # Refusals
 
 
-async def stubborn(scope: Any, receive: Any, send: Any) -> None:
+async def stubborn(scope, receive, send):
     try:
         await pause()
     except BaseException:
@@ -397,14 +387,14 @@ async def stubborn(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-async def deaf(request: object) -> None:
+async def deaf(request):
     try:
         await pause()
     except asyncio.CancelledError:
         done.append("caught")
 
 
-def bare(request: object) -> None:
+def bare(request):
     try:
         commit()
     except:  # noqa: E722
@@ -416,13 +406,13 @@ def bare(request: object) -> None:
     [(stubborn, {"line": place("pause")}), (stubborn, {"before": pause}),
      (deaf, {"line": place("pause")}), (bare, {"before": commit})],
 )  # fmt: skip
-def test_an_app_that_goes_on_after_its_crash_is_named(app: Any, crash: Any) -> None:
+def test_an_app_that_goes_on_after_its_crash_is_named(app, crash):
     with pytest.raises(ChatFakeError, match="the app went on after it had crashed "):
         crashed(app, asgi=app is stubborn, **crash)
     assert ["caught"] == done
 
 
-def test_an_app_at_a_url_cannot_crash(fake: ChatFake) -> None:
+def test_an_app_at_a_url_cannot_crash(fake):
     fake.webhooks.connect("http://127.0.0.1:9/")
     with fake.webhooks.crash(line="app.py:1"), pytest.raises(ChatFakeError, match="is a URL"):
         fake.send_text()
@@ -431,7 +421,7 @@ def test_an_app_at_a_url_cannot_crash(fake: ChatFake) -> None:
         fake.webhooks.connect("http://127.0.0.1:9/", restart=lambda: commit)
 
 
-def generator() -> Any:
+def generator():
     yield
 
 
@@ -450,15 +440,13 @@ def generator() -> Any:
         ({"before": commit, "nth": 0}, ValueError, "nth"),
     ],
 )
-def test_what_cannot_crash_is_refused(
-    fake: ChatFake, arguments: Any, error: type[Exception], named: str
-) -> None:
+def test_what_cannot_crash_is_refused(fake, arguments, error, named):
     with unchanged(fake), pytest.raises(error, match=named):
         fake.webhooks.crash(**arguments)
 
 
-def test_what_restart_returns_has_to_be_an_app(fake: ChatFake) -> None:
-    restart: Any = lambda: 3  # noqa: E731
+def test_what_restart_returns_has_to_be_an_app(fake):
+    restart = lambda: 3  # noqa: E731
     fake.webhooks.connect(handler=lambda request: commit(), restart=restart)
     fake.webhooks.crash(before=commit)
     with pytest.raises(TypeError, match="what restart= returned"):

@@ -4,11 +4,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import pytest
-
-from pytest_chatfake import ChatFake, Receiver
 
 from .fakes import (
     attempt_rows,
@@ -19,13 +15,8 @@ from .fakes import (
     warnings_at_the_end,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-SetUp = "Callable[[ChatFake], object]"
-
 #: What is set up, and the statuses that the app gets of sent, delivered, read and then settle().
-ORDERS: list[tuple[str, Any, str]] = [
+ORDERS = [
     ("late", lambda w: w.reorder(), "delivered sent read"),
     ("late by 2", lambda w: w.reorder(by=2), "delivered read sent"),
     ("late, the second", lambda w: w.reorder(start=2), "sent read delivered"),
@@ -48,9 +39,7 @@ ORDERS: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(
     ("set_up", "expected"), [case[1:] for case in ORDERS], ids=[case[0] for case in ORDERS]
 )
-def test_attempts_come_in_the_order_that_was_asked_for(
-    fake: ChatFake, receiver: Receiver, set_up: Any, expected: str
-) -> None:
+def test_attempts_come_in_the_order_that_was_asked_for(fake, receiver, set_up, expected):
     set_up(fake.webhooks)
     message = fake.send_text().deliver().read()
     fake.settle()
@@ -63,8 +52,8 @@ def test_attempts_come_in_the_order_that_was_asked_for(
     [("lose_response", [1, 2], TimeoutError), ("refuse", [2], ConnectionRefusedError)],
 )
 def test_a_lost_response_and_a_refusal_are_recorded_as_failures(
-    fake: ChatFake, receiver: Receiver, kind: str, received: list[int], error: type[Exception]
-) -> None:
+    fake, receiver, kind, received, error
+):
     getattr(fake.webhooks, kind)()
     fake.send_text()
     fake.settle()
@@ -74,7 +63,7 @@ def test_a_lost_response_and_a_refusal_are_recorded_as_failures(
     assert isinstance(fake.webhooks.attempts[0].error, error)
 
 
-BARRIERS: dict[str, Callable[[ChatFake], object]] = {
+BARRIERS = {
     "settle": lambda fake: fake.settle(),
     "assertion": lambda fake: fake.assert_charged("0"),
     "advance": lambda fake: fake.clock.advance(seconds=0),
@@ -84,9 +73,7 @@ BARRIERS: dict[str, Callable[[ChatFake], object]] = {
 
 @pytest.mark.parametrize("barrier", BARRIERS)
 @pytest.mark.parametrize("kind", ["reorder", "lose_response", "refuse"])
-def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(
-    fake: ChatFake, receiver: Receiver, barrier: str, kind: str
-) -> None:
+def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(fake, receiver, barrier, kind):
     getattr(fake.webhooks, kind)()
     fake.webhooks.duplicate(after=2, past_barriers=True, start=2)
     fake.send_text("+1", to="+1")
@@ -101,9 +88,7 @@ def test_nothing_waits_past_a_barrier_but_a_repeat_that_is_told_to(
 
 
 @pytest.mark.parametrize("barrier", BARRIERS)
-def test_a_repeat_comes_at_a_barrier_if_too_few_attempts_came_before(
-    fake: ChatFake, receiver: Receiver, barrier: str
-) -> None:
+def test_a_repeat_comes_at_a_barrier_if_too_few_attempts_came_before(fake, receiver, barrier):
     fault = fake.webhooks.duplicate(after=2)
     message = fake.send_text()
     BARRIERS[barrier](fake)
@@ -112,7 +97,7 @@ def test_a_repeat_comes_at_a_barrier_if_too_few_attempts_came_before(
     assert 1 == fault.fired
 
 
-def test_a_read_of_results_is_no_barrier() -> None:
+def test_a_read_of_results_is_no_barrier():
     with fake_with_receiver() as (fake, _):
         fake.webhooks.reorder()
         fake.send_text()
@@ -122,9 +107,7 @@ def test_a_read_of_results_is_no_barrier() -> None:
         fake.settle()
 
 
-def test_late_attempts_come_at_a_barrier_before_what_has_failed(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_late_attempts_come_at_a_barrier_before_what_has_failed(fake, receiver):
     fake.webhooks.refuse()
     fake.webhooks.reorder(by=5, start=2)
     message = fake.send_text().deliver().read()
@@ -133,7 +116,7 @@ def test_late_attempts_come_at_a_barrier_before_what_has_failed(
     assert ["read", "delivered", "sent"] == receiver.statuses(message)
 
 
-def test_a_planned_retry_comes_at_the_barrier_and_time_stands() -> None:
+def test_a_planned_retry_comes_at_the_barrier_and_time_stands():
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
         fake.webhooks.reorder(start=9)  # something deviates, so retries are not the clock's
         receiver.respond(409)
@@ -147,7 +130,7 @@ def test_a_planned_retry_comes_at_the_barrier_and_time_stands() -> None:
         fake.webhooks._outbox.faults.clear()
 
 
-def test_a_repeat_that_fails_is_made_again_as_often_as_retries_say() -> None:
+def test_a_repeat_that_fails_is_made_again_as_often_as_retries_say():
     with fake_with_receiver(retry_after=[60, 60]) as (fake, receiver):
         fake.webhooks.refuse()
         receiver.respond(500, times=5)
@@ -156,9 +139,9 @@ def test_a_repeat_that_fails_is_made_again_as_often_as_retries_say() -> None:
         assert [2, 3] == [request.number for request in receiver.requests]
 
 
-def test_each_endpoint_has_a_choice_of_its_own() -> None:
+def test_each_endpoint_has_a_choice_of_its_own():
     with frozen_fake() as fake:
-        got: list[str] = []
+        got = []
         fake.webhooks.connect(handler=lambda request: got.append(f"a {request.event.status}"))
         fake.webhooks.connect(handler=lambda request: got.append(f"b {request.event.status}"))
         fake.webhooks.reorder(start=1)
@@ -171,9 +154,7 @@ def test_each_endpoint_has_a_choice_of_its_own() -> None:
     assert expected == ", ".join(got)
 
 
-def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it(fake, receiver):
     first = fake.webhooks.reorder()
     second = fake.webhooks.duplicate(after=0, start=2)
     third = fake.webhooks.refuse(start=1, times=2)
@@ -184,9 +165,7 @@ def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it(
     assert ["delivered", "sent", "delivered", "read"] == receiver.statuses(message)
 
 
-def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later(
-    fake: ChatFake, receiver: Receiver
-) -> None:
+def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later(fake, receiver):
     with fake.webhooks.reorder(by=2, times=None) as deviation:
         fake.send_text(to="+1")
     fake.send_text(to="+2")
@@ -195,8 +174,8 @@ def test_a_deviation_ends_with_its_block_and_what_it_holds_comes_later(
     assert 2 == len(receiver.requests)
 
 
-def test_an_app_s_error_comes_back_though_its_answer_is_lost(fake: ChatFake) -> None:
-    def app(_: object) -> None:
+def test_an_app_s_error_comes_back_though_its_answer_is_lost(fake):
+    def app(_):
         raise LookupError("no such message")
 
     fake.webhooks.connect(handler=app)
@@ -206,7 +185,7 @@ def test_an_app_s_error_comes_back_though_its_answer_is_lost(fake: ChatFake) -> 
     fake.reset()
 
 
-def test_what_waits_is_forgotten_by_a_reset(fake: ChatFake, receiver: Receiver) -> None:
+def test_what_waits_is_forgotten_by_a_reset(fake, receiver):
     fake.webhooks.reorder(by=3)
     fake.webhooks.lose_response(start=2)
     fake.webhooks.concurrently(by=9, start=3)
@@ -226,9 +205,7 @@ def test_what_waits_is_forgotten_by_a_reset(fake: ChatFake, receiver: Receiver) 
         (lambda w: w.duplicate(after=1), ["sent"]),
     ],
 )
-def test_what_waits_for_other_attempts_is_attempted_at_the_end(
-    set_up: Any, before: list[str]
-) -> None:
+def test_what_waits_for_other_attempts_is_attempted_at_the_end(set_up, before):
     with fake_with_receiver() as (fake, receiver):
         set_up(fake.webhooks)
         fake.send_text()
@@ -237,8 +214,8 @@ def test_what_waits_for_other_attempts_is_attempted_at_the_end(
     assert [*before, "sent"] == received_statuses(receiver)
 
 
-def test_what_waits_for_the_clock_at_the_end_is_told_of() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_what_waits_for_the_clock_at_the_end_is_told_of():
+    def scenario(fake):
         fake.webhooks.receiver()
         fake.webhooks.duplicate(pause=60)
         fake.send_text()
@@ -268,15 +245,13 @@ def test_what_waits_for_the_clock_at_the_end_is_told_of() -> None:
         ("concurrently", TypeError, {"strat": 2, "by": 1}),
     ],
 )
-def test_a_bad_argument_is_refused_and_changes_nothing(
-    fake: ChatFake, verb: str, error: Any, options: Any
-) -> None:
+def test_a_bad_argument_is_refused_and_changes_nothing(fake, verb, error, options):
     with unchanged(fake), pytest.raises(error, match=rf"\b{next(iter(options))}\b"):
         getattr(fake.webhooks, verb)(**options)
 
 
-def test_time_is_not_moved_for_a_repeat_that_nobody_waits_for() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_time_is_not_moved_for_a_repeat_that_nobody_waits_for():
+    def scenario(fake):
         receiver = fake.webhooks.receiver()
         fake.webhooks.duplicate(pause=60)
         message = fake.send_text()

@@ -10,9 +10,7 @@ import re
 import subprocess
 import sys
 import time
-from decimal import Decimal
 from random import Random
-from typing import Any
 
 import pytest
 import time_machine
@@ -51,9 +49,9 @@ LATE = Call("chat_fake.webhooks.reorder", (("by", 1), ("start", 9)))
 
 @QUICK
 @given(scripts(most=8, deviations=3))
-def test_every_call_is_possible_and_nothing_is_lost_for_good(script: Script) -> None:
+def test_every_call_is_possible_and_nothing_is_lost_for_good(script):
     with frozen_fake() as fake:
-        seen: set[str] = set()
+        seen = set()
         fake.webhooks.connect(handler=lambda request: seen.add(request.id))
         play(fake, script)
 
@@ -61,19 +59,19 @@ def test_every_call_is_possible_and_nothing_is_lost_for_good(script: Script) -> 
     assert len(script) <= 19  # a rejection is two
 
 
-def drawn(count: int, **options: int) -> list[Script]:
-    made: list[Script] = []
+def drawn(count, **options):
+    made = []
 
     @settings(QUICK, max_examples=count)
     @given(scripts(**options))
-    def collect(script: Script) -> None:
+    def collect(script):
         made.append(script)
 
     collect()
     return made
 
 
-def test_scripts_have_every_call_and_every_deviation() -> None:
+def test_scripts_have_every_call_and_every_deviation():
     made = drawn(150, deviations=3)
     calls = {re.sub(r"^m\d+\.", "", step.function) for script in made for step in script.steps}
     names = "send_text submit_text settle recipient clock.advance"
@@ -85,7 +83,7 @@ def test_scripts_have_every_call_and_every_deviation() -> None:
     } <= calls
 
 
-def priced(script: Script) -> tuple[list[dict[str, Any]], Decimal]:
+def priced(script):
     """Play a script: the messages of its priced events, and what was charged."""
     with frozen_fake() as fake:
         play(fake, script)
@@ -93,7 +91,7 @@ def priced(script: Script) -> tuple[list[dict[str, Any]], Decimal]:
         return [one for one in told if one["totalPrice"]], fake.balance.charged
 
 
-def test_most_scripts_deliver_and_a_third_tells_a_price_twice() -> None:
+def test_most_scripts_deliver_and_a_third_tells_a_price_twice():
     made = drawn(300)
     ids = [[message["id"] for message in priced(script)[0]] for script in made]
 
@@ -103,8 +101,8 @@ def test_most_scripts_deliver_and_a_third_tells_a_price_twice() -> None:
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_an_app_that_adds_every_price_up_is_found_with_a_short_script(number: int) -> None:
-    def is_wrong(script: Script) -> bool:
+def test_an_app_that_adds_every_price_up_is_found_with_a_short_script(number):
+    def is_wrong(script):
         told, charged = priced(script)
         return sum(message["totalPrice"] for message in told) != charged
 
@@ -114,7 +112,7 @@ def test_an_app_that_adds_every_price_up_is_found_with_a_short_script(number: in
 
 @QUICK
 @given(scripts(deviations=3))
-def test_every_deviation_hits_an_event(script: Script) -> None:
+def test_every_deviation_hits_an_event(script):
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda _: None)
         play(fake, script)
@@ -123,16 +121,16 @@ def test_every_deviation_hits_an_event(script: Script) -> None:
         assert len(wrong) == len(fake._engine.outbox.faults.ever)
 
 
-def test_trying_a_script_out_moves_nobodys_time() -> None:
+def test_trying_a_script_out_moves_nobodys_time():
     with time_machine.travel(1_000_000_000, tick=False):
         find(scripts(), lambda script: ".advance(" in str(script), settings=FIND)
         assert 1_000_000_000 == time.time()
 
 
-def test_hypothesis_prints_a_script_as_the_lines_of_a_test() -> None:
+def test_hypothesis_prints_a_script_as_the_lines_of_a_test():
     @settings(QUICK, phases=[Phase.generate, Phase.shrink])
     @given(script=scripts(most=2), nothing=scripts(most=1))
-    def fails(script: Script, nothing: Script) -> None:
+    def fails(script, nothing):
         assert ".send_text(" not in str(script)
 
     with pytest.raises(AssertionError) as failure:
@@ -141,7 +139,7 @@ def test_hypothesis_prints_a_script_as_the_lines_of_a_test() -> None:
     assert f"    script=<Script\n{line}\n    >" in "\n".join(failure.value.__notes__)
 
 
-def test_a_script_is_made_for_a_configuration() -> None:
+def test_a_script_is_made_for_a_configuration():
     config = ChatFakeConfig(
         opening_balance="0",
         on_insufficient_balance="fail",
@@ -151,7 +149,7 @@ def test_a_script_is_made_for_a_configuration() -> None:
 
     @QUICK
     @given(scripts(config=config))
-    def only_what_is_free_is_delivered(script: Script) -> None:
+    def only_what_is_free_is_delivered(script):
         assert ".deliver(" not in str(script) or "price='0'" in str(script)
 
     with ChatFake(api_key="a-key-that-is-in-use"):
@@ -161,7 +159,7 @@ def test_a_script_is_made_for_a_configuration() -> None:
 # -- what is played --------------------------------------------------------------------------------
 
 
-def test_a_script_reads_as_a_test_does() -> None:
+def test_a_script_reads_as_a_test_does():
     script = Script((SEND,)) + Script((Call("m1.deliver", (("devices", 2),)),))
 
     assert (
@@ -172,7 +170,7 @@ def test_a_script_reads_as_a_test_does() -> None:
     assert 2 == len(script)
 
 
-def test_deviations_end_with_the_play_and_are_not_missed(fake: ChatFake) -> None:
+def test_deviations_end_with_the_play_and_are_not_missed(fake):
     receiver = fake.webhooks.receiver()
     play(fake, Script((TWICE, LATE, SEND, Call("m1.deliver", (("devices", 2),)))))
     (message,) = fake.messages
@@ -185,7 +183,7 @@ def test_deviations_end_with_the_play_and_are_not_missed(fake: ChatFake) -> None
     # and no warning that one of them never fired: it would fail this test
 
 
-def test_deviations_end_with_a_play_that_fails_too(fake: ChatFake) -> None:
+def test_deviations_end_with_a_play_that_fails_too(fake):
     receiver = fake.webhooks.receiver()
     with pytest.raises(IllegalTransition):
         play(fake, Script((LATE, SEND, Call("m1.fail"), TWICE, Call("m1.read"))))
@@ -193,11 +191,11 @@ def test_deviations_end_with_a_play_that_fails_too(fake: ChatFake) -> None:
     assert 3 == len(receiver.events)
 
 
-def test_in_async_mode_each_call_has_its_turn() -> None:
-    def online(value: bool) -> Call:
+def test_in_async_mode_each_call_has_its_turn():
+    def online(value):
         return Call("chat_fake.recipient", (("address", "+4915550001"), ("online", value)))
 
-    async def main() -> list[str | None]:
+    async def main():
         with frozen_fake(mode="async") as fake:
             fake.webhooks.receiver()
             await play(fake, Script((online(False), TWICE, SEND, online(True), LATE)))
@@ -206,7 +204,7 @@ def test_in_async_mode_each_call_has_its_turn() -> None:
     assert ["sent", "sent", "delivered"] == asyncio.run(main())
 
 
-def test_a_play_that_is_never_awaited_fails_the_test() -> None:
+def test_a_play_that_is_never_awaited_fails_the_test():
     with pytest.raises(NotAwaited), ChatFake(mode="async") as fake:
         play(fake, Script((SEND,)))
 
@@ -225,21 +223,21 @@ def test_a_play_that_is_never_awaited_fails_the_test() -> None:
         ({"addresses": ["+1", 1]}, TypeError, "an address"),
     ],
 )
-def test_bad_options_are_refused(options: Any, error: type[Exception], words: str) -> None:
+def test_bad_options_are_refused(options, error, words):
     with pytest.raises(error, match=words):
         scripts(**options)
 
 
-def test_play_takes_a_fake_and_a_script() -> None:
-    with pytest.raises(TypeError, match=r"play\(chat_fake, script\): expected a ChatFake, got None"):
-        play(None, Script())  # type: ignore[arg-type]
+def test_play_takes_a_fake_and_a_script():
+    with pytest.raises(TypeError, match=r"play\(chat_fake, script\): expected a ChatFake, got"):
+        play(None, Script())
     with ChatFake() as fake, pytest.raises(TypeError, match=r"expected a Script, got \['m1"):
-        play(fake, ["m1.read()"])  # type: ignore[arg-type]
+        play(fake, ["m1.read()"])
     with pytest.raises(TypeError, match="steps: expected calls"):
-        Script(["m1.read()"])  # type: ignore[arg-type]
+        Script(["m1.read()"])
 
 
-def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_hypothesis_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     monkeypatch.delitem(sys.modules, "pytest_chatfake.exploring.strategies")
 
@@ -247,7 +245,7 @@ def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
         importlib.import_module("pytest_chatfake.exploring.strategies")
 
 
-def test_a_star_import_and_a_look_at_all_names_need_no_hypothesis() -> None:
+def test_a_star_import_and_a_look_at_all_names_need_no_hypothesis():
     code = (
         "import inspect, sys; sys.modules['hypothesis'] = None\n"
         "import pytest_chatfake; inspect.getmembers(pytest_chatfake)\n"

@@ -6,16 +6,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
 
 import freezegun
 import pytest
 
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.watchdog import IDLE_LOOKS, TICK, Watchdog, is_debugging
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 #: How long a test waits for what must come at once, in real seconds, before it fails.
 PATIENCE = 30
@@ -24,15 +20,15 @@ PATIENCE = 30
 class Gate:
     """In place of the pause between two looks: it opens when the test says so."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._open = threading.Semaphore(0)
         self._reached = threading.Semaphore(0)
 
-    def wait(self, _: float) -> None:
+    def wait(self, _):
         self._reached.release()
         assert self._open.acquire(timeout=PATIENCE)
 
-    def looks(self, count: int) -> None:
+    def looks(self, count):
         """Let the watch look so often."""
         for _ in range(count):
             assert self._reached.acquire(timeout=PATIENCE)
@@ -44,26 +40,26 @@ class Gate:
 class Work:
     """Something that is watched, which takes three looks too long."""
 
-    def __init__(self, *more: float | None) -> None:
-        self.current: object | None = "first"
+    def __init__(self, *more):
+        self.current = "first"
         self.limit = 3 * TICK
-        self.heard: list[object] = []
+        self.heard = []
         self.told = threading.Event()
         self._more = [*more]
 
-    def on_timeout(self, current: object) -> float | None:
+    def on_timeout(self, current):
         self.heard.append(current)
         self.told.set()
         return self._more.pop(0) if self._more else None
 
 
 @pytest.fixture
-def gate() -> Gate:
+def gate():
     return Gate()
 
 
 @pytest.fixture
-def watchdog(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
+def watchdog(gate, monkeypatch):
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
     watchdog = Watchdog()
     monkeypatch.setattr(watchdog, "_pause", gate)
@@ -74,9 +70,7 @@ def watchdog(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
         thread.join(0.001)
 
 
-def test_what_goes_on_for_longer_than_its_limit_is_told_once(
-    watchdog: Watchdog, gate: Gate
-) -> None:
+def test_what_goes_on_for_longer_than_its_limit_is_told_once(watchdog, gate):
     work = Work()
     watchdog.add(work)
     gate.looks(3)  # at the first it was seen to begin
@@ -87,9 +81,7 @@ def test_what_goes_on_for_longer_than_its_limit_is_told_once(
     assert ["first"] == work.heard
 
 
-def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(
-    watchdog: Watchdog, gate: Gate
-) -> None:
+def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(watchdog, gate):
     work = Work(2 * TICK, None)
     watchdog.add(work)
     gate.looks(5)
@@ -101,9 +93,7 @@ def test_it_is_told_again_after_as_many_seconds_as_are_asked_for(
 
 
 @pytest.mark.parametrize("between", [None, "second"])
-def test_the_time_begins_anew_with_each_new_thing(
-    watchdog: Watchdog, gate: Gate, between: Any
-) -> None:
+def test_the_time_begins_anew_with_each_new_thing(watchdog, gate, between):
     work = Work()
     watchdog.add(work)
     for current in ("first", between, "third"):
@@ -114,9 +104,7 @@ def test_the_time_begins_anew_with_each_new_thing(
     assert ["third"] == work.heard
 
 
-def test_what_does_nothing_or_is_watched_no_more_takes_no_time(
-    watchdog: Watchdog, gate: Gate
-) -> None:
+def test_what_does_nothing_or_is_watched_no_more_takes_no_time(watchdog, gate):
     idle, gone = Work(), Work()
     idle.current = None
     watchdog.add(idle)
@@ -129,8 +117,8 @@ def test_what_does_nothing_or_is_watched_no_more_takes_no_time(
 
 
 def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
-    watchdog: Watchdog, gate: Gate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    watchdog, gate, monkeypatch
+):
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: True)
     work = Work()
     watchdog.add(work)
@@ -142,9 +130,7 @@ def test_while_somebody_debugs_nothing_is_told_and_the_time_begins_anew(
     assert ["first"] == work.heard
 
 
-def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(
-    watchdog: Watchdog, gate: Gate
-) -> None:
+def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(watchdog, gate):
     assert None is watchdog._thread
     first, second = Work(), Work()
     watchdog.add(first)
@@ -168,8 +154,8 @@ def test_the_thread_ends_when_there_is_nothing_to_watch_and_begins_again(
 
 
 def test_real_seconds_pass_where_freezegun_stops_every_clock(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     monkeypatch.setattr(watchdog_module, "is_debugging", lambda: False)
     work, watchdog = Work(), Watchdog()
     with freezegun.freeze_time("2026-01-01"):
@@ -182,7 +168,7 @@ def test_real_seconds_pass_where_freezegun_stops_every_clock(
 
 
 @pytest.fixture
-def no_tracer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_tracer(monkeypatch):
     monkeypatch.delitem(sys.modules, "pydevd", raising=False)
     before = sys.gettrace()
     sys.settrace(None)
@@ -190,15 +176,15 @@ def no_tracer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.settrace(before)
 
 
-def found_at(module: str) -> bool:
+def found_at(module):
     """What is found while another thread waits inside a function of a module."""
     inside, found = threading.Event(), threading.Event()
 
-    def wait() -> None:
+    def wait():
         inside.set()
         found.wait(PATIENCE)
 
-    names: dict[str, Any] = {"__name__": module}
+    names = {"__name__": module}
     exec("def prompt(wait): wait()", names)
     thread = threading.Thread(target=names["prompt"], args=[wait], daemon=True)
     thread.start()
@@ -211,23 +197,21 @@ def found_at(module: str) -> bool:
 
 @pytest.mark.usefixtures("no_tracer")
 @pytest.mark.parametrize(("module", "shows"), [("bdb", True), ("pdb", True), ("mine", False)])
-def test_a_prompt_in_another_thread_shows_a_debugger(module: str, shows: bool) -> None:
+def test_a_prompt_in_another_thread_shows_a_debugger(module, shows):
     assert shows is found_at(module)
 
 
 @pytest.mark.usefixtures("no_tracer")
-def test_a_debugger_of_an_editor_shows_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_debugger_of_an_editor_shows_by_its_module(monkeypatch):
     monkeypatch.setitem(sys.modules, "pydevd", sys)
     assert is_debugging()
 
 
 @pytest.mark.usefixtures("no_tracer")
 @pytest.mark.parametrize(("module", "shows"), [("coverage.pytracer", False), ("mine", True)])
-def test_a_trace_function_shows_a_debugger_unless_it_is_coverage_s(
-    module: str, shows: bool
-) -> None:
+def test_a_trace_function_shows_a_debugger_unless_it_is_coverage_s(module, shows):
     class Tracer:
-        def __call__(self, *_: Any) -> Any:
+        def __call__(self, *_):
             return self
 
     Tracer.__module__ = module
