@@ -5,9 +5,9 @@ That it costs nothing, and who can't write, is in the model of the random script
 
 import pytest
 
-from pytest_chatfake import ChatFakeError, ClosedError, Naming
+from pytest_chatfake import ChatFakeError, ClosedError, IllegalTransition, Naming
 
-from .fakes import NOON, fake_with_receiver, frozen_fake
+from .fakes import NOON, at, fake_with_receiver, frozen_fake, played
 
 ANNA = "+4915100001"
 TYPE = "chat.inbound_message.received"
@@ -97,3 +97,22 @@ def test_the_timeline_names_the_person_and_not_their_words():
 
         told = [f"writes() {ANNA}", TYPE, f"{TYPE} -> Receiver(): 200"]
         assert told == [entry.text for entry in fake.timeline]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_in_the_script_of_a_message_its_person_writes_if_they_can_then(mode):
+    async def scenario(fake, do):
+        fake.webhooks.receiver(events="*")
+        message = await do(fake.send_text(to=ANNA).after(20).writes("1").after(20).writes("2"))
+        first, *_ = map(str, fake.clock.agenda)
+        assert first.startswith(f"{at(seconds=20):%FT%X}.000Z: writes() of message {message.id}, ")
+        await do(fake.clock.advance(20))
+        assert [None, TYPE] == [fake.events[-1].status, fake.events[-1].type]
+        await do(fake.recipient(ANNA).goes_offline())
+        with pytest.raises(IllegalTransition, match=r"the phone of .* is off.* scheduled for"):
+            await do(fake.clock.advance(20))
+        with pytest.raises(ClosedError):
+            await do(fake.reset())
+            await do(message.writes("3"))
+
+    played(mode, scenario)

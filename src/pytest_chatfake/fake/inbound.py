@@ -10,7 +10,9 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..base.arguments import check_mapping, check_names, check_str
+from ..domain.facts import Verb
 from ..domain.instants import instant, stamp
+from ..domain.messages import MessageState
 from ..domain.people import People, PersonFact
 from ..engine.engine import Engine
 from ..webhooks.events import OtherEvent
@@ -51,23 +53,41 @@ Shape: TypeAlias = Callable[[InboundMessage], Mapping[str, object]]
 
 
 def writing(
-    engine: Engine, people: People, address: str, type_: object, content: object, fields: object
-) -> Callable[[str, int], tuple[OtherEvent, PersonFact]]:
-    """Check what a person writes, and return what makes the event of it when they do."""
+    engine: Engine,
+    people: People,
+    address: str,
+    message: MessageState | None,
+    type_: object,
+    content: object,
+    fields: object,
+) -> Verb:
+    """Check what a person writes, and return the verb; its event is made when they do.
+
+    ``message`` is the one that they have got before, if the verb is one of its script.
+    """
     kind = check_type(type_, {"id", "from", "to", "sendTime", "type"})
     given = dict(check_mapping(content, "content"))
     if kind == "text":
         check_str(given.get("body"), "body")
-    text, settings = encode([given, fields]), engine.settings
+    text = encode([given, fields])
+    settings = engine.settings
 
     def event(what: str, now: int) -> tuple[OtherEvent, PersonFact]:
         people.check_current(address, engine.account.people)
         fact = people.decide(what, address, {}, now)
         fact.after.check_writing(what)
         content, fields = json.loads(text, parse_float=Decimal)
-        id_, to = engine.outbox.events.next_inbound_id(), settings.sender
-        usual = {"id": id_, "from": address, "to": to, "sendTime": stamp(now), "type": kind}
-        resource = {**usual, kind: content, **fields}
+        id_ = engine.outbox.events.next_inbound_id()
+        to = settings.sender
+        resource = {
+            "id": id_,
+            "from": address,
+            "to": to,
+            "sendTime": stamp(now),
+            "type": kind,
+            kind: content,
+            **fields,
+        }
         shape: Mapping[str, object] = {"resource": resource}
         if settings.inbound is not None:
             told = (id_, address, to, kind, content, instant(now), fields, resource)
@@ -75,8 +95,8 @@ def writing(
             found = engine.callbacks.call("the function of inbound=", "a mapping", ask)
             shape = check_mapping(found, "inbound")
             check_names(shape, _ARGUMENTS, "emit_event()")
-        usual_type = settings.naming.event_type.partition(".")[0] + ".inbound_message.received"
-        arguments: Any = {"type": usual_type, **shape}
+        channel = settings.naming.event_type.partition(".")[0]
+        arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
         return other_event(*map(arguments.get, _ARGUMENTS)), fact
 
-    return event
+    return Verb("emit_event", message, (event,))

@@ -20,6 +20,7 @@ from ..domain.money import Money, amount
 from ..engine.engine import Engine
 from ..people.scripts import Later
 from ..webhooks.events import Event
+from .inbound import writing
 
 
 class Conversation:
@@ -173,6 +174,18 @@ class Message:
         """
         why = _failure(code, message, platform_error)
         self._at.perform(Verb("fail", self._state, (why,)), "fail()")
+        return self
+
+    def writes(self, text: str, /, **fields: object) -> Self:
+        """Let the person to whom it went write to the sender, whatever its status.
+
+        Arguments and errors are those of :meth:`Recipient.writes`.
+        """
+        engine, state = self._engine, state_of(self, self._engine)
+        people = engine.account.people
+        content = {"body": text}
+        verb = writing(engine, people, state.recipient, state, "text", content, fields)
+        self._at.perform(verb, "writes()")
         return self
 
     # Scheduling

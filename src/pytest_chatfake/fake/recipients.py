@@ -108,8 +108,8 @@ class Recipient:
         return self._write("sends()", type, content, fields)
 
     def _write(self, what: str, *message: Any) -> Self:
-        event = writing(self._engine, self._people, self._address, *message)
-        self._engine.perform(Verb("emit_event", None, (event,)), what)
+        verb = writing(self._engine, self._people, self._address, None, *message)
+        self._engine.perform(verb, what)
         return self
 
     def _change(self, what: str, **changes: Any) -> Self:

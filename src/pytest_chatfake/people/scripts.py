@@ -39,7 +39,7 @@ class ScheduledVerb:
 
     def does(self, _: DueKind) -> str:
         """Return the name of the verb that is due."""
-        return self.verb.name
+        return self.what.removesuffix("()")
 
     def reason(self, _: DueKind) -> str:
         """Return the sentence of the agenda; the line follows it."""
