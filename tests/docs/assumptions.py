@@ -408,6 +408,14 @@ def barriers(fake: ChatFake) -> object:
 
 
 @row
+def disabling(fake: ChatFake) -> object:
+    fake.webhooks.connect(handler=lambda _: 500)
+    for _ in range(20):
+        fake.send_text()
+    return sum(one.status_code == 500 for one in fake.webhooks.attempts)
+
+
+@row
 def signing(fake: ChatFake) -> object:
     receiver = fake.webhooks.receiver()
     fake.send_text()

@@ -406,6 +406,7 @@ def webhooks(chat_fake: ChatFake, chat_receiver: Receiver, app: WSGIApplication)
         events=["chat.message.updated"],
         raise_exceptions=False,
         retry_after=[10],
+        disable_after=3,
         signer=StandardWebhooksSigner("whsec_c2VjcmV0", offset=timedelta(minutes=-6)),
     )
     assert_type(endpoint, Endpoint)
@@ -416,6 +417,8 @@ def webhooks(chat_fake: ChatFake, chat_receiver: Receiver, app: WSGIApplication)
     hub.connect(handler=handler, signer=HmacSigner(secrets=["new", b"old"]))
     assert_type(hub.rotate_secret("newer"), None)
     hub.retire_secret()
+    assert_type(endpoint.disabled, bool)
+    endpoint.enable()
     endpoint.disconnect()
     hub.disconnect()
 

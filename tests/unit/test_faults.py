@@ -51,7 +51,7 @@ def test_a_dropped_event_is_emitted_and_never_attempted() -> None:
         assert ["sent", "delivered"] == [event.status for event in message.events]
         assert [("sent", 1, "drop", None), ("delivered", 1, None, 200)] == attempt_rows(fake)
         assert not fake.webhooks.attempts[0].ok
-        assert "dropped by a fault" == fake.webhooks.attempts[0].outcome
+        assert "not attempted" == fake.webhooks.attempts[0].outcome
         assert 1 == fault.fired
 
 

@@ -113,6 +113,7 @@ class Webhooks:
         retry_after: Iterable[timedelta | float] | None = None,
         signer: Signer | None = None,
         restart: Callable[[], Callable[..., Any]] | None = None,
+        disable_after: int | None = None,
     ) -> Endpoint:
         """Attempt events at an endpoint from now on: a URL, an app in process, or a function.
 
@@ -141,6 +142,9 @@ class Webhooks:
             restart: Makes the app or the function anew after a :meth:`crash`, as in
                 ``lambda: create_app(database)``; not with a URL. It is an argument of this call
                 because the app is made beside it. None: its memory survives a crash.
+            disable_after: After so many failed attempts in a row, retries among them, the endpoint
+                is disabled: its retries are forgotten, and events are recorded as not attempted,
+                until ``endpoint.enable()`` (assumed). None: never.
 
         Returns:
             The endpoint; ``endpoint.disconnect()`` ends it.
@@ -168,6 +172,8 @@ class Webhooks:
                 raise TypeError("restart= goes with wsgi=, asgi= or handler= only, not with a URL")
         check_bool(raise_exceptions, "raise_exceptions")
         check_signer(signer)
+        if disable_after is not None:
+            check_int(disable_after, "disable_after", 1)
         endpoint = Endpoint(
             name,
             target,
@@ -181,6 +187,7 @@ class Webhooks:
             expected=isinstance(handler, Receiver),
             disconnect=self._outbox.disconnect,
             restart=restart,
+            disable_after=disable_after,
         )
         self._outbox.endpoints.connect(endpoint)
         watchdog.add(self._engine.drain.overdue)

@@ -136,7 +136,8 @@ class Attempt:
 
         ``"duplicate"``, ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``,
         ``"lose_response"``, ``"refuse"``, ``"crash"``, ``"concurrently"`` or ``"evolve"``; or
-        ``"forgery"``, if ``assert_rejects_forgeries()`` made it.
+        ``"forgery"``, if ``assert_rejects_forgeries()`` made it; or ``"drop"``, too, if its
+        endpoint was disabled.
         """
         return self._result.overrides.fault
 
@@ -184,7 +185,7 @@ class Attempt:
     def outcome(self) -> str:
         """How it ended, in a few words."""
         if self.fault == "drop":
-            return "dropped by a fault"
+            return "not attempted"
         status = f"status {self.status_code}"
         if self.error is None:
             return status

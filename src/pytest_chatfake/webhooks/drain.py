@@ -28,10 +28,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Final, cast
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
+from ..base.marks import Mark
 from ..base.notes import ATTEMPT
 from ..base.terminal import say
 from ..domain.instants import SECOND
@@ -40,10 +42,10 @@ from ..transport.client.loops import GRACE_SECONDS
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
 from .attempts import is_success
-from .dispatch import Dispatch, Ready
+from .dispatch import Dispatch, Overrides, Ready
 from .endpoints import Endpoint, WebhookRequest
 from .in_flight import InFlight, Outcome, attempts_around, make_batch
-from .ordering import Ordering
+from .ordering import DROPPED, Ordering
 from .outbox import Outbox
 
 #: How far events may cause each other, attempt by attempt, before that counts as endless.
@@ -230,6 +232,10 @@ class Drain:
         """Return the attempts to make now, where this event is next at this endpoint."""
         if not endpoint.connected or dispatch.event._log is not self._outbox.events:
             return ()
+        if endpoint.disabled:
+            mark = Mark("drop", "endpoint disabled", dispatch.event.line)
+            lost = replace(dispatch, overrides=Overrides("drop", marks=(mark,)))
+            return (Ready(lost, endpoint, DROPPED),)
         if self.ordering is None:
             return (Ready(dispatch, endpoint),)
         return self.ordering.decide(dispatch, endpoint, in_batch=in_batch)
@@ -289,7 +295,8 @@ class Drain:
         if attempt.watch is not None and attempt.watch.error is not None:
             error = self._restart(endpoint, str(attempt.watch.error)) or error
             attempt.posted = error is None  # so that it comes back in the test in any case
-        ordering = None if dispatch.has_mark("forgery") else self.ordering
+        lost = endpoint.disabled and attempt.outcome is DROPPED
+        ordering = None if lost or dispatch.has_mark("forgery") else self.ordering
         attempts = self._outbox.attempts
         with self._lock:
             del self.in_flight[0]  # from now on it has a record
@@ -297,11 +304,17 @@ class Drain:
                 dispatch, answer = ordering.count(attempt, answer)
             place = attempts.add(dispatch, endpoint, answer, attempt.moment)
             fault = dispatch.overrides.fault
-            if is_success(answer) or fault == "drop":
+            if fault == "drop":
                 return None
             if fault == "forgery":  # its check tells of an error, and nothing comes again
                 return error if attempt.is_broken_off else None
-            if ordering is not None and ordering.retries_at_barriers:
+            endpoint._failures = 0 if is_success(answer) else endpoint._failures + 1
+            if not endpoint._failures:
+                return None
+            if endpoint._failures == endpoint._disable_after:
+                endpoint.disabled = True
+                self._outbox.forget_late()
+            elif ordering is not None and ordering.retries_at_barriers:
                 ordering.keep_failed(dispatch, endpoint)
             elif dispatch.number <= len(endpoint._retries) and place is not None:
                 self._plan_retry(attempt, answer)

@@ -27,7 +27,8 @@ class Endpoint:
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
         signer: Signs its attempts.
-        connected: Whether it still gets events.
+        connected: Whether :meth:`disconnect` was not called yet.
+        disabled: Whether it gets no events, because too many attempts in a row have failed.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Endpoint:
         expected: bool,
         disconnect: Callable[[Endpoint], None],
         restart: Callable[[], object] | None,
+        disable_after: int | None,
     ) -> None:
         self.name = name
         self.label = label
@@ -60,6 +62,8 @@ class Endpoint:
         self._disconnect = disconnect
         self._restart = restart
         self._own_signer = signer  # as it was connected
+        self._disable_after = disable_after
+        self.enable()
         self._crash = ""  # how the app has crashed last
         self._shown = redacted_place(name)  # what texts call it
 
@@ -86,6 +90,11 @@ class Endpoint:
             if not callable(app):
                 raise TypeError(unexpected("what restart= returned", "a callable", app))
             self._target._app = app
+
+    def enable(self) -> None:
+        """Let it get the events that are emitted from now on, if it was disabled."""
+        self.disabled: bool = False
+        self._failures = 0  # in a row
 
     def disconnect(self) -> None:
         """Stop attempts at this endpoint, scheduled retries included, and close its connection.
@@ -189,6 +198,7 @@ class Endpoints:
         """Let the endpoints be as they were connected."""
         for endpoint in self.ever:
             endpoint.signer = endpoint._own_signer
+            endpoint.enable()
 
     def close(self) -> None:
         """Close the connections of all endpoints, disconnected or not."""

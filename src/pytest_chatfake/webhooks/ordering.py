@@ -302,7 +302,11 @@ class Ordering:
     def _open_pauses(self) -> list[Pause]:
         """Return the pauses that go on, at endpoints that are still connected."""
         now = self._outbox.now()
-        return [one for one in self._pauses if one.due > now and one.endpoint.connected]
+        return [
+            one
+            for one in self._pauses
+            if one.due > now and one.endpoint.connected and not one.endpoint.disabled
+        ]
 
 
 def _batched(ready: list[Ready]) -> list[Ready]:

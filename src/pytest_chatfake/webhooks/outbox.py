@@ -209,6 +209,10 @@ class Outbox:
     def disconnect(self, endpoint: Endpoint) -> None:
         """Disconnect an endpoint, and forget the attempts that were scheduled for it alone."""
         self.endpoints.disconnect(endpoint)
+        self.forget_late()
+
+    def forget_late(self) -> None:
+        """Forget the attempts that were scheduled only for endpoints that get none any more."""
         with self._lock:
             for key, (_, subject) in tuple(self._schedule.work.items()):
                 if isinstance(subject, Dispatch) and not _is_connected(subject):
@@ -223,4 +227,4 @@ class Outbox:
 
 
 def _is_connected(dispatch: Dispatch) -> bool:
-    return any(endpoint.connected for endpoint in dispatch.endpoints)
+    return any(one.connected and not one.disabled for one in dispatch.endpoints)
