@@ -465,15 +465,26 @@ def send_call(fake: ChatFake) -> object:
     return response.status_code, response.json["status"]
 
 
+def send_with_a_key(fake: ChatFake, to: str) -> int:
+    order = {"to": to, "type": "text", "text": {"body": "Hello"}}
+    headers = {"X-API-Key": fake.api_key, "Idempotency-Key": "order-17"}
+    response = call(fake, "/v2/messages", "POST", json=order, headers=headers)
+    fake.settle()
+    return int(response.status_code)
+
+
 @row
 def repeated_send(fake: ChatFake) -> object:
     fake.send_endpoint()
-    order = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
-    headers = {"X-API-Key": fake.api_key, "Idempotency-Key": "order-17"}
-    for _ in range(2):
-        call(fake, "/v2/messages", "POST", json=order, headers=headers)
-    fake.settle()
+    send_with_a_key(fake, "+1")
+    send_with_a_key(fake, "+1")
     return len(fake.messages)
+
+
+@row
+def idempotency_key(fake: ChatFake) -> object:
+    fake.send_endpoint(idempotency_header="Idempotency-Key")
+    return [send_with_a_key(fake, to) for to in ("", "+1", "+1", "+2")]
 
 
 @row

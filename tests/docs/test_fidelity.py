@@ -74,7 +74,7 @@ def test_the_knob_of_a_row_is_there(name: str) -> None:
     fields = {field.name for field in dataclasses.fields(ChatFakeConfig)}
     arguments = {
         argument
-        for verb in (ChatFake.send_text, Message.deliver, Message.fail)
+        for verb in (ChatFake.send_text, ChatFake.send_endpoint, Message.deliver, Message.fail)
         for argument in inspect.signature(verb).parameters
     }
     known = {

@@ -33,8 +33,10 @@ def call_with_werkzeug(
     path: str = "/v2/balance",
     key: Any = ...,
     body: bytes | None = None,
+    **headers: str,
 ) -> Answer:
-    answer = Client(fake.wsgi_app).open(path, method=method, headers=_headers(fake, key), data=body)
+    headers |= _headers(fake, key)
+    answer = Client(fake.wsgi_app).open(path, method=method, headers=headers, data=body)
     return Answer(answer.status_code, _lower(answer.headers.items()), answer.data)
 
 

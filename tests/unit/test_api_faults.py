@@ -194,7 +194,7 @@ def test_of_several_faults_the_first_that_answers_wins_and_each_counts_its_own()
         ("fail", "code", 1, TypeError),
         ("fail", "code", "", ValueError),
         ("fail", "message", 1, TypeError),
-        ("fail", "body", {"a": 1}, TypeError),
+        ("fail", "body", ["a"], TypeError),
         ("fail", "times", 0, ValueError),
         ("fail", "times", 1.0, TypeError),
         ("fail", "start", 0, ValueError),

@@ -63,6 +63,19 @@ def test_a_route_may_return_a_response_of_its_own(call_api: CallApi) -> None:
         assert (299, "né".encode(), "1") == (answer.status, answer.body, answer.headers["x-own"])
 
 
+def test_a_request_is_handed_on_to_what_stood_before(call_api: CallApi) -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.route("/<id>")(lambda _, id: {id: fake.send_text().total_price})
+        for path in ("/x", "/x", "/x/y"):
+            fake.route(path, webhooks_first=True)(lambda _: NotImplemented)
+
+        assert b'{"x":0.05}' == call_api(fake, "POST", "/x").body
+        assert [] == received_statuses(receiver)
+        assert 404 == call_api(fake, "POST", "/x/y").status
+        fake.http.expect_request("/x/y").respond_with_data("by a handler")
+        assert b"by a handler" == call_api(fake, "POST", "/x/y").body
+
+
 def test_a_route_can_be_another_method_of_the_balance_path(call_api: CallApi) -> None:
     with frozen_fake() as fake:
         fake.route("/v2/balance", ["POST"])(lambda _: {"topped": "up"})

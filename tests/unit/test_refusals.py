@@ -206,9 +206,12 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
             "echo": (("externalId", [1]), (["status"],)),
             "parse": ((1, awaited), ()),
             "reply": ((1, awaited), ()),
+            "status": ((1,), ("",)),
+            "idempotency_header": ((1,), ("",)),
         },
     ),
     (lambda f, m: partial(f.send_endpoint, echo=["x"]), {"parse": ((dict,), ())}),
+    (lambda f, m: partial(f.send_endpoint, reply=dict), {"status": (("accepted",), ())}),
     (lambda f, m: f.api.fail, {"body": ((1,), (HALF,))}),
     # Webhooks that go wrong, and events that should not come
     (lambda f, m: f.webhooks.delay, {"duration": (LENGTH, (0, *OUT_OF_LENGTHS))}),

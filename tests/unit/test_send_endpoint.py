@@ -65,7 +65,7 @@ def test_a_reply_may_be_nothing_or_bytes_and_has_a_real_status() -> None:
 
 def test_a_message_that_is_rejected_at_once_is_answered_with_its_failed_resource() -> None:
     with frozen_fake(opening_balance="0", on_insufficient_balance="fail") as fake:
-        fake.send_endpoint()
+        fake.send_endpoint(status="accepted")
         answer = post(fake, ORDER)
         assert (200, "failed", "BALANCE_INSUFFICIENT") == (
             answer.status,
@@ -95,12 +95,14 @@ def test_the_content_is_named_by_echo_without_harm() -> None:
         assert "o-1" == fake.events[0].json()["chatMessage"]["externalId"]
 
 
-def test_other_types_are_sent_too() -> None:
+@pytest.mark.parametrize(("to", "content"), [("to", {"name": "sale"}), ("recipient", [{"n": 1}])])
+def test_other_types_are_sent_too(to: str, content: Any) -> None:
     with frozen_fake() as fake:
-        fake.send_endpoint()
-        order = {"to": "+1", "type": "template", "template": {"name": "sale"}}
-        assert {"name": "sale"} == post(fake, order).json()["template"]
-        assert "template" == fake.messages[0].type
+        fake.send_endpoint(status="accepted")
+        shown = post(fake, {to: "+1", "type": "contacts", "contacts": content}).json()
+        assert ("accepted", content) == (shown["status"], shown["contacts"])
+        message = fake.messages[0]
+        assert ("+1", "sent", content) == (message.to, message.status, message.content)
 
 
 @pytest.mark.parametrize(("from_key", "sender"), [("from", "+999"), (None, None)])
@@ -129,6 +131,19 @@ def test_its_webhooks_may_come_first() -> None:
         assert ["sent"] == received_statuses(receiver)
 
 
+def test_a_call_whose_key_is_in_flight_is_a_409_and_a_reset_forgets_the_key() -> None:
+    def call() -> Any:
+        return post(fake, ORDER, **{"Idempotency-Key": "order-17"}).json()
+
+    with frozen_fake() as fake:
+        fake.send_endpoint(reply=lambda _: {"second": call()}, idempotency_header="Idempotency-Key")
+        first = call()
+        assert "IDEMPOTENCY_KEY_IN_USE" == first["second"]["error"]["code"]
+        assert (first, 1) == (call(), len(fake.messages))
+        fake.reset()
+        assert (first, 1) == (call(), len(fake.messages))
+
+
 # -- what it turns down ----------------------------------------------------------------------------
 
 
@@ -153,9 +168,11 @@ def test_its_webhooks_may_come_first() -> None:
         ({"type": "text", "text": {"body": "x"}}, "'to' must be a string that is not empty"),
         (ORDER | {"to": 49}, "'to' must be a string that is not empty"),
         (ORDER | {"to": ""}, "'to' must be a string that is not empty"),
+        (ORDER | {"recipient": "+1"}, "'to' and 'recipient' differ: give one of them"),
         ({"to": "+1", "text": {"body": "x"}}, "'type' must be a string that is not empty"),
         (ORDER | {"type": "image"}, "'image' must be an object: the content of the message"),
         (ORDER | {"text": "x"}, "'text' must be an object: the content of the message"),
+        (ORDER | {"text": []}, "'text' must be an object: the content of the message"),
         (ORDER | {"text": {}}, "text.body must be a string"),
         (
             {"to": "+1", "type": "currency", "currency": {}},

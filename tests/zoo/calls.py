@@ -24,7 +24,7 @@ class Caller(App):
 
     def connect(self, chat_fake: ChatFake) -> None:
         super().connect(chat_fake)
-        chat_fake.send_endpoint()
+        chat_fake.send_endpoint(idempotency_header="Idempotency-Key")
         self.host = urlsplit(chat_fake.base_url).netloc
         self.headers = {"X-API-Key": chat_fake.api_key}
 
@@ -59,17 +59,20 @@ class Caller(App):
 
 
 class SendsAgainAfterSilence(Caller):
-    """Asks again at once if no response came, though the message may have been sent."""
+    """Asks again at once if no response came, without the order's key; the twin keeps the key."""
 
     unsure = 0
 
     def notify(self) -> None:
-        if self.send() == self.unsure and self.bug:
+        self.headers["Idempotency-Key"] = "order-17"
+        if self.send() == self.unsure:
+            if self.bug:
+                del self.headers["Idempotency-Key"]
             self.send()
 
 
 class SendsAgainAfterAnError(SendsAgainAfterSilence):
-    """Asks again at once after a 503, though the message may have been sent."""
+    """Does so after a 503, though the message may have been sent."""
 
     unsure = 503
 

@@ -48,7 +48,7 @@ class MessageState:
         id: The service's identifier; empty before it has one.
         type: What kind of message it is: ``text``, or another (§2.3).
         body: The text; empty for other types.
-        content: The object under the type's key, as JSON text; None: ``body`` says it all.
+        content: The object or list under the type's key, as JSON text; None: ``body`` says it all.
         sender: The address it comes from; None: the account's.
         recipient: The address it goes to.
         undeliverable: Whether it was sent to a person who had blocked the sender, or was withheld:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from ..base.arguments import check_mapping, check_str, cited, unexpected
 from ..domain.conversations import ConversationRecord
@@ -54,12 +54,14 @@ class Drafts:
         """
         message, draft = self.prepare_text("", to, conversation, origin_type, price, extra)
         message.type = check_type(type_, self._naming._message_keys)
-        fields = dict(check_mapping(content, "content"))
+        value: Any = content
+        if message.type == "text" or not isinstance(content, list):
+            value = dict(check_mapping(content, "content"))
         if message.type in self._default_extra or (extra is not None and message.type in extra):
             _refuse_type_in("extra", message.type)
-        message.content = encode(fields)
+        message.content = encode(value)
         if message.type == "text":
-            body = fields.get("body")
+            body = value.get("body")
             if not isinstance(body, str):
                 raise TypeError(unexpected("body", "a str", body))
             message.body = body

@@ -209,7 +209,7 @@ class ChatFake:
     def send(
         self,
         type: str,  # noqa: A002 - as §2.3 names it
-        content: Mapping[str, object],
+        content: Mapping[str, object] | list[Any],
         *,
         to: str | Recipient | None = None,
         conversation: Conversation | str | None = None,
@@ -220,8 +220,8 @@ class ChatFake:
         """Send a message of any type; §2.3 shows only ``text``, the rest is assumed.
 
         ``type`` is the type of the message resource, and no name of its other fields; ``content``
-        is the JSON object under a key of the same name. Money, failures and drops are those of a
-        text. Other arguments and errors are those of :meth:`send_text`.
+        is the JSON object, or the list, under a key of the same name. Money, failures and drops are
+        those of a text. Other arguments and errors are those of :meth:`send_text`.
         """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
@@ -232,7 +232,7 @@ class ChatFake:
     def submit(
         self,
         type: str,  # noqa: A002 - as §2.3 names it
-        content: Mapping[str, object],
+        content: Mapping[str, object] | list[Any],
         *,
         to: str | Recipient | None = None,
         conversation: Conversation | str | None = None,
@@ -789,14 +789,20 @@ class ChatFake:
         return service.listener
 
     def route(
-        self, path: str, methods: Iterable[str] = ("POST",), *, webhooks_first: bool = False
+        self,
+        path: str,
+        methods: Iterable[str] = ("POST",),
+        *,
+        webhooks_first: bool = False,
+        idempotency_header: str | None = None,
     ) -> Callable[[_V], _V]:
         """Decorate a function that serves an endpoint of your own, behind the key check.
 
         The service's description has no send endpoint, yet every client calls one: write it here.
         The function takes werkzeug's ``Request`` (and the path's variables) and returns a
         ``Response``, a dict, exact bytes, or None (204); or one of the last three and a status. Of
-        two routes that match a request, the last one responds.
+        two routes that match a request, the last one responds; if it returns ``NotImplemented``,
+        what stood before it does: the route before, a handler of :attr:`http`, or a 404.
 
         Args:
             path: Such as ``/v2/messages`` or ``/v2/messages/<id>``.
@@ -804,15 +810,23 @@ class ChatFake:
             webhooks_first: Whether the events that it causes are attempted before its response
                 leaves: the race that a fast service wins. Otherwise the test's next verb,
                 assertion or ``settle()`` attempts them.
+            idempotency_header: The header with the key of a call, ``"Idempotency-Key"`` for
+                example. The same key and body get the first response again, also one that was lost,
+                and the function is not called. Another body gets a 409, and so does a call while
+                the first one is in flight. A response of 400 to 499 is not kept, nor an error. A
+                reset forgets all keys. None: there are none.
 
         Raises:
             ValueError: The path is invalid, or the service's own.
         """
         self._engine.refuse_closed()
+        if idempotency_header is not None:
+            check_str(idempotency_header, "idempotency_header")
 
         def add(view: _V) -> _V:
             check_plain(view, "route()")
-            self.api._routes.add(path, methods, Route(path, view, webhooks_first))
+            route = Route(path, view, webhooks_first, idempotency_header)
+            self.api._routes.add(path, methods, route)
             return view
 
         return add
@@ -823,17 +837,20 @@ class ChatFake:
         *,
         echo: Iterable[str] = (),
         parse: Parse | None = None,
+        status: str = "sent",
         reply: Reply | None = None,
+        idempotency_header: str | None = None,
         webhooks_first: bool = False,
     ) -> None:
         """Add a send call: a key-checked POST that sends the message of its JSON body (assumed).
 
         The body is ``{"to": "+1...", "type": "text", "text": {"body": "Hello"}}``, or another type
-        with its object under a key of the same name. If the naming has a ``from_key``, the member
-        ``from`` is the sender. The response is the message resource of the message's event, with
-        status 200; that of a message that is rejected at once is its ``failed`` resource. A body
-        without a recipient or content gets a 400, in the shape of §7.1, and sends nothing. Of two
-        endpoints on one path, the last one wins.
+        with its object or list under a key of the same name; ``recipient`` is taken for ``to``. If
+        the naming has a ``from_key``, the member ``from`` is the sender. The response is the
+        message resource of the message's event, with status 200; that of a message that is rejected
+        at once is its ``failed`` resource. A body without a recipient or content, or with two
+        recipients, gets a 400, in the shape of §7.1, and sends nothing. Of two endpoints on one
+        path, the last one wins.
 
         Args:
             path: Variables in it are left to ``parse``.
@@ -841,15 +858,23 @@ class ChatFake:
                 ignored.
             parse: Takes werkzeug's ``Request`` and returns the arguments of :meth:`send`, instead.
                 Its ``ValueError`` becomes a 400.
+            status: What the response says of a message that is sent, ``"accepted"`` for example;
+                events say ``sent``.
             reply: Takes the message and returns the response, instead: what a route may return.
+            idempotency_header: As of :meth:`route`: a key that is known sends nothing.
             webhooks_first: Whether the events are attempted before the response leaves.
 
         Raises:
             ValueError: The path is invalid, or ``echo`` names a field of the description.
         """
-        respond = self._resource if reply is None else reply
+        if reply is not None and status != "sent":
+            raise TypeError("give status=, or a reply= that says it, not both")
+        respond = partial(self._resource, check_str(status, "status")) if reply is None else reply
         endpoint = SendEndpoint(self._send, respond, echo, parse, self.config.naming)
-        self.route(path, ["POST"], webhooks_first=webhooks_first)(endpoint.respond)
+        add = self.route(
+            path, ["POST"], webhooks_first=webhooks_first, idempotency_header=idempotency_header
+        )
+        add(endpoint.respond)
 
     def _send(self, arguments: list[Any], sender: str | None) -> Message:
         """Send the message of a send call."""
@@ -858,11 +883,11 @@ class ChatFake:
         self._engine.perform(Verb("accept", state, (draft,)), "the send call")
         return Message(self._engine, state)
 
-    def _resource(self, message: Message) -> dict[str, Any]:
-        """Return the message resource of the message's first event."""
+    def _resource(self, sent: str, message: Message) -> dict[str, Any]:
+        """Return the message resource of the message's first event, with a word for ``sent``."""
         event = self._engine.outbox.events_of(message._state.number)[0]
         resource: dict[str, Any] = event.json()[self.config.naming.message_key]
-        return resource
+        return resource | {"status": sent} if resource["status"] == "sent" else resource
 
     # The end
 

@@ -256,12 +256,11 @@ class Message:
         return self._state.type
 
     @property
-    def content(self) -> dict[str, Any]:
-        """The object under the type's key, fractions as exact ``Decimal``s."""
+    def content(self) -> Any:
+        """What is under the type's key, an object or a list, fractions as exact ``Decimal``s."""
         if self._state.content is None:
             return {"body": self._state.body}
-        content: dict[str, Any] = json.loads(self._state.content, parse_float=Decimal)
-        return content
+        return json.loads(self._state.content, parse_float=Decimal)
 
     @property
     def to(self) -> str:

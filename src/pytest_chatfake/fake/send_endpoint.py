@@ -60,10 +60,12 @@ class SendEndpoint:
 
     def _read(self, request: Request) -> tuple[Mapping[str, Any], str | None]:
         fields = _json_object(request)
-        to = _text(fields, "to")
+        to = _text({"to": fields.get("recipient")} | fields, "to")
+        if fields.get("recipient", to) != to:
+            raise ValueError("'to' and 'recipient' differ: give one of them")
         kind = check_type(_text(fields, "type"), self._naming._message_keys)
         content = fields.get(kind)
-        if not isinstance(content, dict):
+        if not isinstance(content, dict if kind == "text" else (dict, list)):
             raise ValueError(f"{cited(kind)} must be an object: the content of the message")  # noqa: TRY004
         if kind == "text" and not isinstance(cast("dict[str, Any]", content).get("body"), str):
             raise ValueError("text.body must be a string")

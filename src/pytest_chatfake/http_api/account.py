@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -22,6 +22,7 @@ from ..base.views import counted
 from ..domain.instants import SECOND, instant, parse_duration
 from ..transport.server.replies import Reply, error_reply, plain, server_error
 from ..wire.bodies import balance_body
+from ..wire.exact_json import encode
 from .faults import (
     NO_REPLY,
     TAKES_EFFECT,
@@ -33,6 +34,7 @@ from .faults import (
     named,
     shown_method,
 )
+from .idempotency import FirstCalls, answer
 from .routes import Route, Routes
 
 if TYPE_CHECKING:
@@ -168,11 +170,12 @@ class AccountApi:
         self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
-        # Of each call of a route: the place of its request, and whether its webhooks come first.
+        # Of each request that a route answered: its place, and whether its webhooks came first.
         self._calls: list[tuple[int | None, bool]] = []
         self._arrivals: dict[int, int] = {}  # when each of these came: it is recorded as answered
         self._ended: list[int] = []  # the places of these, in the order of their responses
         self._routes = Routes()
+        self._first_calls: FirstCalls = {}
         self._faults: Triggers[ApiFault] = Triggers()
 
     def __repr__(self) -> str:
@@ -189,6 +192,7 @@ class AccountApi:
         self._calls.clear()
         self._arrivals.clear()
         self._ended.clear()
+        self._first_calls = {}  # one in flight is forgotten, too
         self._faults.clear()
 
     def _set_key(self, key: str) -> None:
@@ -259,11 +263,13 @@ class AccountApi:
             return damaged(NO_REPLY, faults, asked.moment)
         is_race = any(one._kind == "webhooks_first" for one in faults)
         try:
-            response = (
-                by_handler(request) or self._not_found(path)
-                if found is None
-                else self._call(asked, request, *found, is_race=is_race)
-            )
+            while found is not None:
+                response = self._call(asked, request, *found, is_race=is_race)
+                if response is not None:
+                    break
+                found = self._routes.find(path, method, found[0].before)
+            else:
+                response = by_handler(request) or self._not_found(path, method)
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() is no Exception
@@ -282,15 +288,17 @@ class AccountApi:
         variables: dict[str, Any],
         *,
         is_race: bool,
-    ) -> Response:
+    ) -> Response | Reply | None:
         """Call a route of the user's, and attempt its webhooks if they come first."""
         place = self._place_of(asked)
-        self._calls.append((place, route.webhooks_first))
         try:
             with self._port.responses.block(place):
-                response = route.answer(request, variables)
+                response = answer(self._first_calls, route, request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
+        if response is None:
+            return None
+        self._calls.append((place, route.webhooks_first))
         if is_race or route.webhooks_first:
             try:
                 self._port.attempt_now()
@@ -298,10 +306,10 @@ class AccountApi:
                 self._port.errors.append(error)
         return response
 
-    def _not_found(self, path: str) -> Reply:
+    def _not_found(self, path: str, method: str) -> Reply:
         """Answer a request to which nothing fits: 405 or 404 (assumed)."""
         methods = self._routes.methods(path)
-        if not methods:
+        if not methods or method in methods:  # every route of the method hands on
             return _NOT_FOUND
         return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
 
@@ -349,7 +357,7 @@ class AccountApi:
         *,
         code: str | None = None,
         message: str | None = None,
-        body: str | bytes | None = None,
+        body: str | bytes | Mapping[str, object] | None = None,
         path: str | None = None,
         method: str | None = None,
         times: int | None = 1,
@@ -361,7 +369,7 @@ class AccountApi:
             status: The status of the response.
             code: ``error.code``; by default the status's name, as ``SERVICE_UNAVAILABLE``.
             message: ``error.message``; by default the same.
-            body: The exact body, in place of the error body of §7.1.
+            body: The exact body, in place of the error body of §7.1; a mapping is written as JSON.
             path: Which requests; see :class:`AccountApi`.
             method: Of which method.
             times: How many of them.
@@ -372,7 +380,8 @@ class AccountApi:
         if body is not None:
             if code is not None or message is not None:
                 raise ValueError("body: expected either body= or code= and message=, got both")
-            error = Reply(status, check_bytes(body, "body"))
+            text = encode(dict(body)) if isinstance(body, Mapping) else body
+            error = Reply(status, check_bytes(text, "body"))
             shown.append("body=...")
         else:
             error = _error_reply(status, code, message)

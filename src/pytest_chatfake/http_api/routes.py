@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import NotImplementedType
 from typing import Any, NamedTuple, TypeAlias
 
 from werkzeug import Request, Response
@@ -17,10 +18,14 @@ _Body: TypeAlias = dict[str, Any] | bytes | None
 #: What a route may return: None is a 204, bytes are sent as they are.
 Result: TypeAlias = Response | _Body | tuple[_Body, int]
 
-#: Takes werkzeug's request (and the variables of the path), returns the response.
-View: TypeAlias = Callable[..., Result]
+#: Takes werkzeug's request (and the variables of the path), returns the response; NotImplemented
+#: hands the request on.
+View: TypeAlias = Callable[..., Result | NotImplementedType]
 
 BALANCE_PATH = "/v2/balance"
+
+#: What most accounts have: a map costs more than all else of an account's API.
+_NO_RULES = Map()
 
 
 class Route(NamedTuple):
@@ -30,15 +35,21 @@ class Route(NamedTuple):
         path: As it was written, ``/v2/messages/<id>`` for example.
         view: Takes the request and returns the response.
         webhooks_first: Whether its events are attempted before the response leaves.
+        idempotency_header: The header of the keys of its requests; None: it knows no keys.
+        before: The rules of the routes that were there before it: it may hand a request on to them.
     """
 
     path: str
     view: View
     webhooks_first: bool
+    idempotency_header: str | None = None
+    before: Map = _NO_RULES
 
-    def answer(self, request: Request, variables: dict[str, Any]) -> Response:
-        """Call the view and return its result as a response."""
+    def answer(self, request: Request, variables: dict[str, Any]) -> Response | None:
+        """Call the view and return its result as a response; None: it hands the request on."""
         result: object = self.view(request, **variables)
+        if result is NotImplemented:
+            return None
         match result:
             case Response():
                 response = result
@@ -65,10 +76,6 @@ class Route(NamedTuple):
         return Response(content, status, content_type="application/json")
 
 
-#: What most accounts have: a map costs more than all else of an account's API.
-_NO_RULES = Map()
-
-
 class Routes:
     """The routes of one account."""
 
@@ -85,14 +92,17 @@ class Routes:
                 f"chat_fake.api."
             )
         # A rule belongs to one map for good, and the first that matches responds.
-        rules = [Rule(path, methods=names, endpoint=route), *(one.empty() for one in self._rules)]
+        rule = Rule(path, methods=names, endpoint=route._replace(before=self._map))
+        rules = [rule, *(one.empty() for one in self._rules)]
         self._map = map_of(rules)
         self._rules = rules
 
-    def find(self, path: str, method: str) -> tuple[Route, dict[str, Any]] | None:
+    def find(
+        self, path: str, method: str, rules: Map | None = None
+    ) -> tuple[Route, dict[str, Any]] | None:
         """Return the route of a request and the variables of its path, if there is one."""
         try:
-            route, variables = bound(self._map, path).match(path, method)
+            route, variables = bound(rules or self._map, path).match(path, method)
         except (NotFound, MethodNotAllowed, RequestRedirect):
             return None
         assert isinstance(route, Route)

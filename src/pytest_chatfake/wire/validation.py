@@ -107,7 +107,7 @@ def _is_content(path: Path, error: ErrorDetails, event: Fields) -> bool:
     """Return whether a field is the content of a message that is no text, named by its type."""
     return (
         error["type"] == "extra_forbidden"
-        and isinstance(error["input"], dict)
+        and isinstance(error["input"], (dict, list))
         and len(path) == 2
         and path[1] == event[str(path[0])].get("type")
     )

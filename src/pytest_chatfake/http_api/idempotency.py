@@ -1,0 +1,41 @@
+"""Idempotency keys: a call that is repeated gets its first response again (assumed)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from werkzeug import Request, Response
+
+from ..transport.server.replies import Reply, error_reply, plain
+from .routes import Route
+
+#: Of each route, path and key: the body of the first call, and what a second one gets.
+FirstCalls: TypeAlias = dict[object, tuple[bytes, Reply]]
+
+_REUSED = error_reply(409, "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_REUSED")
+_IN_USE = error_reply(409, "IDEMPOTENCY_KEY_IN_USE", "IDEMPOTENCY_KEY_IN_USE")
+
+
+def answer(
+    calls: FirstCalls, route: Route, request: Request, variables: dict[str, Any]
+) -> Response | Reply | None:
+    """Let a route respond, unless it has responded to the request's key before.
+
+    A response of 400 to 499 is not kept, nor an error: the key may be used again. Nobody waits for
+    a call in flight, which may be waiting for the very app that calls.
+    """
+    key = request.headers.get(route.idempotency_header or "")
+    if not key:
+        return route.answer(request, variables)
+    place, call = (id(route), request.path, key), (request.get_data(), _IN_USE)
+    first = calls.setdefault(place, call)  # atomic: of two threads, one is first
+    if first is not call:
+        return first[1] if first[0] == call[0] else _REUSED
+    try:
+        response = route.answer(request, variables)
+        if response and not 400 <= response.status_code < 500:
+            calls[place] = call[0], plain(response, request.environ)
+        return response
+    finally:
+        if calls[place] is call:
+            del calls[place]
