@@ -30,7 +30,7 @@ _ARRIVALS: Final = frozenset({"deliver", "read"})
 _ENDS: Final = frozenset({"deliver", "read", "fail"})
 
 #: What leads to a status.
-_VERBS: Final = {"delivered": {"deliver"}, "read": {"read"}, "failed": {"fail"}}
+_VERBS: Final[dict[str | None, str]] = {"delivered": "deliver", "read": "read", "failed": "fail"}
 
 #: What ended messages whose hold was released: of one, and of many.
 _ENDINGS: Final = {"failed": ("failed", "failed"), "dropped": ("was dropped", "were dropped")}
@@ -43,15 +43,16 @@ class Diagnosis:
         story: The fake's story: it keeps the messages that the sentences name.
 
     Attributes:
+        story: As given.
         labels: The short names that the sentences use.
     """
 
     def __init__(self, story: Story) -> None:
-        self._story = story
+        self.story: Story = story
         self._engine: Engine = story.engine
         self.labels: Labels = story.labels
         self._charged_by = CHARGED_BY[story.engine.settings.rules.charge_per]
-        self._explanations = Explanations(story.engine, self.labels, story.trace)
+        self._explanations = Explanations(story, self.labels)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""
@@ -110,28 +111,28 @@ class Diagnosis:
                 yield from self._first({"fail"}, *held_for)
 
     def of_statuses(
-        self, message: MessageState, missing: Sequence[str], instead: Sequence[str]
+        self, message: MessageState, wanted: str | None, got: str | None
     ) -> Iterator[str]:
-        """Say why a message has not the status that was expected next."""
+        """Say why a message has not the status that was expected next; None: there is none."""
         label = self.labels.message(message)
         person = self._engine.account.people.get(message.recipient)
-        pending = list(self._first(_VERBS.get("".join(missing), ()), message))
+        pending = list(self._first({_VERBS.get(wanted, "")}, message))
+        obstacle = self._obstacle(message)
         if message.state == "dropped":
             yield f"{label} was dropped, which has no event (§3 rule 6)."
-        elif pending and not instead and self._obstacle(message) is None:
+        elif pending and got is None and obstacle is None:
             yield from pending
-        elif list(missing) == ["read"] and person is not None and not person.read_receipts:
+        elif wanted == "read" and person is not None and not person.read_receipts:
             yield f"{label} went to a person without read receipts: no read event (§3 rule 3)."
-        elif list(missing) == ["delivered"] and list(instead) == ["read"]:
+        elif (wanted, got) == ("delivered", "read"):
             yield f"{label} went from sent to read, so there is no delivered event (§3)."
             yield "Call deliver() before read() to get one."
-        elif list(missing) == ["delivered"] and message.state == "sent":
-            obstacle = self._obstacle(message)
+        elif wanted == "delivered" and message.state == "sent":
             yield f"{label} was not delivered{'' if obstacle is None else f': {obstacle}'}."
 
     def of_silence(self, method: str, path: str) -> Iterator[str]:
         """Say why the API may not have been asked for something."""
-        asked = [f"{one.method} {one.path}" for one in self._story.api._log]
+        asked = [f"{one.method} {one.path}" for one in self.story.api._log]
         wanted, outbox = f"{method} {path}", self._engine.outbox
         if not path.startswith("/") or "?" in path:
             yield "Write the path alone, from its first / on, without host and query."
@@ -233,7 +234,7 @@ class Diagnosis:
         return f"{self._names(messages)} {one if len(messages) == 1 else many}"
 
     def _names(self, messages: Sequence[MessageState]) -> str:
-        self._story.named.extend(messages[:_MOST])
+        self.story.named.extend(messages[:_MOST])
         names = ", ".join(map(self.labels.message, messages[:_MOST]))
         more = len(messages) - _MOST
         return f"{names} and {more} more" if more > 0 else names

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from itertools import zip_longest
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from ..base.arguments import cited
@@ -20,6 +21,7 @@ from ..wire.exact_json import number
 from .diagnosis import Diagnosis
 from .labels import Labels
 from .story import Story
+from .timeline_text import aligned
 
 #: What can be expected of the account; what is held and charged, of one message, too.
 Figure: TypeAlias = Literal["available", "held", "charged"]
@@ -35,27 +37,20 @@ def amount_failure(
 ) -> str | None:
     """Compare an amount of the account, or of one message."""
     ledger = story.engine.account.ledger
-    subject = ledger if message is None else message
-    found: Decimal = getattr(subject, what)
+    found: Decimal = getattr(ledger if message is None else message, what)
     if found == expected:
         return None
     diagnosis, name = Diagnosis(story), "the account"
-    labels = diagnosis.labels
     if message is None:
         causes = diagnosis.of_total(what, expected, found)
     else:
         causes = diagnosis.of_charge(message) if what == "charged" else diagnosis.of_hold(message)
-        name = f"{labels.message(message)}, message {message.id}"
+        name = f"{diagnosis.labels.message(message)}, message {message.id}"
         story.named.append(message)
     entries = [one for one in ledger.entries if message is None or one.message_id == message.id]
     verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
-    return _failure(
-        labels,
-        _difference(story, what, expected, found),
-        causes,
-        f"{verb} {name}, by the ledger:",
-        _ledger_table(story, labels, entries),
-    )
+    heading = f"{verb} {name}, by the ledger:"
+    return _money_failure(diagnosis, what, expected, found, causes, heading, entries)
 
 
 def charge_failure(
@@ -64,14 +59,31 @@ def charge_failure(
     """Compare what a block charged."""
     if found == expected:
         return None
-    diagnosis = Diagnosis(story)
-    return _failure(
-        diagnosis.labels,
-        _difference(story, "charged in the block", expected, found),
-        diagnosis.of_total("charged", expected, found),
-        "Posted in the block:",
-        _ledger_table(story, diagnosis.labels, entries),
-    )
+    diagnosis, what = Diagnosis(story), "charged in the block"
+    causes = diagnosis.of_total("charged", expected, found)
+    heading = "Posted in the block:"
+    return _money_failure(diagnosis, what, expected, found, causes, heading, entries)
+
+
+def _money_failure(
+    diagnosis: Diagnosis,
+    what: str,
+    expected: Decimal,
+    found: Decimal,
+    causes: Iterable[str],
+    heading: str,
+    entries: Sequence[LedgerEntry],
+) -> str:
+    engine, labels = diagnosis.story.engine, diagnosis.labels
+
+    def row(entry: LedgerEntry) -> list[str]:
+        message = engine.account.find(entry.message_id or "")
+        name = "" if message is None else labels.message(message)
+        return [stamp(entry.moment), entry.kind, number(entry.amount), name]
+
+    currency = engine.settings.currency
+    difference = f"{what}: expected {number(expected)} {currency}, got {number(found)} {currency}"
+    return _failure(labels, difference, causes, heading, _table(entries, row))
 
 
 def statuses_failure(story: Story, message: MessageState, expected: Sequence[str]) -> str | None:
@@ -80,16 +92,14 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
     found = [event.status or "" for event in events]
     if found == list(expected):
         return None
-    same = 0
-    while same < min(len(found), len(expected)) and found[same] == expected[same]:
-        same += 1
-    missing, instead = expected[same:], found[same:]
-    if not instead:
-        difference = f"missing from number {same + 1} on: {', '.join(missing)}"
-    elif not missing:
-        difference = f"not expected, from number {same + 1} on: {', '.join(instead)}"
+    pairs = enumerate(zip_longest(expected, found), 1)
+    place, wanted, got = next((at, *pair) for at, pair in pairs if len({*pair}) > 1)
+    if got is None:
+        difference = f"missing from number {place} on: {', '.join(expected[place - 1 :])}"
+    elif wanted is None:
+        difference = f"not expected, from number {place} on: {', '.join(found[place - 1 :])}"
     else:
-        difference = f"number {same + 1}: expected {missing[0]}, got {instead[0]}"
+        difference = f"number {place}: expected {wanted}, got {got}"
     story.named.append(message)
     diagnosis = Diagnosis(story)
     return _failure(
@@ -97,7 +107,7 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
         f"statuses of {diagnosis.labels.message(message)}, message {message.id}: {difference}\n"
         f"  expected  {', '.join(expected) or '(none)'}\n"
         f"  got       {', '.join(found) or '(none)'}",
-        diagnosis.of_statuses(message, missing[:1], instead[:1]),
+        diagnosis.of_statuses(message, wanted, got),
         "Its events:",
         _table(events, _event_row),
     )
@@ -135,23 +145,6 @@ def _as_far_as_it_goes(causes: Iterable[str]) -> Iterator[str]:
         yield f"The cause can't be told: {type(error).__name__}: {text_of(error)}."
 
 
-def _difference(story: Story, what: str, expected: Decimal, found: Decimal) -> str:
-    currency = story.engine.settings.currency
-    return f"{what}: expected {number(expected)} {currency}, got {number(found)} {currency}"
-
-
-def _ledger_table(story: Story, labels: Labels, entries: Sequence[LedgerEntry]) -> str:
-    """Write ledger entries, one a line: when, what, how much, for which message."""
-
-    def row(entry: LedgerEntry) -> list[str]:
-        id_ = entry.message_id
-        message = None if id_ is None else story.engine.account.find(id_)
-        name = "" if message is None else labels.message(message)
-        return [stamp(entry.moment), entry.kind, number(entry.amount), name]
-
-    return _table(entries, row)
-
-
 def _event_row(event: Event) -> list[str]:
     """Write an event: when, status, id, and the line that caused it."""
     return [stamp(event.moment), event.status or event.type, event.id, event.line.place]
@@ -159,17 +152,9 @@ def _event_row(event: Event) -> list[str]:
 
 def _table(records: Sequence[_T], cells: Callable[[_T], Sequence[str]]) -> str:
     """Write records in aligned columns; a long table is cut in the middle, and says so."""
-    if not records:
-        return "  (none)"
-    half = len(records) if len(records) <= _MAX_ROWS else _MAX_ROWS // 2
-    left = len(records) - 2 * half
-    rows = [cells(one) for one in (*records[:half], *(records[-half:] if left > 0 else ()))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  "
-        + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    half, left = _MAX_ROWS // 2, len(records) - _MAX_ROWS
+    shown = [*records[:half], *records[-half:]] if left > 0 else records
+    lines = aligned([cells(one) for one in shown])
     if left > 0:
         lines.insert(half, f"  ... {left} more ...")
-    return "\n".join(lines)
+    return "\n".join(lines) or "  (none)"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import suppress
 from decimal import Decimal
-from typing import Final, cast
+from typing import Final
 
 from ..base import tracebacks
 from ..base.controls import one_line
@@ -15,7 +14,6 @@ from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..domain.reasons import CHARGED_BY
 from ..engine.engine import Engine
-from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..webhooks.in_flight import InFlight
@@ -25,8 +23,8 @@ from .explanations import Explanations
 from .hints import awaited, unused_faults, why_queued, why_unused
 from .labels import Labels
 from .pending import pending_lines
+from .story import Story
 from .timeline_text import marks_of, text_of
-from .trace import Trace
 
 #: How many lines of a kind are shown, and how many characters of what happened.
 _MOST: Final = 5
@@ -40,33 +38,22 @@ class Highlights:
     """What to look at in one fake's timeline.
 
     Args:
-        engine: The fake's engine.
-        api: The fake's side of the HTTP API.
+        story: The fake's story.
         labels: The short names.
-        trace: What happened.
         start: The first entry that is news.
-        named: The messages that failed expectations are about.
 
     Attributes:
         priced: The messages whose price the lines tell of.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        api: AccountApi,
-        labels: Labels,
-        trace: Trace,
-        start: int,
-        named: Sequence[MessageState],
-    ) -> None:
-        self._engine = engine
-        self._api = api
+    def __init__(self, story: Story, labels: Labels, start: int) -> None:
+        self._engine: Engine = story.engine
+        self._api = story.api
+        self._trace = story.trace
+        self._named = story.named
         self._labels = labels
-        self._trace = trace
-        self._explanations = Explanations(engine, labels, trace)
+        self._explanations = Explanations(story, labels)
         self._start = start
-        self._named = named
         self.priced: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:
@@ -157,22 +144,33 @@ class Highlights:
     def _price(self, message: MessageState) -> str:
         """Say in which events the price of a message was told, and how often it was charged."""
         label, happened = self._labels.message(message), self._explanations.of(message)
-        prices = {one.number: (_status(one), _price_in(one)) for one in happened}
-        arrivals = [at for at, (status, price) in prices.items() if price and status != "sent"]
+        prices = [
+            (one.number, one.record.status, price)
+            for one in happened
+            if isinstance(one.record, Event) and (price := self._price_in(one.record))
+        ]
+        arrivals = [str(at) for at, status, _ in prices if status != "sent"]
         estimate = "".join(
             f"; {at} told an estimate, {price} (§2.3)"
-            for at, (status, price) in prices.items()
-            if price and status == "sent"
+            for at, status, price in prices
+            if status == "sent"
         )
         charges = [one.number for one in happened if one.kind == "charge"]
         if charges and arrivals:
-            told = f"the price of {label} was told in {listed(map(str, arrivals))}"
+            told = f"the price of {label} was told in {listed(arrivals)}"
             return f"{told}, and charged once ({charges[0]}){estimate}"
         if message.state == "sent" and message.held:
             per = self._engine.settings.rules.charge_per
             return f"{label} is not charged before it is delivered ({CHARGED_BY[per]}){estimate}"
         sentences = self._explanations.sentences(self._explanations.deciding(message))
         return f"{label} costs nothing: {'; '.join(sentences)}"
+
+    def _price_in(self, event: Event) -> str:
+        """Return the price that an event told; empty if it told none, or the test made it."""
+        if event.synthetic:
+            return ""
+        message = event.json()[self._engine.settings.naming.message_key]
+        return number(Decimal(message["totalPrice"])) if "totalPrice" in message else ""
 
     def _responses(self) -> Iterator[str]:
         """Say that an app has taken everything: what is wrong then is in it, or in the test."""
@@ -186,24 +184,3 @@ def _error(error: BaseException) -> str:
     frames = traceback.extract_tb(tracebacks.from_outside(error).__traceback__)
     place = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
     return f"{what} {type(error).__name__}: {tracebacks.text_of(error)}{place}"
-
-
-def _price_in(entry: Entry) -> str:
-    """Return the price that an event told; empty if it is no event, or told none."""
-    body: object = None
-    if isinstance(entry.record, Event) and not entry.record.synthetic:
-        with suppress(ValueError):  # it may have been emitted so
-            body = entry.record.json()
-    for resource in _object(body).values():
-        price = _object(resource).get("totalPrice")
-        if isinstance(price, (int, Decimal)):
-            return number(Decimal(price))
-    return ""
-
-
-def _object(value: object) -> dict[str, object]:
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
-
-
-def _status(entry: Entry) -> str:
-    return (entry.record.status or "") if isinstance(entry.record, Event) else ""

@@ -7,93 +7,43 @@ is made again or late. It is named with its line, because nothing else of it can
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
-from ..base.calling_line import Line
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
-from ..domain.schedule import DueKind
+from ..domain.schedule import Due
 from ..engine.engine import Engine
 from .hints import awaited
 from .labels import Labels
+from .timeline_text import units
 
 #: How many are named where nobody knows which one was missed.
 _MOST: Final = 3
 
 
-class Scheduled(Protocol):
-    """What people do later, as the schedule keeps it."""
-
-    @property
-    def message(self) -> MessageState:
-        """The message that it is about."""
-        ...
-
-    @property
-    def line(self) -> Line:
-        """Where the test scheduled it, or set its autopilot up."""
-        ...
-
-    def does(self, kind: DueKind, /) -> str:
-        """Return the name of the verb that is due."""
-        ...
-
-
-class PendingItem(NamedTuple):
-    """Something that happens by itself when time gets there.
-
-    Attributes:
-        at: When, in nanoseconds since the epoch.
-        does: ``deliver``, ``read``, ``fail``; or ``attempt``.
-        state: The message that it is about, if it is about one.
-        what: What it is, with labels.
-        origin: Where it comes from, with its line.
-        obstacle: What keeps the message from its phone now; None if nothing does.
-    """
-
-    at: int
-    does: str
-    state: MessageState | None
-    what: str
-    origin: str
-    obstacle: str | None = None
-
-    def sentence(self, engine: Engine) -> str:
-        """Say when it happens, where it comes from, and what to do about it."""
-        hint = f"Run it with {advance(engine, self.at)}"
-        if self.obstacle is not None:
-            hint = f"Before that, {self.obstacle}"
-        return f"pending: {self.what} at {stamp(self.at)} ({self.origin}). {hint}."
-
-
-def pending_items(engine: Engine, labels: Labels) -> list[PendingItem]:
+def _pending(engine: Engine) -> list[Due]:
     """Return what is pending, in due order; not the drops, which every message has to fear."""
     with engine.lock:
-        return list(_items(engine, labels))
+        return [due for due in engine.schedule.pending() if due[1] != "drop"]
 
 
-def _items(engine: Engine, labels: Labels) -> Iterator[PendingItem]:
-    for at, kind, subject in engine.schedule.pending():
-        if kind == "attempt":
-            event = subject.event
-            what = f"attempt {subject.number} at {labels.event(event)}"
-            state = labels.message_of(event)
-            yield PendingItem(at, "attempt", state, what, f"caused {event.line.place}")
-        elif kind != "drop":
-            how = "scheduled at" if kind == "step" else "by the autopilot of"
-            yield _scheduled(engine, labels, at, subject, subject.does(kind), how)
-
-
-def _scheduled(
-    engine: Engine, labels: Labels, at: int, scheduled: Scheduled, does: str, how: str
-) -> PendingItem:
-    state = scheduled.message
-    person = engine.account.people.get(state.recipient)
-    obstacle = None
-    if person is not None and does != "fail":
-        obstacle = person.obstacle(arrives=state.state == "sent")
-    what, origin = f"{does}() of {labels.message(state)}", f"{how} {scheduled.line}"
-    return PendingItem(at, does, state, what, origin, obstacle)
+def _sentence(engine: Engine, labels: Labels, due: Due) -> str:
+    """Say what is pending, when, where it comes from, and what to do about it."""
+    at, kind, subject = due
+    hint = f"Run it with {advance(engine, at)}"
+    if kind == "attempt":
+        what = f"attempt {subject.number} at {labels.event(subject.event)}"
+        origin = f"caused {subject.event.line.place}"
+    else:
+        message, does = subject.message, subject.does(kind)
+        what = f"{does}() of {labels.message(message)}"
+        how = "scheduled at" if kind == "step" else "by the autopilot of"
+        origin = f"{how} {subject.line}"
+        person = engine.account.people.get(message.recipient)
+        if person is not None and does != "fail":
+            obstacle = person.obstacle(arrives=message.state == "sent")
+            hint = hint if obstacle is None else f"Before that, {obstacle}"
+    return f"pending: {what} at {stamp(at)} ({origin}). {hint}."
 
 
 def first_pending(
@@ -107,18 +57,20 @@ def first_pending(
         verbs: What it may do.
         of: To which messages; none: to any.
     """
-    for item in pending_items(engine, labels):
-        if item.does in verbs and (not of or item.state in of):
-            yield item.sentence(engine)
+    for due in _pending(engine):
+        _, kind, subject = due
+        does = kind if kind == "attempt" else subject.does(kind)
+        if does in verbs and (not of or subject.message in of):
+            yield _sentence(engine, labels, due)
             return
 
 
 def pending_lines(engine: Engine, labels: Labels) -> Iterator[str]:
     """Give a line for what is pending, where nobody knows what a test missed."""
-    found = pending_items(engine, labels)
-    yield from (item.sentence(engine) for item in found[:_MOST])
+    found = _pending(engine)
+    yield from (_sentence(engine, labels, due) for due in found[:_MOST])
     if len(found) > _MOST:
-        yield f"... and {len(found) - _MOST} more pending, the last at {stamp(found[-1].at)}"
+        yield f"... and {len(found) - _MOST} more pending, the last at {stamp(found[-1][0])}"
 
 
 def advance(engine: Engine, moment: int) -> str:
@@ -126,12 +78,5 @@ def advance(engine: Engine, moment: int) -> str:
     wait = max(moment - engine.time.read(), 0)
     if wait % MILLISECOND:  # time runs, and nobody wants to read its digits
         wait += SECOND - wait % SECOND
-    units = {"days": 86_400 * SECOND, "hours": 3_600 * SECOND, "minutes": 60 * SECOND}
-    arguments: list[str] = []
-    for name, size in units.items():
-        count, wait = divmod(wait, size)
-        if count:
-            arguments.append(f"{name}={count}")
-    if wait or not arguments:
-        arguments.append(f"seconds={wait / SECOND:g}")
-    return f"{awaited(engine)}chat_fake.clock.advance({', '.join(arguments)})"
+    arguments = ", ".join(f"{name}={count:g}" for name, count in units(wait).items())
+    return f"{awaited(engine)}chat_fake.clock.advance({arguments})"

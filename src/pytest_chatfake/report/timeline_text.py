@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from operator import attrgetter
 from typing import Final
 
 from ..base.controls import one_line
 from ..base.triggers import Trigger
-from ..base.views import counted
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
@@ -16,7 +16,6 @@ from ..engine.engine import Engine
 from ..engine.journal import ClockRecord, VerbRecord
 from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
-from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.in_flight import InFlight
 from ..wire.exact_json import number
@@ -28,6 +27,8 @@ from .labels import Labels
 from .trace import Trace
 
 _DAY: Final = 86_400 * SECOND
+
+_SHORT: Final = {"hours": "h", "minutes": "min", "seconds": "s"}
 
 #: How many messages the legend of a timeline explains that is folded.
 _EXPLAINED: Final = 10
@@ -114,17 +115,22 @@ def _outcome(attempt: Attempt | InFlight, hinted: bool) -> str:
     return f"{attempt.status_code}{meaning} {beginning_of_body(attempt.body)}".rstrip()
 
 
+def units(nanoseconds: int) -> dict[str, float]:
+    """Split a length of time into days, hours, minutes and seconds, as far as there are any."""
+    seconds, rest = divmod(nanoseconds, SECOND)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = {"days": days, "hours": hours, "minutes": minutes, "seconds": seconds + rest / SECOND}
+    return {name: count for name, count in parts.items() if count} or {"seconds": 0}
+
+
 def length(nanoseconds: int) -> str:
     """Write a length of time as a person would: ``30 days``, ``1 h 30 min``, ``0.5 s``."""
-    seconds, rest = divmod(nanoseconds, SECOND)
-    parts: list[str] = []
-    for size, unit, plural in ((86_400, "day", "days"), (3_600, "h", "h"), (60, "min", "min")):
-        count, seconds = divmod(seconds, size)
-        if count:
-            parts.append(counted(count, unit, plural))
-    if seconds or rest or not parts:
-        parts.append(f"{seconds + rest / SECOND:g} s")
-    return " ".join(parts)
+    return " ".join(
+        f"{count:,g} {_SHORT.get(name, 'day' if count == 1 else 'days')}"
+        for name, count in units(nanoseconds).items()
+    )
 
 
 # Many of them
@@ -176,28 +182,34 @@ def _heading(engine: Engine, begun: int) -> str:
 def lines_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[str]:
     """Align entries in columns: number, time since the fake was begun, kind, what, line."""
     days = any(entry.moment - begun >= _DAY for entry in shown)
-    times = [_absolute(one.moment) if days else _relative(one.moment - begun) for one in shown]
     amounts = [number(one.amount) for one in shown if one.amount is not None]
-    widths = (
-        max((len(str(entry.number)) for entry in shown), default=0),
-        max(map(len, times), default=0),
-        max((len(entry.kind) for entry in shown), default=0),
-        max(map(len, amounts), default=0),
-    )
-    lines: list[str] = []
+    width = max(map(len, amounts), default=0)
+    rows: list[tuple[str, ...]] = []
     before = ""
-    for entry, time in zip(shown, times, strict=True):
+    for entry in shown:
+        time = _absolute(entry.moment) if days else _relative(entry.moment - begun)
         text = text_of(entry, labels)
         if entry.amount is not None:
-            text = text.rjust(len(text) + widths[3] - len(number(entry.amount)))
+            text = text.rjust(len(text) + width - len(number(entry.amount)))
         if entry.line is not None:
             text += f"  {entry.line.place}"
-        when = "" if time == before else time
-        before = time
-        place, kind = f"  {entry.number:>{widths[0]}}", entry.kind.ljust(widths[2])
         what = " ".join([text, *marks_of(entry, labels)])
-        lines.append("  ".join([place, when.rjust(widths[1]), kind, what]))
-    return lines
+        rows.append((str(entry.number), "" if time == before else time, entry.kind, what))
+        before = time
+    return aligned(rows, right=2)
+
+
+def aligned(rows: Sequence[Sequence[str]], *, right: int = 0) -> list[str]:
+    """Write rows in columns, of which so many of the first are flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [str.rjust] * right + [str.ljust] * (len(widths) - right)
+    return [
+        "  "
+        + "  ".join(
+            side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _relative(nanoseconds: int) -> str:
@@ -216,25 +228,16 @@ def _absolute(moment: int) -> str:
 
 def _legend(labels: Labels, shown: Sequence[Entry], most: int) -> Iterator[str]:
     """Explain each label that is shown, once; of messages, so many at most."""
-    messages: dict[int, MessageState] = {}
-    endpoints: dict[Endpoint, None] = {}
-    recorded: dict[str, None] = {}
-    for entry in shown:
-        if isinstance(entry.record, Event) and (name := labels.legend_of_recorded(entry.record)):
-            recorded[name] = None
-        if entry.state is not None:
-            messages[entry.state.number] = entry.state
-        if entry.endpoint is not None:
-            endpoints[entry.endpoint] = None
-    explained = [messages[number] for number in sorted(messages)[:most]]
+    messages = sorted({one.state for one in shown if one.state}, key=attrgetter("number"))
+    explained, more = messages[:most], len(messages) - most
+    events = [one.record for one in shown if isinstance(one.record, Event)]
+    endpoints = dict.fromkeys(one.endpoint for one in shown if one.endpoint)
     conversations = dict.fromkeys(map(labels.conversation_of, explained))
-    more = len(messages) - len(explained)
     names = [
         *map(labels.legend_of_message, explained),
-        *([f"... and {more} more: see chat_fake.messages"] if more else []),
-        *recorded,
+        f"... and {more} more: see chat_fake.messages" if more > 0 else None,
+        *dict.fromkeys(map(labels.legend_of_recorded, events)),
         *map(labels.legend_of_conversation, filter(None, conversations)),
-        *filter(None, map(labels.legend_of_endpoint, endpoints)),
+        *map(labels.legend_of_endpoint, endpoints),
     ]
-    for name in names:
-        yield f"  {one_line(labels.clean(name))}"
+    yield from (f"  {one_line(labels.clean(name))}" for name in filter(None, names))
