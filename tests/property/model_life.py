@@ -66,7 +66,7 @@ class Life:
                 self.model.took(f"refused: {verb} to a person who is {why}")
                 raise Refused("IllegalTransition", f"{verb}: {why}")
 
-    def write(self, address: str | None) -> None:
+    def write(self, address):
         """A person writes to the sender: an event, and no money (assumed)."""
         person, model = self.people[address], self.model
         if not (person.registered and person.online) or person.blocked:

@@ -60,11 +60,6 @@ from pytest_chatfake import (
 )
 
 
-def in_our_shape(message: InboundMessage) -> Mapping[str, object]:
-    assert_type((message.from_, message.at), tuple[str, datetime])
-    return {"resource": message.resource | message.fields}
-
-
 def configuration() -> None:
     config = ChatFakeConfig(
         api_key="key",
@@ -105,7 +100,7 @@ def configuration() -> None:
             encoding="base64",
             offset=timedelta(minutes=-6),
         ),
-        inbound=in_our_shape,
+        inbound=lambda message: {"resource": assert_type(message, InboundMessage).resource},
         strict=True,
     )
     assert_type(config.replace(price="0.10"), ChatFakeConfig)

@@ -27,7 +27,6 @@ def written(text="STOP", /, *, fields=(), **config):
     ("event_type", "inbound_type", "key"),
     [
         ("chat.message.updated", TYPE, "chatInboundMessage"),
-        ("acme-wave.status", "acme-wave.inbound_message.received", "acmeWaveInboundMessage"),
         ("update", "update.inbound_message.received", "updateInboundMessage"),
     ],
 )
@@ -37,12 +36,6 @@ def test_its_type_and_its_key_are_named_after_the_channel(event_type, inbound_ty
     assert (inbound_type, key, "+1800") == (body["type"], [*body][-1], body[key]["to"])
 
 
-def test_fields_are_added_and_replace_the_fakes_own():
-    resource = written("Hi", fields={"id": "in-7", "of": ["m1"]})["chatInboundMessage"]
-
-    assert ("in-7", ["m1"], {"body": "Hi"}) == (resource["id"], resource["of"], resource["text"])
-
-
 def test_a_function_shapes_what_people_write():
     told = []
 
@@ -50,11 +43,13 @@ def test_a_function_shapes_what_people_write():
         told.append(message)
         return {"type": "wave.in", "key": "m", "id": "w-1", "resource": message.resource}
 
-    body = written("Hi", fields={"tag": 1}, inbound=shape)
-    (id_, *others, resource) = told[0]
-    assert [ANNA, "+15550199", "text", {"body": "Hi"}, NOON, {"tag": 1}] == others
+    fields = {"id": "in-7", "tag": 1}
+    body = written("Hi", fields=fields, inbound=shape)
+    ((id_, *others, resource),) = told
+    assert [ANNA, "+15550199", "text", {"body": "Hi"}, NOON, fields] == others
     assert ("w-1", "wave.in", resource) == (body["id"], body["type"], body["m"])
-    assert (id_, 1) == (resource["id"], resource["tag"])
+    assert fields == {name: resource[name] for name in fields}
+    assert id_ != "in-7"
     assert TYPE == written(inbound=lambda _: {"resource": {}})["type"]
     assert [1] == written(inbound=lambda _: {"type": "in", "body": "[1]"})
 

@@ -353,7 +353,6 @@ CALLS = [
     # What people write
     Refused("body", lambda f, m, x: f.recipient("+1").writes(x), (1, None, b"x"), ("",)),
     Refused("type", lambda f, m, x: f.recipient("+1").sends(x, {}), (1,), ("", "from", "to", "ü")),
-    Refused("content", lambda f, m, x: f.recipient("+1").sends("image", x), ("url",)),
     # The configuration
     Refused("config", lambda f, m, x: ChatFake(x), (True, 1, "x", {})),
 ]

@@ -15,7 +15,6 @@ from fastapi import FastAPI
 
 from pytest_chatfake import ChatFake
 
-INCOMING = "chat.inbound_message.received"
 ECHO = "chat.echo.received"
 
 
@@ -34,10 +33,9 @@ class Shop:
             answer = await client.post("/greetings", params={"customer": customer})
         assert answer.status_code == 202, answer.text
 
-    async def customer_writes(self, body: str, customer: str = "+4915", id_: str = "in-1") -> None:
+    async def customer_writes(self, body: str, customer: str = "+4915") -> None:
         """A customer writes to the shop, and all that follows from it happens."""
-        message = {"id": id_, "from": customer, "type": "text", "text": {"body": body}}
-        await self._chat_fake.webhooks.emit_event(INCOMING, message)
+        await self._chat_fake.recipient(customer).writes(body)
 
     async def owner_writes(self, body: str, customer: str = "+4915") -> None:
         """The owner writes to a customer from their own phone."""

@@ -45,7 +45,7 @@ async def test_a_customer_who_writes_within_the_day_costs_nothing_more(
 ) -> None:
     async with open_shop() as shop:
         for number in (1, 2):
-            await shop.customer_writes("Hello", id_=f"in-{number}")
+            await shop.customer_writes("Hello")
             await chat_fake.find_message(externalId=f"answer-{number}").deliver()
 
         chat_fake.assert_charged("0.05")
@@ -82,5 +82,5 @@ async def test_the_owners_echo_is_no_customer_and_silences_the_assistant(
 ) -> None:
     async with open_shop(assistant) as shop:
         await shop.owner_writes("I will call you")
-        await shop.customer_writes("Thank you", id_="in-2")
+        await shop.customer_writes("Thank you")
         assert len(chat_fake.messages) == answers
