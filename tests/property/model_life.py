@@ -54,24 +54,24 @@ class Life:
     # -- what contradicts the person (§3 rule 2) -----------------------------------------------
 
     def check(self, message: Message, verb: str) -> None:
-        person = self.of(message)
         arrives = verb == "deliver" or message.status == "sent"
+        self.refuse(f"{verb} to", self.of(message), blocked=arrives, withheld=arrives)
+
+    def refuse(self, what, person, *, blocked, withheld):
         for why, so in {
             "not registered": not person.registered,
             "offline": not person.online,
-            "blocked": person.blocked and arrives,
-            "withheld": person.withheld and arrives,
+            "blocked": person.blocked and blocked,
+            "withheld": person.withheld and withheld,
         }.items():
             if so:
-                self.model.took(f"refused: {verb} to a person who is {why}")
-                raise Refused("IllegalTransition", f"{verb}: {why}")
+                self.model.took(f"refused: {what} a person who is {why}")
+                raise Refused("IllegalTransition", f"{what}: {why}")
 
     def write(self, address):
         """A person writes to the sender: an event, and no money (assumed)."""
-        person, model = self.people[address], self.model
-        if not (person.registered and person.online) or person.blocked:
-            model.took("refused: a person writes who is not there, or has blocked the sender")
-            raise Refused("IllegalTransition", "nothing can come from there")
+        model = self.model
+        self.refuse("writing by", self.people[address], blocked=True, withheld=False)
         resource = {
             "id": Label("in", len(model.events)),
             "from": address or NOBODY_IN_PARTICULAR,

@@ -94,7 +94,7 @@ REQUIRED_PATHS = {
     *(f"moved to expiry {micros:+d} us" for micros in (-1000, -1, 0, 1, 1000)),
     # other kinds of message, and events about none
     *(f"sent as {type_}" for type_ in ("text", "image", "template")),
-    "refused: a person writes who is not there, or has blocked the sender",
+    *(f"refused: writing by a person who is {why}" for why in ("offline", "blocked")),
     *(f"another event, its {what}" for what in ("key of its type", "key given", "id given")),
     # people: what they do by themselves, what is left alone, and what contradicts them
     *(

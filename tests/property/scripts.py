@@ -365,7 +365,7 @@ NOTHING_WRONG = [(flag, flag in {"read_receipts", "online", "registered"}) for f
 away = st.builds(
     lambda to, verb, earlier, state, back: (
         *(Send(to), describe(to, state), Send(to, origin="utility"), verb, Verb(earlier, 1)),
-        *back(to),
+        *(Call("writes", to=to), *back(to)),
     ),
     somebody,
     verb_of("deliver", "read", "fail"),

@@ -77,6 +77,7 @@ def test_ids_begin_anew_after_a_reset_and_people_of_before_it_do_not_write():
         anna = fake.recipient(ANNA)
         anna.writes("1").writes("2")
         first, second = [event.body for event in fake.events]
+        assert fake.send_text().id.encode() not in first
         fake.reset()
         with pytest.raises(ClosedError):
             anna.writes("3")
