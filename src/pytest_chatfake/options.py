@@ -49,6 +49,11 @@ _INI: dict[str, tuple[Any, Any, str]] = {
             "as its fake) or session (one for all) (default: function)"
         ),
     ),
+    "chat_fake_host": (
+        "127.0.0.1",
+        None,
+        "the IPv4 address of the API, as 0.0.0.0 for an app in a container (default: 127.0.0.1)",
+    ),
     "chat_fake_mutants_ignore": (
         [],
         "linelist",
@@ -124,6 +129,7 @@ def configuration(config: pytest.Config) -> list[str]:
 
 def check(config: pytest.Config) -> None:
     """Refuse invalid options."""
+    exposure(config)
     if (scope := config.getini("chat_fake_loop_scope")) not in _SCOPES:
         raise pytest.UsageError(
             f"the ini option chat_fake_loop_scope: expected {' or '.join(_SCOPES)}, got {scope!r}"
@@ -137,6 +143,21 @@ def check(config: pytest.Config) -> None:
         config.getini("chat_fake_strict")
     except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version
         raise pytest.UsageError(f"the ini option chat_fake_strict: {error}") from None
+
+
+def exposure(config: pytest.Config) -> list[str]:
+    """Return a warning if the API listens where other machines may reach it."""
+    from ipaddress import IPv4Address
+
+    host = config.getini("chat_fake_host")
+    try:
+        if IPv4Address(host).is_loopback:
+            return []
+    except ValueError:
+        raise pytest.UsageError(
+            f"the ini option chat_fake_host: expected an IPv4 address such as 0.0.0.0, got {host!r}"
+        ) from None
+    return [f"chat fake: warning: other machines may reach the API by chat_fake_host={host}"]
 
 
 def chosen_seed(config: pytest.Config) -> str:

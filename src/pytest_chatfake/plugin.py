@@ -110,19 +110,21 @@ def pytest_configure_node(node: Any) -> None:
     node.workerinput["chat_fake_seed"] = node.config.stash[_seed_key]
 
 
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Show the seed, unless it is the fixed one."""
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Warn if the API can be reached from outside; show the seed, unless it is the fixed one."""
     seed = config.stash[_seed_key]
-    return None if seed == "fixed" else f"chat fake: ids by --chat-fake-seed={seed}"
+    ids = [f"chat fake: ids by --chat-fake-seed={seed}"] * (seed != "fixed")
+    return options.exposure(config) + ids
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Show the seed after failures, where ``-q`` has left the header out."""
+    """Show what the header does where ``-q`` has left it out; the seed after failures only."""
     failed = terminalreporter.stats.keys() & {"failed", "error"}
-    if failed and terminalreporter.verbosity < 0 and (line := pytest_report_header(config)):
-        terminalreporter.write_line(line)
+    if terminalreporter.verbosity < 0:
+        for line in pytest_report_header(config) if failed else options.exposure(config):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
@@ -252,7 +254,7 @@ def _keep_listening(config: pytest.Config) -> None:
 
     config.stash[_listens_key] = True
     _speak(config)
-    service.hold()
+    service.hold(config.getini("chat_fake_host"))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -767,7 +767,10 @@ class ChatFake:
 
     @property
     def base_url(self) -> str:
-        """The URL of the HTTP API, ``http://127.0.0.1:<port>``; its first use starts the server."""
+        """The URL of the HTTP API, ``http://127.0.0.1:<port>``; its first use starts the server.
+
+        The ini option ``chat_fake_host`` lets it listen elsewhere, for tests with the fixture.
+        """
         self._engine.refuse_closed()
         return service.url
 

@@ -36,6 +36,7 @@ class Service:
         self._lock = threading.Lock()
         self._accounts: dict[str, AccountApi] = {}
         self._users = 0
+        self._host = "127.0.0.1"
         self._listener: Listener | None = None
 
     # Accounts
@@ -73,22 +74,24 @@ class Service:
             if self._listener is None:
                 from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
 
-                self._listener = Listener(self)
+                self._listener = Listener(self, self._host)
             return self._listener
 
     @property
     def url(self) -> str:
-        """The listener's base URL; the listener is started if it does not run."""
+        """The listener's base URL on this machine; the listener is started if it does not run."""
         listener = self.listener
         with self._lock:
             if not listener.is_running():
                 listener.start()
-        return f"http://{listener.host}:{listener.port}"
+        host = listener.host if listener.host != "0.0.0.0" else "127.0.0.1"  # noqa: S104
+        return f"http://{host}:{listener.port}"
 
-    def hold(self) -> None:
-        """Let the listener run at least until the matching :meth:`release`."""
+    def hold(self, host: str) -> None:
+        """Let the listener run at least until the matching :meth:`release`, on this address."""
         with self._lock:
             self._users += 1
+            self._host = host
 
     def release(self) -> None:
         """Undo a :meth:`hold`; the last release stops the listener, if no account is open."""

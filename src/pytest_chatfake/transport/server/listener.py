@@ -57,7 +57,7 @@ class Unmatched(Exception):  # noqa: N818 - steers `Listener.answer`, never leav
 
 
 class Listener(HTTPServer):
-    """Serves the API, and what a test adds to it, on a free port of 127.0.0.1.
+    """Serves the API, and what a test adds to it, on a free port.
 
     Two things differ from pytest-httpserver. A request that no handler matches is answered by the
     API and is no failed assertion, unless an ordered handler was next. And ``log`` holds only what
@@ -67,8 +67,8 @@ class Listener(HTTPServer):
     port: int
     server: BaseWSGIServer | None
 
-    def __init__(self, api: Api) -> None:
-        super().__init__("127.0.0.1", 0, threaded=True)
+    def __init__(self, api: Api, host: str = "127.0.0.1") -> None:
+        super().__init__(host, 0, threaded=True)
         self.api = api
         self.connections: dict[Connection, threading.Thread] = {}
         self._waiting: set[threading.Thread] = set()
