@@ -575,7 +575,8 @@ class ChatFake:
         self._engine.settle_before_read()
         from ..report.explanations import explanation
 
-        return explanation(self._story, self._state_of(message))
+        story, state = self._story, self._state_of(message)
+        return explanation(self._engine, story.labels, story.trace, state)
 
     def _state_of(self, message: Message) -> MessageState:
         state_of(message, self._engine)

@@ -52,7 +52,7 @@ class Diagnosis:
         self._engine: Engine = story.engine
         self.labels: Labels = story.labels
         self._charged_by = CHARGED_BY[story.engine.settings.rules.charge_per]
-        self._explanations = Explanations(story, self.labels)
+        self._explanations = Explanations(story.engine, self.labels, story.trace)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""

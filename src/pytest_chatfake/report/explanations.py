@@ -10,12 +10,13 @@ from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import ZERO
 from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
+from ..engine.engine import Engine
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .entries import Entry
 from .labels import Labels
-from .story import Story
 from .timeline_text import lines_of
+from .trace import Trace
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
@@ -29,14 +30,15 @@ class Explanations:
     """The reasons of one fake's facts.
 
     Args:
-        story: The fake's story.
+        engine: The fake's engine.
         labels: The short names.
+        trace: What happened.
     """
 
-    def __init__(self, story: Story, labels: Labels) -> None:
-        self._account = story.engine.account
-        self._trace = story.trace
+    def __init__(self, engine: Engine, labels: Labels, trace: Trace) -> None:
+        self._account = engine.account
         self._labels = labels
+        self._trace = trace
         self._found: dict[int, list[Entry]] = {}
 
     def of(self, message: MessageState) -> list[Entry]:
@@ -96,11 +98,10 @@ class Explanations:
         return f"{text} ({reason.basis}{setting})"
 
 
-def explanation(story: Story, message: MessageState) -> str:
+def explanation(engine: Engine, labels: Labels, trace: Trace, message: MessageState) -> str:
     """Tell all that is known of a message: its money and why, and what happened, in order."""
-    labels, begun = story.labels, story.trace.begun
-    explanations = Explanations(story, labels)
-    currency = story.engine.settings.currency
+    explanations = Explanations(engine, labels, trace)
+    currency = engine.settings.currency
     money = (
         f"price {number(message.total_price)}, held {number(message.held)}, "
         f"charged {number(message.charged)} {currency}"
@@ -114,8 +115,8 @@ def explanation(story: Story, message: MessageState) -> str:
                 f"  {_conversation(labels, message.conversation)}",
                 "Why:",
                 *_why(explanations, message),
-                f"What happened, times from {stamp(begun)}:",
-                *lines_of(explanations.of(message), labels, begun),
+                f"What happened, times from {stamp(trace.begun)}:",
+                *lines_of(explanations.of(message), labels, trace.begun),
             ]
         )
     )

@@ -14,6 +14,7 @@ from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..domain.reasons import CHARGED_BY
 from ..engine.engine import Engine
+from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..webhooks.in_flight import InFlight
@@ -23,8 +24,8 @@ from .explanations import Explanations
 from .hints import awaited, unused_faults, why_queued, why_unused
 from .labels import Labels
 from .pending import pending_lines
-from .story import Story
 from .timeline_text import marks_of, text_of
+from .trace import Trace
 
 #: How many lines of a kind are shown, and how many characters of what happened.
 _MOST: Final = 5
@@ -38,22 +39,33 @@ class Highlights:
     """What to look at in one fake's timeline.
 
     Args:
-        story: The fake's story.
+        engine: The fake's engine.
+        api: The fake's side of the HTTP API.
         labels: The short names.
+        trace: What happened.
         start: The first entry that is news.
+        named: The messages that failed expectations are about.
 
     Attributes:
         priced: The messages whose price the lines tell of.
     """
 
-    def __init__(self, story: Story, labels: Labels, start: int) -> None:
-        self._engine: Engine = story.engine
-        self._api = story.api
-        self._trace = story.trace
-        self._named = story.named
+    def __init__(
+        self,
+        engine: Engine,
+        api: AccountApi,
+        labels: Labels,
+        trace: Trace,
+        start: int,
+        named: Sequence[MessageState],
+    ) -> None:
+        self._engine = engine
+        self._api = api
         self._labels = labels
-        self._explanations = Explanations(story, labels)
+        self._trace = trace
+        self._explanations = Explanations(engine, labels, trace)
         self._start = start
+        self._named = named
         self.priced: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:

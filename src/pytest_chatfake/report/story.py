@@ -108,7 +108,7 @@ class Story:
         from .timeline_text import timeline_text
 
         labels = self.labels
-        highlights = Highlights(self, labels, start)
+        highlights = Highlights(engine, self.api, labels, trace, start, self.named)
         lines = highlights.lines()
         parts = ["What to look at", *(f"  {line}" for line in lines), ""] if lines else []
         if is_new:
