@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from ..base.views import listed
+from ..base.views import listed, ordinal
 from ..report.timeline_text import length
 from ..webhooks.synthetic import UNKNOWN_TYPE
 from .deviations import KINDS, STATUS, Call, Deviation
@@ -63,7 +63,8 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
 
 def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:
     """Return the sentence about a call of the app's."""
-    kind, subject, number = deviation.kind, deviation.subject, deviation.start
+    kind, number = deviation.kind, deviation.start
+    subject = f"the {ordinal(number)} {call.method} {call.path}"
     made = [(one.number, one.call) for one in log.calls]
     if (number, call) not in made:
         return f"{subject} was never made"

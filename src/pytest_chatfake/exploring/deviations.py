@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from ..base.arguments import check_list, cited
 from ..base.tripwires import find_function
-from ..base.views import ordinal
 from ..domain.instants import SECOND, parse_delay
 
 if TYPE_CHECKING:
@@ -135,13 +134,6 @@ class Deviation(NamedTuple):
         """What the call asks for that it concerns; None: it concerns an attempt."""
         more = dict(self.more)
         return Call(more["path"], more["method"]) if {*Call._fields} <= {*more} else None
-
-    @property
-    def subject(self) -> str:
-        """What it concerns: ``attempt 2``, ``the 1st POST /v2/messages``."""
-        if (call := self.call) is None:
-            return f"attempt {self.start}"
-        return f"the {ordinal(self.start)} {call.method} {call.path}"
 
     def set_up(self, fake: ChatFake) -> Trigger:
         """Call its verb, and return the fault."""

@@ -272,23 +272,16 @@ class World:
 
     def require_all_fired(self) -> None:
         """Refuse deviations that did not fire: they were found with another body."""
-        made = len({one.chance for one in self._made})
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
-            is_short = isinstance(fault, AttemptFault) and fault._is_short
-            if fault.fired and not is_short:
-                continue
-            asked = deviation.subject
-            if is_short:
-                asked = f"{deviation}, and a barrier came before so many attempts"
-            elif deviation.kind == "crash":
-                asked = f"{deviation}, and the app never came to that point"
-            elif deviation.call is not None:
-                asked += ", and there was none"
+            if isinstance(fault, AttemptFault) and fault._is_short:
+                problem = "a barrier came before so many attempts"
+            elif not fault.fired:
+                problem = "it never came to that"
             else:
-                asked += f", and there {'was' if made == 1 else 'were'} {made}"
+                continue
             raise ChatFakeError(
-                f"only= does not match this body: it asks for {asked}. Remove only= to explore "
-                f"again."
+                f"only= does not match this body: it asks for {deviation}, and {problem}. Remove "
+                f"only= to explore again."
             )
 
     def log(self) -> WorldLog:

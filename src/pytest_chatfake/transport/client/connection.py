@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
     from _typeshed import WriteableBuffer
 
-# How far a socket's timeout may be from the deadline, in seconds: setting it is a system call.
-TOLERANCE_SECONDS = 0.01
-
 READ_LIMIT = 16 * 1024 * 1024  # bytes of a response, announcements included, before it is given up
 KEEP_LIMIT = 64 * 1024  # bytes of a body that are kept
 
@@ -50,7 +47,7 @@ INTERIM = frozenset(range(100, 200)) - {101}
 
 
 class Connection:
-    """A connected socket that has a timeout.
+    """A connected socket.
 
     Attributes:
         watched_until: How long it is waited for its end before it is used again; 0 at first.
@@ -58,7 +55,6 @@ class Connection:
 
     def __init__(self, sock: socket) -> None:
         self._sock = sock
-        self._timeout = sock.gettimeout() or 0.0
         self.watched_until: float = 0.0
         self._selector = DefaultSelector()
         self._selector.register(sock, EVENT_READ)
@@ -82,7 +78,7 @@ class Connection:
             HTTPException: What came is not HTTP, or is cut off.
             OSError: The connection broke, or the time was up.
         """
-        self._keep_to(deadline)
+        self._sock.settimeout(deadline.left())
         # The server may have answered before it had read everything.
         with suppress(BrokenPipeError, ConnectionResetError):
             self._sock.sendall(request)
@@ -101,17 +97,11 @@ class Connection:
     def receive(self, limit: int, deadline: Deadline) -> bytes:
         """Return what arrives next, at most so many bytes; none at the end of the connection."""
         while True:
-            self._keep_to(deadline)
+            self._sock.settimeout(deadline.left())
             try:
                 return self._sock.recv(limit)
             except TimeoutError:
                 deadline.pass_by()
-
-    def _keep_to(self, deadline: Deadline) -> None:
-        left = deadline.left()
-        if abs(left - self._timeout) > TOLERANCE_SECONDS:
-            self._sock.settimeout(left)
-            self._timeout = left
 
 
 class Deadline:

@@ -63,10 +63,8 @@ class HttpClient:
         request = b"%bContent-Length: %d\r\n\r\n%b" % (lines, len(body), body)
         try:
             return self._exchange(request, Deadline(self._timeout))
-        except TimeoutError as error:
-            late = timed_out(self._timeout)
-            late.__cause__ = error
-            return Response(None, b"", late)
+        except TimeoutError:
+            return Response(None, b"", timed_out(self._timeout))
         except (OSError, HTTPException) as error:
             return Response(None, b"", error)
 

@@ -39,7 +39,6 @@ from .requests import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from email.message import Message
     from io import BufferedReader
     from socket import socket
 
@@ -68,12 +67,6 @@ class Connection(WSGIRequestHandler):
     """Serves one client until it hangs up, asks to be closed, or `close` is called."""
 
     disable_nagle_algorithm = True
-
-    command: str
-    path: str
-    request_version: str
-    headers: Message
-    close_connection: bool
 
     def __init__(
         self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: _Site
