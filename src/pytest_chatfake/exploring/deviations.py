@@ -6,15 +6,13 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from ..base.arguments import check_list, cited
+from ..base.triggers import Trigger
 from ..base.tripwires import find_function
 from ..domain.instants import SECOND, parse_delay
-
-if TYPE_CHECKING:
-    from ..base.triggers import Trigger
-    from ..fake.fake import ChatFake
+from ..fake.fake import ChatFake
 
 
 class Call(NamedTuple):

@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
 from ..base.notes import REQUEST
+from ..base.triggers import Trigger
 from ..base.views import counted
 from ..engine.process_time import Travel
 from ..fake.config import ChatFakeConfig
@@ -26,13 +27,9 @@ from ..webhooks.attempt_faults import AttemptFault
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
-from ..webhooks.ordering import Made, Ordering
+from ..webhooks.ordering import Log, Made, Ordering
 from .deviations import KINDS, Call, Deviation
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
-
-if TYPE_CHECKING:
-    from ..base.triggers import Trigger
-    from ..webhooks.ordering import Log
 
 #: A body: a function of one fake.
 Body = Callable[[ChatFake], Any]

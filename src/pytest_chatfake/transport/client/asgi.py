@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from ...base.arguments import cited
@@ -19,12 +19,10 @@ from .crash_watch import run_of
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
 from .headers import Headers, complete_headers
 from .loops import LoopEvent, new_event
+from .portal import Portal
 from .responses import OutgoingRequest, Response
 from .targets import Target
 from .url import checked_client, checked_path
-
-if TYPE_CHECKING:
-    from .portal import Portal
 
 # Frameworks annotate scope and messages in ways that do not fit each other.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]

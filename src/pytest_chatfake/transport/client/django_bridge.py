@@ -6,12 +6,9 @@ Nothing here is the first to import Django: whoever has a Django app has importe
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Final, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
-    from contextlib import AbstractContextManager
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 

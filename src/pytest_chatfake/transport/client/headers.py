@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from ...base.arguments import cited
 from ...base.redaction import is_secret_header, tail
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: Names and values, in order. A driver writes them in its own way once, and keeps that: endpoints
 #: send the same ones again and again.

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from ...base.arguments import cited
+from .asgi import AsgiApp
 from .loops import background_task, new_event
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from .asgi import AsgiApp
-    from .portal import Portal
+from .portal import Portal
 
 
 class Lifespan:

@@ -16,19 +16,16 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar, cast
 
 from ...base.arguments import cited, utf8
 from .cancellable import Cancellable, CancelledExternally
 from .crash_watch import run_of
 from .loops import GRACE_SECONDS
+from .portal import Portal
 from .responses import OutgoingRequest, Response
 from .worker import Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from .portal import Portal
 
 RequestT = TypeVar("RequestT", bound=OutgoingRequest)
 

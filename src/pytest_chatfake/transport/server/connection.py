@@ -16,15 +16,16 @@ slow as it likes; it holds one thread, and `Connection.close` ends it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
-from io import BytesIO
-from socket import SHUT_RDWR, SHUT_WR
+from io import BufferedReader, BytesIO
+from socket import SHUT_RDWR, SHUT_WR, socket
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from werkzeug import Request, Response
-from werkzeug.serving import WSGIRequestHandler
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler
 
 from ..header_parsing import FIELD_LINE, plain_fields
 from .replies import Reply, error_reply, head, is_bodiless, server_error, status_line
@@ -36,13 +37,6 @@ from .requests import (
     read_headers,
     read_request_line,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from io import BufferedReader
-    from socket import socket
-
-    from werkzeug.serving import BaseWSGIServer
 
 # A whole balance query, from the first byte to the blank line after its headers.
 PLAIN_QUERY = re.compile(

@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import re
 from http.client import HTTPMessage
-from typing import TYPE_CHECKING
+from io import BufferedReader
 
 from ..header_parsing import FIELD_LINE, TOKEN
-
-if TYPE_CHECKING:
-    from io import BufferedReader
 
 MAX_LINE = 65_536  # bytes in a request line, a header or a chunk's size line
 MAX_FIELDS = 100  # header lines in one request
