@@ -328,45 +328,25 @@ def test_a_task_that_does_not_end_is_said_and_the_loop_is_closed_all_the_same(mo
 # Who shares
 
 
-class App:
-    """Answers, and remembers on which loops it ran, and how its lifespan ended."""
-
-    def __init__(self, error=None):
-        self.error = error
-        self.loops = []
-        self.log = []
-
-    async def __call__(self, scope, receive, send):
-        self.loops.append(asyncio.get_running_loop())
-        if scope["type"] == "http":
-            await send({"type": "http.response.start", "status": 204})
-            await send({"type": "http.response.body"})
-            return
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        try:
-            await receive()
-        except asyncio.CancelledError:
-            self.log.append("cancelled")
-            raise self.error or asyncio.CancelledError from None
-        self.log.append("shut down")
-        await send({"type": "lifespan.shutdown.complete"})
-
-
 @pytest.mark.parametrize("shares", [True, False, None])
 def test_the_fakes_of_a_session_share_a_loop_if_it_says_so(shares):
-    app = App()
+    async def app(scope, receive, send):
+        loops.append(asyncio.get_running_loop())
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    loops = []
     end = session_scope.begin(shares=shares) if shares is not None else None
     with ChatFake() as fake, ChatFake() as other:
         for one in (fake, other, fake):
             one.webhooks.connect(asgi=app)
             one.send_text()
-    assert bool(shares) is not app.loops[0].is_closed()
+    assert bool(shares) is not loops[0].is_closed()
     if end is not None:
         end()
 
-    assert (1 if shares else 2) == len(set(app.loops))
-    assert all(loop.is_closed() for loop in app.loops)
+    assert (1 if shares else 2) == len(set(loops))
+    assert all(loop.is_closed() for loop in loops)
 
 
 def test_a_session_inside_another_one_has_a_loop_of_its_own(session):
@@ -391,28 +371,6 @@ def test_a_fake_that_is_closed_leaves_the_shared_loop_to_the_others(session):
         first.run(where())
     assert not first.run_idle(where)
     assert loop == second.run(where())
-
-
-def test_a_lifespan_that_was_not_left_ends_with_its_fake_and_without_a_shutdown(session):
-    app, other, left = App(), App(), App()
-    with ChatFake() as first, ChatFake() as second:
-        with first.webhooks.lifespan(left):
-            pass
-        first.webhooks.lifespan(app).__enter__()
-        second.webhooks.lifespan(other).__enter__()
-        first.close()
-
-        assert (["cancelled"], [], ["shut down"]) == (app.log, other.log, left.log)
-        assert 1 == len(set(app.loops + other.loops))
-    assert ["cancelled"] == other.log
-
-
-def test_the_end_of_one_lifespan_that_fails_does_not_spare_the_others(session):
-    app = App()
-    with pytest.raises(Interrupted), ChatFake() as fake:
-        fake.webhooks.lifespan(app).__enter__()
-        fake.webhooks.lifespan(App(Interrupted)).__enter__()
-    assert ["cancelled"] == app.log
 
 
 # Whose turn it is

@@ -46,11 +46,9 @@ class Lifespan:
         if self._check is not None:
             self._check("sync")
         self._portal.run(self._start())
-        self._portal.lifespans[id(self._app)] = self._task.aclose
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._portal.lifespans.pop(id(self._app), None)
         self._portal.run(self._stop())
 
     async def __aenter__(self) -> Self:

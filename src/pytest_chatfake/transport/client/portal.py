@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
 from typing import Any, TypeVar
 
 from ...base.errors import ClosedError
@@ -17,16 +16,14 @@ class Portal:
     """One fake's way to its loop: a loop of its own, or the one that its session of pytest shares.
 
     A loop of its own ends with the fake, and with it all that an app has left there. A shared one
-    goes on; only the lifespans that were begun here, and not left, end with the fake.
+    goes on, with all that an app has left there.
 
     Attributes:
         app_states: What lifespans that run now gave to their apps, by the ``id`` of the app.
-        lifespans: What ends those of them that run on the portal's loop, without a shutdown.
     """
 
     def __init__(self) -> None:
         self.app_states: dict[int, dict[str, Any]] = {}
-        self.lifespans: dict[int, Callable[[], Coroutine[Any, Any, None]]] = {}
         shared = of_the_session(PrivateLoop)
         self._shares = shared is not None
         self._loop: PrivateLoop | None = shared or PrivateLoop()
@@ -52,23 +49,12 @@ class Portal:
         """
         return self._loop is not None and self._loop.run_idle(pause)
 
-    def _end(self, lifespan: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self.run(lifespan())
-
     def close(self) -> None:
         """Leave the loop; one's own is closed, with all that is on it.
 
         Raises:
             RuntimeError: A task does not end, or the loop waits for this very code.
         """
-        if self._loop is None:
-            return
-        if not self._shares:
+        if self._loop is not None and not self._shares:
             self._loop.close()
-            self._loop = None
-            return
-        with ExitStack() as stack:  # each of them, whatever the others do
-            stack.callback(setattr, self, "_loop", None)
-            for end in self.lifespans.values():
-                stack.callback(self._end, end)
-        self.lifespans.clear()
+        self._loop = None
