@@ -512,7 +512,10 @@ def test_too_few_kills_fail_the_run_and_the_page_says_who_noticed_what(pytester,
         ("--chat-fake-mutants=slow", "ignored explicit argument 'slow'"),
         ("--chat-fake-mutants-seconds=-1", "--chat-fake-mutants-seconds takes seconds, not '-1'"),
         ("--chat-fake-mutants-fail-under=many", "takes percent, from 0 to 100, not 'many'"),
-        ("--override-ini=chat_fake_mutants_ignore=nobody", "unknown mutant 'nobody': use 'price-"),
+        (
+            "--override-ini=chat_fake_mutants_ignore=nobody",
+            "unknown mutant in chat_fake_mutants_ignore 'nobody': use 'price-",
+        ),
     ],
 )
 def test_what_is_no_value_of_an_option_is_refused(pytester, option, error):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from types import CellType, FunctionType
@@ -139,14 +139,14 @@ def print_test(
     before = [] if fake == "chat_fake" else [f"{fake} = chat_fake"]
     before += [*around.literals, *(f"chat_fake.{deviation}" for deviation in deviations)]
     after = [f"{'await ' if is_async else ''}chat_fake.settle()"] if settles else []
-    code = ""
-    for lines in _lines_inside(source, definition):
-        inside = [f"{_INDENT}{line}" for line in (*before, *lines, *after)]
-        code = "\n".join(
-            f"{around.indent}{line}".rstrip() for line in (*above, *around.markers, head, *inside)
-        )
-        if _is_inside(definition, code, len(before)):
-            break
+    indent = around.indent + _INDENT
+    lines = [
+        *(around.indent + line for line in (*above, *around.markers, head)),
+        *(indent + line for line in before),
+        *_lines_inside(source, definition, indent),
+        *(indent + line for line in after),
+    ]
+    code = "\n".join(lines)
     try:
         exec(compile(_as_module(code), function.__code__.co_filename, "exec"), names)  # noqa: S102 - the user's own body
     except SyntaxError:
@@ -164,24 +164,17 @@ def _as_module(code: str) -> str:
 
 
 def _lines_inside(
-    source: str, definition: ast.FunctionDef | ast.AsyncFunctionDef
-) -> Iterator[list[str]]:
-    """Give the lines inside a function: as they are written, then as they can be written."""
+    source: str, definition: ast.FunctionDef | ast.AsyncFunctionDef, indent: str
+) -> list[str]:
+    """Return the lines inside a function: as they are written, if moved they mean the same."""
     first = definition.body[0]
     decorators: list[ast.expr] = getattr(first, "decorator_list", [])
     start = min([first.lineno, *(one.lineno for one in decorators)])
-    if start > definition.lineno:
-        inside = source.splitlines()[start - 1 : definition.end_lineno]
-        yield textwrap.dedent("\n".join(inside)).splitlines()
-    yield "\n".join(map(ast.unparse, definition.body)).splitlines()
-
-
-def _is_inside(definition: ast.FunctionDef | ast.AsyncFunctionDef, code: str, before: int) -> bool:
-    """Return whether a function's lines mean the same in other code."""
-    try:
-        nodes = ast.walk(ast.parse(_as_module(code)))
-    except SyntaxError:
-        return False
-    made = next(one for one in nodes if isinstance(one, type(definition)))
-    wanted = [ast.dump(one) for one in definition.body]
-    return wanted == [ast.dump(one) for one in made.body][before : before + len(wanted)]
+    written = "\n".join(source.splitlines()[start - 1 : definition.end_lineno])
+    moved = [f"{indent}{line}".rstrip() for line in textwrap.dedent(written).splitlines()]
+    with suppress(SyntaxError):
+        block = ast.parse("\n".join(["if True:", *moved])).body[0]
+        inside = block.body if isinstance(block, ast.If) else []
+        if [*map(ast.dump, inside)] == [*map(ast.dump, definition.body)]:
+            return moved
+    return [indent + line for one in definition.body for line in ast.unparse(one).splitlines()]

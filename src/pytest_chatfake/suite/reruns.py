@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import pytest
 
-from ..base.arguments import alternatives, cited
+from ..base.arguments import check_choice
 from ..base.views import counted
 from .mutation import (
     BROKEN,
@@ -82,11 +82,8 @@ class Reruns:
         rerun_key: pytest.StashKey[str],
     ) -> None:
         self._ignored: set[str] = set(config.getini("chat_fake_mutants_ignore"))
-        if unknown := self._ignored - sentences.keys():
-            raise ValueError(
-                f"chat_fake_mutants_ignore: unknown mutant {cited(min(unknown))}: use "
-                f"{alternatives(sentences)}"
-            )
+        for name in sorted(self._ignored):
+            check_choice(name, "mutant in chat_fake_mutants_ignore", sentences)
         seconds = number_given(config.getoption, "--chat-fake-mutants-seconds", "seconds", inf)
         self._seconds = inf if seconds is None else seconds
         self._least = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
