@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Final
 
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_argument(
             "--naming",
             type=_naming,
-            default=Naming(),
+            default=(Naming(), ()),
             metavar="MODULE:OBJECT",
             help="your Naming, or an object that has one as .naming, such as a ChatFakeConfig",
         )
@@ -58,10 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         if given.command == "schema":
-            print(json.dumps(event_schema(given.naming), indent=2), flush=True)
+            print(json.dumps(event_schema(*given.naming), indent=2), flush=True)
             return 0
         if given.command == "validate":
-            return _validate(given.files, given.naming, extra_fields=given.extra_fields)
+            return _validate(given.files, *given.naming, extra_fields=given.extra_fields)
         return _merge(given)
     except BrokenPipeError:
         # The reader has seen enough, as `head` has. The rest goes nowhere, or Python would complain
@@ -80,7 +80,9 @@ def _merge(given: Namespace) -> int:
     return 0 if is_fine else 1
 
 
-def _validate(files: Sequence[str], naming: Naming, *, extra_fields: bool) -> int:
+def _validate(
+    files: Sequence[str], naming: Naming, omit: Collection[str], *, extra_fields: bool
+) -> int:
     events = others = found = 0
     for entry in (entry for file in files for entry in read_recording(file)):
         if entry.problem:
@@ -88,7 +90,7 @@ def _validate(files: Sequence[str], naming: Naming, *, extra_fields: bool) -> in
         else:
             events += 1
             others += is_other_type(entry.json, naming)
-            told = deviations(entry.json, naming, extra_fields=extra_fields)
+            told = deviations(entry.json, naming, omit, extra_fields=extra_fields)
         found += len(told)
         for sentence in told:
             print(f"{entry.where}: {sentence}")
@@ -96,8 +98,11 @@ def _validate(files: Sequence[str], naming: Naming, *, extra_fields: bool) -> in
     return 1 if found else 0
 
 
-def _naming(text: str) -> Naming:
-    """Return the naming that a command line means; an ArgumentTypeError if there is none."""
+def _naming(text: str) -> tuple[Naming, Collection[str]]:
+    """Return the naming that a command line means, and the fields that its account omits.
+
+    An ArgumentTypeError if there is none.
+    """
     module, colon, path = text.partition(":")
     if not (module and colon and path):
         raise ArgumentTypeError(
@@ -114,7 +119,7 @@ def _naming(text: str) -> Naming:
         raise ArgumentTypeError(
             f"{text!r}: expected a Naming or something with .naming, got {found!r}"
         )
-    return naming
+    return naming, getattr(found, "omit", ())
 
 
 if __name__ == "__main__":

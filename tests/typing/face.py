@@ -67,6 +67,7 @@ def configuration() -> None:
         currency="EUR",
         price=lambda message: "0.10" if message.to.startswith("+49") else 1,
         charge_per="message",
+        omit=["conversation"],
         origin_type="utility",
         conversation_type="REGULAR",
         conversation_length=timedelta(hours=24),

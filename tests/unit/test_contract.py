@@ -42,14 +42,14 @@ namings = pytest.mark.parametrize("naming", [DESCRIBED, OWN], ids=["described", 
 shapes = pytest.mark.parametrize("shape", ["sent", "delivered", "read", "failed", "failed here"])
 
 
-def emitted(kind: str, naming: Naming = DESCRIBED) -> list[Any]:
-    with frozen_fake(naming=naming) as fake:
+def emitted(kind: str, naming: Naming = DESCRIBED, **config: Any) -> list[Any]:
+    with frozen_fake(naming=naming, **config) as fake:
         KINDS[kind].make(fake)
         return [json.loads(event.body, parse_float=Decimal) for event in fake.events]
 
 
-def validator(naming: Naming) -> jsonschema.Draft202012Validator:
-    schema = event_schema(naming)
+def validator(naming: Naming, *omit: str) -> jsonschema.Draft202012Validator:
+    schema = event_schema(naming, omit)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -96,6 +96,17 @@ def test_every_event_of_the_fake_satisfies_the_schema_and_the_models(naming: Nam
         assert [] == deviations(body, naming)
         assert not other_schema.is_valid(body)
         assert deviations(body, other)
+
+
+@pytest.mark.parametrize("field", sorted(OWN._message_keys.keys() - {"id", "status"}))
+def test_a_field_that_an_account_omits_is_in_no_event_and_nothing_misses_it(field: str) -> None:
+    schema = validator(OWN, field)
+    for kind in KINDS:
+        for event, found in zip(emitted(kind, OWN), emitted(kind, OWN, omit=[field]), strict=True):
+            event["pigeonMessage"].pop(field, None)
+            assert event == found
+            schema.validate(found)
+            assert [] == deviations(found, OWN, [field])
 
 
 #: What else than the service's values may stand in a text message, by hand.

@@ -707,11 +707,17 @@ def test_each_fact_rests_on_its_rule() -> None:
 def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_session_saves() -> (
     None
 ):
-    with frozen_fake(charge_per="message") as fake:
-        for make in (*RULED.values(), shared, second_of_two):
-            text = fake.explain(make(fake))
-            assert ("(§1" in text, "None" in text) == (False, False)
-    told = [" ".join(causes(case, charge_per="message")) for case in CASES.values()]
+    texts = ""
+    for make in (*RULED.values(), shared, second_of_two):
+        with frozen_fake(charge_per="message") as fake:
+            texts += fake.explain(make(fake))
+    assert (0, 0) == (texts.count("(§1"), texts.count("None"))
+    assert (15, 1) == (texts.count("is the default"), texts.count("gave the final price"))
+    cases = [
+        *CASES.values(),
+        lambda f: [shared(f), f.send_text(price=0).deliver(), f.assert_charged(1)],
+    ]
+    told = [" ".join(causes(case, charge_per="message")) for case in cases]
     assert [] == [text for text in told if "(§1" in text or "shares conversation" in text]
     assert any("was not charged (assumed: charge_per='message')." in text for text in told)
 

@@ -191,16 +191,6 @@ def test_a_low_balance_can_fail_the_message_before_it_is_sent() -> None:
         assert message.conversation is None
 
 
-def test_a_message_into_an_open_session_needs_money_where_it_is_charged() -> None:
-    for charge_per, status in (("conversation", "sent"), ("message", "failed")):
-        with frozen_fake(
-            opening_balance="0.09", charge_per=charge_per, on_insufficient_balance="fail"
-        ) as fake:
-            fake.send_text().deliver()
-
-            assert status == fake.send_text().status
-
-
 def test_the_code_of_a_low_balance_is_a_setting() -> None:
     with frozen_fake(
         opening_balance="0", on_insufficient_balance="fail", insufficient_balance_code="E402"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 NAMING = Naming(event_type="pigeon.message.updated")
 CONFIG = ChatFakeConfig(naming=NAMING)
+OMITTING = ChatFakeConfig(omit=iter(["bizType"]))
 NUMBER = 7
 HERE = __name__
 
@@ -68,6 +69,14 @@ def test_a_naming_that_is_none_is_refused(
 
     assert 2 == exit_.value.code
     assert problem in capsys.readouterr().err
+
+
+def test_fields_that_the_account_omits_are_not_required(
+    tmp_path: Path,
+) -> None:
+    file = written(tmp_path / "a.jsonl", "\n".join(bodies(omit=OMITTING.omit)))
+
+    assert 0 == main(["validate", "--naming", f"{HERE}:OMITTING", file])
 
 
 def test_bodies_of_the_description_have_no_deviation(

@@ -468,6 +468,7 @@ FIELDS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "naming": (({"event_type": "x"},), ()),
     "webhook_url": ((1,), ("",)),
     "seed": ((1,), ("",)),
+    "omit": (("bizType", None), (["id"], ["status"], ["bizTyp"], [[]])),
     "extra": ((1, lambda _: {}, awaited), ()),
     "signer": ((1, lambda: None), ()),
     "inbound": ((1, lambda: None, {}), ()),

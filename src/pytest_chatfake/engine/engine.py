@@ -83,7 +83,11 @@ class Engine:
         self._test_loop: LoopBridge | None = None
         self.outbox: Outbox = Outbox(
             EventWriter(
-                settings.naming, settings.currency, settings.conversation_type, settings.sender
+                settings.naming,
+                settings.currency,
+                settings.conversation_type,
+                settings.sender,
+                settings.omit,
             ),
             per_message=settings.event_ids == "per-message",
             now=self.time.read,

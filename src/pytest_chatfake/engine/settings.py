@@ -25,6 +25,7 @@ class Settings(NamedTuple):
     conversation_type: str
     sender: str
     naming: Naming
+    omit: tuple[str, ...]
     inbound: Callable[..., object] | None
     event_ids: Literal["unique", "per-message"]
     timeout: float

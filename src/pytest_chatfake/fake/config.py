@@ -30,7 +30,7 @@ from ..engine.settings import Mode, Settings
 from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
 from ..wire.exact_json import members
-from ..wire.naming import Naming, check_fields
+from ..wire.naming import Naming, check_fields, check_omit
 from .inbound import Shape
 from .messages import Message
 
@@ -85,6 +85,9 @@ class ChatFakeConfig:
             :class:`~pytest_chatfake.Message` and the status of the event to come that returns one
             (assumed: none). The function may only read; it is called once for each verb and
             status. A call's own ``extra=`` takes precedence.
+        omit: Fields of the description that the message resource of this account's events does not
+            have, by their names on the wire: ``("conversation", "bizType")``. ``id`` and ``status``
+            can't be left out (assumed: none is).
         inbound: Shapes the events of what people write: a function of the
             :class:`~pytest_chatfake.InboundMessage` that returns a mapping of arguments of
             ``webhooks.emit_event()``: ``resource``, ``type``, ``key``, ``id``, ``body`` (assumed).
@@ -121,6 +124,7 @@ class ChatFakeConfig:
     retry_after: Iterable[timedelta | float] = ()
     signer: Signer | None = None
     extra: Extra | None = None
+    omit: Iterable[str] = ()
     inbound: Shape | None = None
     sender: str = "+15550199"
     strict: bool | None = None
@@ -135,6 +139,8 @@ class ChatFakeConfig:
             retries = retry_delays(self.retry_after)  # taken apart once: it may be an iterator
             lengths = tuple(timedelta(0, 0, ns // 1_000) for ns in retries)
             object.__setattr__(self, "retry_after", lengths)
+        if "omit" in given:
+            object.__setattr__(self, "omit", check_omit(self.omit, self.naming._message_keys))
         if self.extra is not None:
             _check_given_extra(self.extra, self.naming)
 
@@ -180,6 +186,7 @@ class ChatFakeConfig:
             conversation_type=self.conversation_type,
             sender=self.sender,
             naming=self.naming,
+            omit=tuple(self.omit),
             inbound=self.inbound,
             event_ids=self.event_ids,
             timeout=_seconds(self.timeout),

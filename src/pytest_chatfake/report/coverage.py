@@ -141,9 +141,8 @@ def exercised(found: Sequence[Entry], per: ChargePer) -> set[str]:
 
 def possible(seen: Iterable[str]) -> list[Item]:
     """Return what can be exercised by a suite that has exercised so much."""
-    known = set(seen)
-    each = "message" in known and "conversation" not in known
-    return [item for item in ITEMS if not (each and item.is_shared)]
+    is_shared = {"conversation", "message"}.intersection(seen) != {"message"}
+    return [item for item in ITEMS if is_shared or not item.is_shared]
 
 
 def name_of(item: Item) -> str:

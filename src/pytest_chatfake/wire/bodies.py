@@ -6,6 +6,8 @@ sent in every attempt.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii as quoted
 
@@ -26,12 +28,23 @@ def balance_body(value: Decimal, currency: str) -> bytes:
 class EventWriter:
     """Writes the events of a fake; the parts that all events share are written once, in advance.
 
+    Args:
+        omit: Fields of the message resource that this account does not have.
+
     Attributes:
         event_type: The ``type`` of every event of a message (§6).
     """
 
-    def __init__(self, naming: Naming, currency: str, conversation_type: str, sender: str) -> None:
+    def __init__(
+        self,
+        naming: Naming,
+        currency: str,
+        conversation_type: str,
+        sender: str,
+        omit: Collection[str],
+    ) -> None:
         self._sender = sender
+        self._omit = omit
         self._has_addresses = naming.to_key is not None or naming.from_key is not None
         self._naming = naming
         self.event_type: str = naming.event_type
@@ -81,13 +94,21 @@ class EventWriter:
         content = message.content
         if content is None:
             content = f'{{"body":{quoted(message.body)}}}'
-        return (
+        body = (
             f'{{"id":"{event_id}",{self._type},"createTime":"{now}",{self._resource}:{{'
             f'"id":"{message.id}",{self._original}:"{message.chat_message_id}"{people}'
             f',"status":"{shown}"{session},"totalPrice":{price},{self._currency}'
             f'{details},{self._biz_type},"type":"{message.type}","{message.type}":{content}'
             f"{fields}{message.extra}}}}}"
-        ).encode()
+        )
+        return (self._without_omitted(body) if self._omit else body).encode()
+
+    def _without_omitted(self, body: str) -> str:
+        """Return an event without the fields that the account does not have."""
+        event = json.loads(body, parse_float=Decimal)
+        for key in self._omit:
+            event[self._naming.message_key].pop(key, None)
+        return encode(event)
 
     def write_other(
         self, event_id: str, event_type: str, key: str, resource: str, at: int

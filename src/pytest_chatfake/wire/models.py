@@ -8,7 +8,7 @@ times faster; the tests hold what it writes against them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
@@ -180,7 +180,8 @@ class ChatMessage(_Model):
         cls, value: object, validate: ValidatorFunctionWrapHandler, info: ValidationInfo
     ) -> object:
         """Text messages have this field, and other messages don't: as in the schema above."""
-        is_text = info.data.get("type") == "text"
+        # A missing type is no fault of the text's.
+        is_text = info.data.get("type", "" if value is _NO_TEXT else "text") == "text"
         if value is _NO_TEXT and is_text:
             raise PydanticCustomError(
                 "missing", "Field required in {kind}", {"kind": "a text message"}
@@ -309,12 +310,21 @@ def event_model(
     return event
 
 
-def event_schema(naming: Naming) -> JsonSchemaValue:
+def event_schema(naming: Naming, omit: Collection[str] = ()) -> JsonSchemaValue:
     """Return the JSON Schema of events that are written with a naming, draft 2020-12.
 
     Fields that it does not name are allowed: those of an account, and of messages that are no text.
+
+    Args:
+        naming: The names of the channel's brand.
+        omit: Fields of the message resource that are not required.
     """
     schema = event_model(naming).model_json_schema(schema_generator=_PlainSchema)
+    for part in schema["$defs"].values():
+        if "status" in part["properties"]:
+            part["required"] = [name for name in part["required"] if name not in omit]
+            if not {"type", "text"}.isdisjoint(omit):
+                del part["if"], part["then"], part["else"]
     return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
-from ..base.arguments import check_str, cited
+from ..base.arguments import check_choice, check_list, check_str, cited
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,13 @@ def check_fields(names: Iterable[str], keys: Mapping[str, str], what: str) -> No
                 f"{what} can't replace {cited(name)}, a field of the description: {keys[name]}. "
                 f"To send an event with it changed, see fake.webhooks.emit()."
             )
+
+
+def check_omit(names: Iterable[str], keys: Mapping[str, str]) -> tuple[str, ...]:
+    """Return names of fields of the message resource that an account's events do without."""
+    known = sorted(keys.keys() - {"id", "status"})
+    given = check_list(names, "omit", "fields such as ['conversation', 'bizType']")
+    return tuple(check_choice(name, "field to omit", known) for name in given)
 
 
 def check_type(value: object, keys: Collection[str]) -> str:

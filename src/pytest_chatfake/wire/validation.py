@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal, TypeAlias
 
@@ -52,22 +52,31 @@ def is_other_type(event: Fields, naming: Naming) -> bool:
     return type_ != own and type_.partition(".")[2] != own.partition(".")[2]
 
 
-def deviations(event: Fields, naming: Naming, *, extra_fields: bool = False) -> list[str]:
+def deviations(
+    event: Fields, naming: Naming, omit: Collection[str] = (), *, extra_fields: bool = False
+) -> list[str]:
     """Return how an event deviates from the description, a sentence for each deviation.
 
     The description has one type of event (§6); one of another type is held to the envelope alone.
+
+    Args:
+        event: The event.
+        naming: The names of the channel's brand.
+        omit: Fields of the message resource that may be missing.
+        extra_fields: Whether fields that the description does not have are allowed.
     """
     if is_other_type(event, naming):
         return [_sentence(path, error) for path, error in _errors(Event, event).items()]
     model, key = event_model(naming, "allow" if extra_fields else "forbid"), naming.message_key
     errors = _errors(model, event)
-    refused = errors.get((key,))
+    refused, may_be_missing = errors.get((key,)), {(key, name) for name in omit}
     if refused and refused["type"].startswith("union_tag") and isinstance(refused["input"], dict):
         errors = _errors_whatever_status(model, event, key)
     return [
         _sentence(path, error)
         for path, error in errors.items()
         if not _is_content(path, error, event)
+        and not (error["type"] == "missing" and path in may_be_missing)
     ]
 
 
