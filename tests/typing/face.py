@@ -265,6 +265,8 @@ def api(chat_fake: ChatFake) -> None:
     assert_type(chat_fake.wsgi_app, WSGIApplication)
     assert_type(chat_fake.config, ChatFakeConfig)
     chat_fake.http.expect_request("/x").respond_with_data("y")
+    chat_fake.route("/v2/some")(lambda _: NotImplemented)
+    chat_fake.send("contacts", [{"name": "Ann"}])
 
     @chat_fake.route("/v2/messages", methods=["POST"], webhooks_first=True)
     def send(request: Request) -> tuple[dict[str, Any], int]:

@@ -256,7 +256,8 @@ def test_a_message_that_is_no_text_has_its_content_under_its_type(status: str) -
 
     link = {"link": "https://example.test/a.png"}
     of_status = told("read", lambda _, message: message.update(status=status))
-    assert of_status == told("read", lambda *body: change(*body, link))
+    for content in (link, [link]):
+        assert of_status == told("read", lambda *body, of=content: change(*body, of))
     assert sorted([*of_status, "`chatMessage.image`: not in the description"]) == sorted(
         told("read", lambda *body: change(*body, "a.png"))
     )
