@@ -103,7 +103,8 @@ def test_a_route_may_return_nothing_or_exact_bytes(
         answer = call_api(fake, "POST", "/x")
 
         assert (status, body) == (answer.status, answer.body)
-        assert "application/json" == answer.headers["content-type"]
+        kind = None if status == 204 else "application/json"
+        assert kind == answer.headers.get("content-type")
 
 
 @pytest.mark.parametrize("status", [199, 600, 99, -1, 10**9])

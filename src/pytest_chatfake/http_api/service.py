@@ -163,16 +163,14 @@ class Service:
         """Answer as a WSGI app: the same API, without a socket and without real waiting."""
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
             key = environ.get("HTTP_X_API_KEY")
-            response: Response | Reply = self.balance(key, in_process=True)
+            reply = self.balance(key, in_process=True)
         else:
             environ[_IN_PROCESS] = True
-            response = self.listener.answer(Request(environ))
-        if isinstance(response, Response):
-            return response(environ, start_response)
-        if response.disconnect:
+            reply = self.listener.answer(Request(environ))
+        if reply.disconnect:
             raise ConnectionResetError("a fault closed the connection without a response")
-        headers, body = response.content(environ["REQUEST_METHOD"])
-        start_response(status_line(response.status), headers)
+        headers, body = reply.content(environ["REQUEST_METHOD"])
+        start_response(status_line(reply.status), headers)
         return [body]
 
 

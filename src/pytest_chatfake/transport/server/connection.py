@@ -16,7 +16,6 @@ slow as it likes; it holds one thread, and `Connection.close` ends it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from io import BufferedReader, BytesIO
@@ -24,11 +23,11 @@ from socket import SHUT_RDWR, SHUT_WR, socket
 from threading import Event
 from typing import Any, NamedTuple, Protocol, cast
 
-from werkzeug import Request, Response
+from werkzeug import Request
 from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler
 
 from ..header_parsing import FIELD_LINE, plain_fields
-from .replies import Reply, error_reply, head, is_bodiless, server_error, status_line
+from .replies import Reply, error_reply, head, status_line
 from .requests import (
     ClientGone,
     Refusal,
@@ -53,8 +52,7 @@ class _Site(Protocol):
     """Responds, to many threads at once; what goes wrong there is a reply, too."""
 
     def balance(self, key: str | None, /) -> Reply: ...
-    def answer(self, request: Request, /) -> Response | Reply: ...
-    def record_error(self, error: BaseException, /) -> None: ...
+    def answer(self, request: Request, /) -> Reply: ...
 
 
 class Connection(WSGIRequestHandler):
@@ -109,7 +107,7 @@ class Connection(WSGIRequestHandler):
             self.idle = False
             if not arrived:
                 return
-            self.command, self.request_version = "GET", "HTTP/1.1"  # until something else is read
+            self.command = "GET"  # until something else is read
             query = _read_plain_query(arrived)
             if query is None:
                 self._answer_any_request()
@@ -125,11 +123,7 @@ class Connection(WSGIRequestHandler):
             self.close_connection = True  # where the next request starts can't be known
             self._send_reply(error_reply(400, "BAD_REQUEST", str(refusal)))
             return
-        response = self.site.answer(Request(environ, populate_request=False))
-        if isinstance(response, Reply):
-            self._send_reply(response)
-        else:
-            self._send_response(response, environ)
+        self._send_reply(self.site.answer(Request(environ, populate_request=False)))
 
     def _read_request(self) -> dict[str, Any]:
         """Read one request to the end of its body, and return its WSGI environ."""
@@ -158,55 +152,9 @@ class Connection(WSGIRequestHandler):
         if reply.declared_length is not None:
             self.close_connection = True
         headers, body = reply.content(self.command)
-        self._send(head(status_line(reply.status), [*headers, *self._persistence()]) + body)
-
-    def _send_response(self, response: Response, environ: dict[str, Any]) -> None:
-        begun = False
-        try:
-            for data in self._framed(response, environ):
-                self._send(data)
-                begun = True
-        except ClientGone:
-            raise
-        except BaseException as error:  # pytest.fail() is no Exception
-            self.site.record_error(error)
-            self.close_connection = True
-            if not begun:
-                self._send_reply(server_error(error))
-        finally:
-            response.close()
-
-    def _framed(self, response: Response, environ: dict[str, Any]) -> Iterator[bytes]:
-        """Yield what is to be sent: the head, together with the first part, and all other parts.
-
-        The body ends where its length says, with a last chunk, or with the connection.
-        """
-        headers = response.get_wsgi_headers(environ)
-        length = headers.get("Content-Length", type=int)
-        bodiless = self.command == "HEAD" or is_bodiless(response.status_code)
-        chunked = length is None and not bodiless and self.request_version != "HTTP/1.0"
-        if chunked:
-            headers["Transfer-Encoding"] = "chunked"
-        if "close" in headers.get("Connection", "").lower():
-            self.close_connection = True
-        headers.pop("Connection", None)
-        headers.extend(self._persistence())
-        data = head(response.status, headers)
-        sent = 0
-        for part in response.get_app_iter(environ):  # none where there is no body
-            sent += len(part)
-            if not chunked:
-                data += part
-            elif part:  # an empty chunk would be the last one
-                data += b"%x\r\n%b\r\n" % (len(part), part)
-            yield data
-            data = b""
-        if length not in (None, sent) and not bodiless:
-            self.close_connection = True  # the client can't know where the next response starts
-        yield data + (b"0\r\n\r\n" if chunked else b"")
-
-    def _persistence(self) -> list[tuple[str, str]]:
-        return [("Connection", "close")] if self.close_connection else []
+        if self.close_connection:
+            headers.append(("Connection", "close"))
+        self._send(head(status_line(reply.status), headers) + body)
 
     def _send(self, data: bytes) -> None:
         try:

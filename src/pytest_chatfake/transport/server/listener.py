@@ -21,7 +21,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer
 
 from .connection import Connection
-from .replies import Reply, server_error
+from .replies import Reply, plain, server_error
 
 # How long `Listener.stop` waits for threads whose connections it closed, in real seconds.
 JOIN_SECONDS = 2.0
@@ -59,9 +59,9 @@ class Unmatched(Exception):  # noqa: N818 - steers `Listener.answer`, never leav
 class Listener(HTTPServer):
     """Serves the API, and what a test adds to it, on a free port.
 
-    Two things differ from pytest-httpserver. A request that no handler matches is answered by the
-    API and is no failed assertion, unless an ordered handler was next. And ``log`` holds only what
-    reached a handler.
+    Three things differ from pytest-httpserver. A request that no handler matches is answered by the
+    API and is no failed assertion, unless an ordered handler was next. ``log`` holds only what
+    reached a handler. And a response is sent whole: a stream is read to its end first.
     """
 
     port: int
@@ -190,34 +190,32 @@ class Listener(HTTPServer):
             self.record_error(error)
             return server_error(error)
 
-    def answer(self, request: Request, /) -> Response | Reply:
+    def answer(self, request: Request, /) -> Reply:
         """Answer a request: by the API, by a handler, or as not found.
 
         An error that leaves a handler is a 500 for the client, and is kept for the test as
         pytest-httpserver keeps it: ``check()`` raises it.
         """
-        response = self._answer(request)
         body = b""
-        if isinstance(response, Reply):
-            status = None if response.disconnect else response.status
-        else:
-            status = response.status_code
-            if status >= 300 and response.is_sequence:
-                body = response.get_data()
-        self.api.answered(request, status, body)
-        return response
-
-    def _answer(self, request: Request) -> Response | Reply:
         try:
             request.get_data()  # cached, so that matchers, handlers and the log all see it
-            return self.api.answer(request, self._answer_by_handler)
-        except HTTPException as error:
-            return error.get_response(request.environ)
+            response = self._answer(request)
+            reply = plain(response, request.environ)
+            if reply is not response and reply.status >= 300:
+                body = reply.body
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # pytest.fail() is no Exception
             self.record_error(error)
-            return server_error(error)
+            reply = server_error(error)
+        self.api.answered(request, None if reply.disconnect else reply.status, body)
+        return reply
+
+    def _answer(self, request: Request) -> Response | Reply:
+        try:
+            return self.api.answer(request, self._answer_by_handler)
+        except HTTPException as error:
+            return error.get_response(request.environ)
 
     def _answer_by_handler(self, request: Request) -> Response | None:
         try:
