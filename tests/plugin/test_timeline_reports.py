@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from textwrap import dedent
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -17,19 +16,16 @@ from pytest_chatfake import ChatFake
 
 from ..forked_pytest import run_pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 OPTIONS = ("-p", "no:django", "-p", "no:asyncio", "-p", "no:inline_snapshot")
 TITLE = "chat_fake timeline"
 
 
-def run(folder: Path, body: str, *options: str) -> pytest.RunResult:
+def run(folder, body, *options):
     (folder / "test_it.py").write_text(dedent(body), "utf-8")
     return run_pytest(folder, *OPTIONS, "-p", "no:cacheprovider", *options)
 
 
-def sections(text: str) -> list[str]:
+def sections(text):
     """The timelines in a text, with ids put short."""
     parts = re.findall(
         rf"-+ {TITLE} -+\n(.*?)(?=\n(?:[-=_]{{5,}}|\S+\.py:\d+: )|\Z)", text, re.DOTALL
@@ -212,7 +208,7 @@ SUITE = f"""
 
 
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def printed(tmp_path_factory):
     """What pytest prints of each failure, by the names of the tests."""
     folder = tmp_path_factory.mktemp("printed")
     (folder / "conftest.py").write_text("def send(fake):\n    return fake.send_text()\n", "utf-8")
@@ -220,25 +216,23 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     result.assert_outcomes(passed=3, failed=15, errors=3, skipped=1, xfailed=1)
     text = result.stdout.str().partition("\n===== short")[0]
     parts = re.split(r"^_+ (?:ERROR at \w+ of )?(\S+) _+$", text, flags=re.MULTILINE)
-    found: dict[str, str] = {}
+    found = {}
     for name, part in zip(parts[1::2], parts[2::2], strict=True):
         found[name] = found.get(name, "") + part
     return found
 
 
-def told(printed: dict[str, str], test: str) -> str:
+def told(printed, test):
     """The one timeline that was printed of a test."""
     (section,) = sections(printed[test])
     return section
 
 
-def messages(section: str) -> list[str]:
+def messages(section):
     return re.findall(r"send_text\(\) (m\d)", section)
 
 
-def test_a_failure_has_one_section_that_begins_with_what_to_look_at(
-    printed: dict[str, str],
-) -> None:
+def test_a_failure_has_one_section_that_begins_with_what_to_look_at(printed):
     assert snapshot("""\
 What to look at
   11 attempt: delivered m1 -> Receiver(): 200 [duplicate: test_it.py:11], which it took before (10)
@@ -262,12 +256,12 @@ available 99.95, held 0.00, charged 0.05 USD; times are from 2026-01-01T12:00:00
 """) == told(printed, "test_it")
 
 
-def test_a_failure_without_a_traceback_has_it_too(printed: dict[str, str]) -> None:
+def test_a_failure_without_a_traceback_has_it_too(printed):
     assert printed["test_no_traceback"].startswith("\nno more\n-----")
     assert told(printed, "test_no_traceback").startswith("What to look at")
 
 
-def test_each_phase_that_fails_tells_what_is_new(printed: dict[str, str]) -> None:
+def test_each_phase_that_fails_tells_what_is_new(printed):
     phases = [sections(printed[name]) for name in ("test_setup", "test_teardown", "test_both")]
 
     # Errors stand before failures: of the last one, what the teardown adds.
@@ -277,28 +271,26 @@ def test_each_phase_that_fails_tells_what_is_new(printed: dict[str, str]) -> Non
     assert "What happened, after what is told above" in phases[-1][0]
 
 
-def test_each_fake_of_a_test_has_its_own(printed: dict[str, str]) -> None:
+def test_each_fake_of_a_test_has_its_own(printed):
     first, second = sections(printed["test_two_fakes"])
     assert "to +1," in first
     assert "to +2," in second
 
 
-def test_a_fake_that_outlives_a_test_tells_of_the_test_that_failed_only(
-    printed: dict[str, str],
-) -> None:
+def test_a_fake_that_outlives_a_test_tells_of_the_test_that_failed_only(printed):
     assert ["m2"] == messages(told(printed, "test_after"))
 
 
-def test_of_a_hundred_fakes_the_last_ten_are_told_of(printed: dict[str, str]) -> None:
+def test_of_a_hundred_fakes_the_last_ten_are_told_of(printed):
     assert 10 == len(sections(printed["test_a_hundred_fakes"]))
 
 
-def test_a_timeline_that_can_t_be_told_does_not_spoil_the_report(printed: dict[str, str]) -> None:
+def test_a_timeline_that_can_t_be_told_does_not_spoil_the_report(printed):
     assert "assert 1 == 2" in printed["test_broken_journal"]
     assert "it can't be told: KeyError: 31" == told(printed, "test_broken_journal")
 
 
-def test_what_a_route_raised_has_its_traceback(printed: dict[str, str]) -> None:
+def test_what_a_route_raised_has_its_traceback(printed):
     looked, _, raised = told(printed, "test_route").partition("\nA route raised\n")
 
     assert "  a route raised KeyError: 'to' at test_it.py:" in looked
@@ -306,7 +298,7 @@ def test_what_a_route_raised_has_its_traceback(printed: dict[str, str]) -> None:
     assert raised.endswith("KeyError: 'to'")
 
 
-def test_a_long_timeline_is_folded_and_keeps_what_matters(printed: dict[str, str]) -> None:
+def test_a_long_timeline_is_folded_and_keeps_what_matters(printed):
     shown = told(printed, "test_folded").partition("What happened\n")[2]
 
     assert [
@@ -319,23 +311,19 @@ def test_a_long_timeline_is_folded_and_keeps_what_matters(printed: dict[str, str
 
 
 @pytest.mark.parametrize("test", ["test_refused", "test_chaos", "test_campaign"])
-def test_a_failure_prints_at_most_120_lines_however_much_happened(
-    printed: dict[str, str], test: str
-) -> None:
+def test_a_failure_prints_at_most_120_lines_however_much_happened(printed, test):
     assert 20 < len(printed[test].splitlines()) <= 120
 
 
 @pytest.mark.parametrize("total", ["True", "False"])
-def test_what_an_expectation_names_is_kept_however_much_is_marked(
-    printed: dict[str, str], total: str
-) -> None:
+def test_what_an_expectation_names_is_kept_however_much_is_marked(printed, total):
     shown = told(printed, f"test_marked[{total}]")
 
     kept = re.findall(r"^ +\d+ .*\b(verb|hold|event|attempt)  .* m31\b", shown, re.MULTILINE)
     assert ["verb", "hold", "event", "attempt", "attempt"] == kept
 
 
-def test_each_verb_names_the_tests_line_and_then_the_helpers(printed: dict[str, str]) -> None:
+def test_each_verb_names_the_tests_line_and_then_the_helpers(printed):
     lines = re.findall(r"send_text\(\) m\d  at (.*)", told(printed, "TestClass.test_lines"))
     first = int(re.findall(r":(\d+)$", lines[1])[0])  # the test's own
 
@@ -357,7 +345,7 @@ def test_each_verb_names_the_tests_line_and_then_the_helpers(printed: dict[str, 
 
 
 @pytest.mark.parametrize("option", ["--show-capture=no", "--tb=native", "-n2"])
-def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path: Path, option: str) -> None:
+def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path, option):
     result = run(tmp_path, FAILING, option, "--junitxml=junit.xml")
     (failure,) = ET.parse(tmp_path / "junit.xml").iter("failure")
 
@@ -367,14 +355,14 @@ def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path: Path, o
 
 
 @pytest.mark.parametrize(("when", "count"), [("always", 2), ("never", 0)])
-def test_the_ini_option_says_which_reports_have_it(tmp_path: Path, when: str, count: int) -> None:
+def test_the_ini_option_says_which_reports_have_it(tmp_path, when, count):
     body = f"{FAILING}\n    def test_passed(chat_fake):\n        chat_fake.send_text()\n"
     result = run(tmp_path, body, "-rA", "-o", f"chat_fake_timeline={when}")
 
     assert count == result.stdout.str().count(f" {TITLE} -")
 
 
-def test_another_word_in_the_ini_option_is_refused(tmp_path: Path) -> None:
+def test_another_word_in_the_ini_option_is_refused(tmp_path):
     result = run(tmp_path, FAILING, "-o", "chat_fake_timeline=sometimes")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
@@ -384,7 +372,7 @@ def test_another_word_in_the_ini_option_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_pictures_that_can_t_be_drawn_spoil_no_report(tmp_path: Path) -> None:
+def test_pictures_that_can_t_be_drawn_spoil_no_report(tmp_path):
     body = """
     def test_it(chat_fake):
         chat_fake.send_text()
@@ -402,7 +390,7 @@ def test_pictures_that_can_t_be_drawn_spoil_no_report(tmp_path: Path) -> None:
     assert "it can&#x27;t be told: KeyError: 31" in (tmp_path / "page.html").read_text("utf-8")
 
 
-def test_a_run_without_failures_makes_no_text(tmp_path: Path) -> None:
+def test_a_run_without_failures_makes_no_text(tmp_path):
     result = run(
         tmp_path,
         """
@@ -416,7 +404,7 @@ def test_a_run_without_failures_makes_no_text(tmp_path: Path) -> None:
     result.assert_outcomes(passed=1)
 
 
-def test_of_a_property_only_the_example_that_falsifies_it_is_told_of(tmp_path: Path) -> None:
+def test_of_a_property_only_the_example_that_falsifies_it_is_told_of(tmp_path):
     result = run(
         tmp_path,
         """
@@ -480,7 +468,7 @@ def test_of_a_property_only_the_example_that_falsifies_it_is_told_of(tmp_path: P
 @pytest.mark.parametrize(
     "end", ["raise KeyboardInterrupt", "__import__('pytest').exit('the database is gone')"]
 )
-def test_what_ends_the_run_prints_it_on_lines_of_its_own(tmp_path: Path, end: str) -> None:
+def test_what_ends_the_run_prints_it_on_lines_of_its_own(tmp_path, end):
     result = run(
         tmp_path,
         f"""
@@ -501,7 +489,7 @@ def test_what_ends_the_run_prints_it_on_lines_of_its_own(tmp_path: Path, end: st
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(tmp_path: Path) -> None:
+def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(tmp_path):
     result = run(
         tmp_path,
         """
@@ -524,7 +512,7 @@ def test_ctrl_c_in_the_middle_of_an_attempt_shows_that_it_has_no_answer(tmp_path
     result.stdout.fnmatch_lines(["*attempt  sent m1 -> hang(): KeyboardInterrupt"])
 
 
-def test_outside_pytest_an_exception_that_leaves_the_block_carries_it() -> None:
+def test_outside_pytest_an_exception_that_leaves_the_block_carries_it():
     script = (
         "from pytest_chatfake import ChatFake\n"
         "with ChatFake() as fake:\n"
@@ -541,7 +529,7 @@ def test_outside_pytest_an_exception_that_leaves_the_block_carries_it() -> None:
     assert "hold   0.05 m1" in done.stderr
 
 
-def test_under_pytest_the_exception_carries_nothing() -> None:
+def test_under_pytest_the_exception_carries_nothing():
     with pytest.raises(AssertionError) as failed, ChatFake() as fake:
         fake.send_text()
         raise AssertionError

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, HmacSigner
+from pytest_chatfake import HmacSigner
 from pytest_chatfake.report import active_stories
-from pytest_chatfake.report.story import Story
 from pytest_chatfake.report.trace import Trace
 
 from .fakes import frozen_fake, own_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-def looked_at(fake: ChatFake) -> list[str]:
+def looked_at(fake):
     """The lines of what to look at, with the lines of tests put short."""
     text = fake._story.section().partition("\n\n")[0]
     return [
@@ -28,7 +23,7 @@ def looked_at(fake: ChatFake) -> list[str]:
     ]
 
 
-def test_an_event_that_comes_late_or_twice_says_after_what() -> None:
+def test_an_event_that_comes_late_or_twice_says_after_what():
     with frozen_fake() as fake:
         fake.webhooks.receiver()
         fake.webhooks.connect(handler=lambda request: 500 if request.number == 1 else 200)
@@ -48,18 +43,7 @@ def test_an_event_that_comes_late_or_twice_says_after_what() -> None:
     assert not [line for line in lines[:4] if "before" in line or "after" in line]
 
 
-def test_the_first_attempt_at_an_event_came_after_nothing() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver()
-        fake.webhooks.delay(5)
-        fake.send_text()
-        fake.clock.advance(5)
-
-        first, *_ = looked_at(fake)
-        assert "6 attempt: sent m1 -> Receiver(): 200 [delayed 5 s: LINE]" == first
-
-
-TOLD: dict[str, tuple[Callable[[ChatFake], Any], list[str]]] = {
+TOLD = {
     "delivered": (
         lambda fake: fake.send_text(price="0.10").deliver(price="0.07"),
         [
@@ -113,7 +97,7 @@ TOLD: dict[str, tuple[Callable[[ChatFake], Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("told", TOLD)
-def test_where_nothing_is_odd_the_price_and_the_responses_are_told(told: str) -> None:
+def test_where_nothing_is_odd_the_price_and_the_responses_are_told(told):
     do, expected = TOLD[told]
     with frozen_fake() as fake:
         fake.webhooks.receiver()
@@ -122,7 +106,7 @@ def test_where_nothing_is_odd_the_price_and_the_responses_are_told(told: str) ->
         assert expected == looked_at(fake)
 
 
-def test_what_is_alike_is_one_line_with_a_count() -> None:
+def test_what_is_alike_is_one_line_with_a_count():
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda request: 500)
         fake.webhooks.drop(status="read", times=None)
@@ -153,8 +137,8 @@ def test_what_is_alike_is_one_line_with_a_count() -> None:
     [(4, None, 4 * 4), (5, None, 2 * 4 + 1), (11, 10, 2 * 4 + 1), (11, 3, 5 * 4 + 1)],
 )
 def test_what_comes_again_is_folded_where_that_saves_lines_and_not_what_is_named(
-    messages: int, named: int | None, shown: int
-) -> None:
+    messages, named, shown
+):
     with frozen_fake() as fake:
         fake.webhooks.receiver()
         sent = [fake.send_text(to=f"+{number}") for number in range(messages)]
@@ -166,7 +150,7 @@ def test_what_comes_again_is_folded_where_that_saves_lines_and_not_what_is_named
     assert shown == len([line for line in told.splitlines()[1:] if " = " not in line])
 
 
-def test_a_forgotten_settle_is_named_with_its_call() -> None:
+def test_a_forgotten_settle_is_named_with_its_call():
     with frozen_fake() as fake:
         fake.webhooks.receiver()
         with fake._engine.responses.block(None):  # as in a route
@@ -180,13 +164,13 @@ def test_a_forgotten_settle_is_named_with_its_call() -> None:
     assert ["sent m1 and 2 more were not attempted yet: call chat_fake.settle()"] == three
 
 
-def called(fake: ChatFake, to: str | None = "+1") -> None:
+def called(fake, to="+1"):
     """Send by the send call."""
     body = {"to": to, "type": "text", "text": {"body": "Hello"}}
     Client(fake.wsgi_app).post("/v2/messages", json=body, headers={"X-API-Key": fake.api_key})
 
 
-def test_a_send_call_that_was_refused_has_the_beginning_of_its_response() -> None:
+def test_a_send_call_that_was_refused_has_the_beginning_of_its_response():
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.webhooks.receiver()
         fake.send_endpoint()
@@ -199,7 +183,7 @@ def test_a_send_call_that_was_refused_has_the_beginning_of_its_response() -> Non
     assert asked.body.decode().startswith(line.removeprefix(head).removesuffix(" ..."))
 
 
-def test_a_response_that_was_lost_is_told_by_its_mark() -> None:
+def test_a_response_that_was_lost_is_told_by_its_mark():
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.webhooks.receiver()
         fake.send_endpoint()
@@ -219,7 +203,7 @@ def test_a_response_that_was_lost_is_told_by_its_mark() -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first: bool) -> None:
+def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first):
     with frozen_fake(api_key="secret-key-1234") as fake:
         fake.webhooks.receiver()
         fake.send_endpoint()
@@ -236,72 +220,48 @@ def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first
         )
 
 
-def test_a_signature_that_is_stale_early_missing_or_wrong_is_called_so() -> None:
+def test_a_signature_that_is_stale_early_missing_or_wrong_is_called_so():
     own = HmacSigner("secret")
-    signers: list[Any] = [
-        HmacSigner("secret", offset=-600),
-        HmacSigner("secret", offset=600),
-        lambda request: {},
-        HmacSigner("other", offset=-600),
-        lambda request: {"X-Signature": "forged"},
-    ]
+    signers = {
+        "stale signature, -600 s": HmacSigner("secret", offset=-600),
+        "early signature, +600 s": HmacSigner("secret", offset=600),
+        "missing signature": lambda request: {},
+        "wrong signature": HmacSigner("other", offset=-600),
+    }
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=lambda request: None, signer=own)
-        for signer in signers:
+        for signer in signers.values():
             with fake.webhooks.sign(signer):
                 fake.send_text()
 
-        marks = [attempt.marks[0].text for attempt in fake.webhooks.attempts]
-
-    assert [
-        "stale signature, -600 s",
-        "early signature, +600 s",
-        "missing signature",
-        "wrong signature",
-        "wrong signature",
-    ] == marks
+        assert list(signers) == [attempt.marks[0].text for attempt in fake.webhooks.attempts]
 
 
-def test_a_fault_is_told_as_it_was_set_up() -> None:
+def test_a_fault_is_told_as_it_was_set_up():
     with frozen_fake() as fake:
         webhooks = fake.webhooks
-        faults = [
-            webhooks.delay(600, status="delivered", times=3),
-            webhooks.duplicate(times=2, start=2),
-            webhooks.duplicate(after=1, times=None),
-            webhooks.tamper(bytes.upper),
-            webhooks.sign(HmacSigner("secret-of-somebody")),
-        ]
-        texts = [fault.description for fault in faults]
+        faults = {
+            "delay(600, status='delivered', times=3)": webhooks.delay(
+                600, status="delivered", times=3
+            ),
+            "duplicate(after=1, start=2, times=None)": webhooks.duplicate(
+                after=1, times=None, start=2
+            ),
+            "tamper(upper)": webhooks.tamper(bytes.upper),
+        }
+        signed = webhooks.sign(HmacSigner("secret-of-somebody")).description
+        assert list(faults) == [fault.description for fault in faults.values()]
         fake._engine.outbox.faults.ever.clear()
 
-    assert [
-        "delay(600, status='delivered', times=3)",
-        "duplicate(start=2, times=2)",
-        "duplicate(after=1, times=None)",
-        "tamper(upper)",
-    ] == texts[:-1]
-    assert texts[-1].startswith("sign(HmacSigner(")
-    assert "somebody" not in texts[-1]
+    assert signed.startswith("sign(HmacSigner(")
+    assert "somebody" not in signed
 
 
-def test_two_events_of_one_other_type_are_told_apart() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        for _ in range(2):
-            fake.webhooks.emit_event("chat.inbound_message.received", {"text": "Hi"})
-
-        assert [
-            "chat.inbound_message.received -> Receiver(): 200",
-            "chat.inbound_message.received #2 -> Receiver(): 200",
-        ] == [one.text for one in fake.timeline if one.kind == "attempt"]
-
-
-def test_a_long_endpoint_has_a_short_label_that_is_explained() -> None:
+def test_a_long_endpoint_has_a_short_label_that_is_explained():
     class App:
         title = "orders"
 
-        def __call__(self, environ: Any, start_response: Any) -> list[bytes]:
+        def __call__(self, environ, start_response):
             start_response("204 No Content", [])
             return [b""]
 
@@ -321,7 +281,7 @@ def test_a_long_endpoint_has_a_short_label_that_is_explained() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"{broken", b"[1]", b'{"chatMessage": {"totalPrice": "0.05"}}'])
-def test_an_event_without_a_price_says_nothing_of_one(raw: bytes) -> None:
+def test_an_event_without_a_price_says_nothing_of_one(raw):
     with frozen_fake() as fake:
         fake.webhooks.receiver()
         fake.webhooks.emit(fake.send_text(), "sent", raw=raw)
@@ -329,10 +289,8 @@ def test_an_event_without_a_price_says_nothing_of_one(raw: bytes) -> None:
         assert not [line for line in looked_at(fake) if "told in" in line]
 
 
-def test_a_section_and_an_explanation_read_no_more_where_more_has_happened(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    read: list[int] = []
+def test_a_section_and_an_explanation_read_no_more_where_more_has_happened(monkeypatch):
+    read = []
     entry = Trace._entry
     monkeypatch.setattr(Trace, "_entry", lambda *given: read.append(1) or entry(*given))
     counts = []
@@ -351,7 +309,7 @@ def test_a_section_and_an_explanation_read_no_more_where_more_has_happened(
     assert counts[0] == counts[1] < 1_000
 
 
-def test_a_route_that_raised_nowhere_has_no_place() -> None:
+def test_a_route_that_raised_nowhere_has_no_place():
     with frozen_fake() as fake:
         fake._engine.errors.append(ValueError("lost"))
 
@@ -359,7 +317,7 @@ def test_a_route_that_raised_nowhere_has_no_place() -> None:
         fake._engine.errors.clear()
 
 
-def test_an_attempt_that_ended_without_a_record_is_left_out() -> None:
+def test_an_attempt_that_ended_without_a_record_is_left_out():
     with frozen_fake() as fake:
         receiver = fake.webhooks.receiver()
         fake.send_text()
@@ -373,7 +331,7 @@ def test_an_attempt_that_ended_without_a_record_is_left_out() -> None:
 # -- which fakes are looked at ---------------------------------------------------------------------
 
 
-def test_a_fake_outside_a_test_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fake_outside_a_test_is_nobodys(monkeypatch):
     monkeypatch.setattr(active_stories, "_watched", None)
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
     with frozen_fake():
@@ -381,7 +339,7 @@ def test_a_fake_outside_a_test_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> No
         assert [] == active_stories.stories()
 
 
-def test_a_fake_in_a_test_that_nobody_began_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fake_in_a_test_that_nobody_began_is_looked_at(monkeypatch):
     monkeypatch.setattr(active_stories, "_watched", None)
     with frozen_fake() as fake:
         assert [fake._story] == active_stories.stories()
@@ -390,10 +348,8 @@ def test_a_fake_in_a_test_that_nobody_began_is_looked_at(monkeypatch: pytest.Mon
         assert [] == active_stories.stories()
 
 
-def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    seen: list[Story] = []
+def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost(monkeypatch):
+    seen = []
     monkeypatch.setattr(active_stories, "_watched", None)
     monkeypatch.setattr(active_stories, "leaving", seen.append)
     with ExitStack() as stack:

@@ -8,7 +8,6 @@ import threading
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
@@ -19,24 +18,19 @@ from pytest_chatfake.base import calling_line
 
 from .fakes import frozen_fake
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
-    from pytest_chatfake import Event
-
-
-def line_after(function: Callable[..., object], lines: int) -> str:
+def line_after(function, lines):
     """The line of this file so many lines after the first one of a function."""
     return f"test_calling_lines.py:{function.__code__.co_firstlineno + lines}"
 
 
-def past_event() -> Event:
+def past_event():
     with ChatFake() as other:
         return other.send_text().events[0]
 
 
 #: Each lays one or more steps, all of them on its own line.
-VERBS: dict[str, Callable[[ChatFake], object]] = {
+VERBS = {
     "send_text": lambda fake: fake.send_text(),
     "submit_text": lambda fake: (fake.send_text(), fake.submit_text()),
     "accept": lambda fake: fake.submit_text().accept(),
@@ -56,7 +50,7 @@ VERBS: dict[str, Callable[[ChatFake], object]] = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_names_the_line_where_the_test_wrote_it(verb: str) -> None:
+def test_every_verb_names_the_line_where_the_test_wrote_it(verb):
     with ChatFake(mode="async") as fake:
         VERBS[verb](fake)
         lines = {str(step.line) for step in fake._engine.plan._steps}
@@ -66,7 +60,7 @@ def test_every_verb_names_the_line_where_the_test_wrote_it(verb: str) -> None:
     assert {f"{here} via {line_after(VERBS[verb], 0)}"} == lines
 
 
-def test_a_fault_names_the_line_where_the_test_wrote_it(fake: ChatFake) -> None:
+def test_a_fault_names_the_line_where_the_test_wrote_it(fake):
     faults = [fake.webhooks.duplicate(), fake.webhooks.delay(1), fake.api.fail(500)]
     fake.reset()
 
@@ -74,7 +68,7 @@ def test_a_fault_names_the_line_where_the_test_wrote_it(fake: ChatFake) -> None:
     assert [here] * 3 == [str(fault.line) for fault in faults]
 
 
-def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble(fake: ChatFake) -> None:
+def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble(fake):
     message = fake.send_text()
     done = threading.Event()
     fake.webhooks.connect(handler=lambda _: done.set())
@@ -90,18 +84,18 @@ def test_a_thread_that_runs_nothing_but_a_verb_is_no_trouble(fake: ChatFake) -> 
 SEND_CALL = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
 
 
-def called(fake: ChatFake) -> None:
+def called(fake):
     """Send by the send call, in process: a library is between the test and the fake."""
     Client(fake.wsgi_app).post("/v2/messages", json=SEND_CALL, headers={"X-API-Key": fake.api_key})
 
 
-def in_a_thread(target: Callable[[], object]) -> None:
+def in_a_thread(target):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(target).result()
 
 
 @contextmanager
-def outside_a_test() -> Iterator[ChatFake]:
+def outside_a_test():
     """A fake where pytest runs no test."""
     test = calling_line._test
     calling_line.watch(None)
@@ -112,7 +106,7 @@ def outside_a_test() -> Iterator[ChatFake]:
         calling_line.watch(test, called=True)
 
 
-def test_a_library_between_the_test_and_the_fake_is_not_named(fake: ChatFake) -> None:
+def test_a_library_between_the_test_and_the_fake_is_not_named(fake):
     fake.send_endpoint()
     called(fake)
 
@@ -120,19 +114,17 @@ def test_a_library_between_the_test_and_the_fake_is_not_named(fake: ChatFake) ->
     assert f"{here} via {line_after(called, 2)}" == str(fake.events[0].line)
 
 
-def test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood(
-    fake: ChatFake,
-) -> None:
+def test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood(fake):
     in_a_thread(fake.send_text)
     in_a_thread(lambda: [fake.send_text()])
 
     test = test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood
     alone, helped = (str(event.line) for event in fake.events)
-    assert f"the app, at {line_after(test, 3)}" == alone
-    assert f"{line_after(test, 4)} while at {line_after(test, 4)}" == helped
+    assert f"the app, at {line_after(test, 1)}" == alone
+    assert f"{line_after(test, 2)} while at {line_after(test, 2)}" == helped
 
 
-def test_a_call_over_a_socket_says_where_the_test_stood() -> None:
+def test_a_call_over_a_socket_says_where_the_test_stood():
     with ChatFake() as fake:
         fake.send_endpoint()
         request = urllib.request.Request(
@@ -147,27 +139,25 @@ def test_a_call_over_a_socket_says_where_the_test_stood() -> None:
     assert f" verb     the send call m1  by the app, at {here}" in fake.timeline.text()
 
 
-def send(fake: ChatFake) -> None:
+def send(fake):
     fake.send_text()
 
 
 @pytest.fixture
-def sent_by_threads(fake: ChatFake) -> ChatFake:
+def sent_by_threads(fake):
     in_a_thread(fake.send_text)
     in_a_thread(lambda: send(fake))
     return fake
 
 
-def test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test(
-    sent_by_threads: ChatFake,
-) -> None:
+def test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test(sent_by_threads):
     alone, helped = (str(event.line) for event in sent_by_threads.events)
     test = test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test
     assert f"the app, at {line_after(test, 0)}" == alone
     assert line_after(send, 1) == helped
 
 
-def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread() -> None:
+def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread():
     with outside_a_test() as fake:
         fake.send_endpoint()
         called(fake)
@@ -182,12 +172,10 @@ def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread(
     ] == [str(event.line) for event in fake.events]
 
 
-def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(monkeypatch):
     code = calling_line._test
     monkeypatch.setattr(calling_line, "_is_library", lambda file: file == "scenario.py")
-    namespace: dict[str, Any] = {}
+    namespace = {}
     exec(compile("def scenario(step):\n    step()", "scenario.py", "exec"), namespace)
     calling_line.watch(namespace["scenario"].__code__, called=True)
     try:
@@ -197,12 +185,10 @@ def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(
         calling_line.watch(code, called=True)
 
     test = test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps
-    assert line_after(test, 10) == str(fake.events[0].line)
+    assert line_after(test, 8) == str(fake.events[0].line)
 
 
-def test_where_all_lines_are_a_librarys_one_of_them_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_all_lines_are_a_librarys_one_of_them_is_named(monkeypatch):
     monkeypatch.setattr(calling_line, "_is_library", lambda file: True)
     with outside_a_test() as fake:
         fake.send_text()
@@ -210,11 +196,11 @@ def test_where_all_lines_are_a_librarys_one_of_them_is_named(
     assert __file__ == fake.events[0].line.file
 
 
-def test_a_request_stands_at_the_moment_when_it_came() -> None:
+def test_a_request_stands_at_the_moment_when_it_came():
     with time_machine.travel(1_767_268_800, tick=False) as traveller, ChatFake() as fake:
 
         @fake.route("/slow")
-        def slow(request: object) -> dict[str, str]:
+        def slow(request):
             fake.send_text()
             traveller.shift(2)
             return {}

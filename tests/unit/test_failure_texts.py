@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
@@ -19,25 +18,22 @@ from pytest_chatfake.domain.reasons import RULES
 
 from .fakes import frozen_fake
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-
-def failure(expectation: Callable[[], object]) -> str:
+def failure(expectation):
     """The text, with ids and line numbers put short."""
     with pytest.raises(AssertionError) as caught:
         expectation()
     return short(str(caught.value))
 
 
-def short(text: str) -> str:
+def short(text):
     text = re.sub(r"evt_[0-9a-f]{16}0*([0-9a-f]+)", r"evt_\1", text)
     text = re.sub(r"\b[0-9a-f]{24}0*([0-9a-f]+)\b", r"<conversation \1>", text)
     text = re.sub(r"\b[0-9a-f]{16}0*([0-9a-f]+)\b", r"<message \1>", text)
     return re.sub(r"\S+\.py:\d+(?: via \S+\.py:\d+)?", "LINE", text)
 
 
-def causes(case: Callable[[ChatFake], object], **config: Any) -> list[str]:
+def causes(case, **config):
     """The sentences between the difference and the evidence."""
     with frozen_fake(api_key="secret-key-1234", **config) as fake:
         lines = failure(lambda: case(fake)).splitlines()[1:]
@@ -48,50 +44,50 @@ def causes(case: Callable[[ChatFake], object], **config: Any) -> list[str]:
 # -- causes ----------------------------------------------------------------------------------------
 
 
-def shared(fake: ChatFake) -> Any:
+def shared(fake):
     fake.send_text().deliver()
     return fake.send_text().deliver()
 
 
-def second_of_two(fake: ChatFake) -> Any:
+def second_of_two(fake):
     first = fake.send_text(to="+1")
     fake.send_text(to="+1").deliver()
     return first.read()
 
 
-def dropped(fake: ChatFake) -> Any:
+def dropped(fake):
     message = fake.send_text()
     fake.clock.advance(days=30)
     return message
 
 
-def scheduled(fake: ChatFake) -> Any:
+def scheduled(fake):
     message = fake.send_text()
     message.after(minutes=90).deliver().after(0.5).read()
     return message
 
 
-def to_fail(fake: ChatFake) -> Any:
+def to_fail(fake):
     message = fake.send_text()
     message.after(days=2).fail()
     return message
 
 
-def by_autopilot(fake: ChatFake, **person: Any) -> Any:
+def by_autopilot(fake, **person):
     fake.autopilot(deliver_after=30, read_after=0)
     return fake.send_text(to=fake.recipient("+1", **person))
 
 
-def private(fake: ChatFake) -> Any:
+def private(fake):
     return fake.send_text(to=fake.recipient("+1", read_receipts=False)).deliver().read()
 
 
-def many(fake: ChatFake, count: int = 7) -> None:
+def many(fake, count=7):
     for number in range(count):
         fake.send_text(to=f"+{number}")
 
 
-def ended(fake: ChatFake) -> None:
+def ended(fake):
     for number in range(2):
         fake.send_text(to=f"+1{number}")
         fake.send_text(to=f"+2{number}").fail()
@@ -99,23 +95,23 @@ def ended(fake: ChatFake) -> None:
     fake.clock.advance(days=30)
 
 
-def free_and_held(fake: ChatFake) -> None:
+def free_and_held(fake):
     shared(fake)
     fake.send_text()  # in the conversation that is charged
     fake.send_text(to="+2")
 
 
-def expired(fake: ChatFake) -> Any:
+def expired(fake):
     message = shared(fake)
     fake.clock.advance(hours=24)
     return message
 
 
-def asked(fake: ChatFake) -> None:
+def asked(fake):
     Client(fake.wsgi_app).get("/v2/balance?x=1", headers={"X-API-Key": fake.api_key})
 
 
-def refused(fake: ChatFake) -> None:
+def refused(fake):
     receiver = fake.webhooks.receiver()
     receiver.respond(500)
     fake.send_text()
@@ -123,37 +119,33 @@ def refused(fake: ChatFake) -> None:
     fake.send_text()
 
 
-def lost(fake: ChatFake) -> None:
+def lost(fake):
     fake.webhooks.receiver()
     fake.webhooks.drop()
     fake.send_text()
 
 
-def charged(fake: ChatFake, message: Any) -> None:
+def charged(fake, message):
     fake.assert_charged("7", message=message)
 
 
-def statuses(fake: ChatFake, message: Any, *expected: str) -> None:
+def statuses(fake, message, *expected):
     fake.assert_statuses(message, "sent", *expected)
 
 
-def balance(fake: ChatFake, method: str = "GET", path: str = "/v2/balance") -> None:
+def balance(fake, method="GET", path="/v2/balance"):
     fake.assert_requested(method, path)
 
 
 #: What fails, and how: an expectation of something that has happened.
-CASES: dict[str, Callable[[ChatFake], object]] = {
+CASES = {
     "charged: sent": lambda f: charged(f, f.send_text()),
     "charged: shared": lambda f: charged(f, shared(f)),
     "charged: expired": lambda f: charged(f, expired(f)),
     "charged: second of two": lambda f: charged(f, second_of_two(f)),
     "charged: failed": lambda f: charged(f, f.send_text().fail()),
     "charged: rejected": lambda f: charged(f, f.submit_text().reject()),
-    "charged: dropped": lambda f: charged(f, dropped(f)),
-    "charged: free": lambda f: charged(f, f.send_text(price=0).deliver()),
-    "charged: other price": lambda f: charged(f, f.send_text().deliver(price="0.04")),
     "charged: scheduled": lambda f: charged(f, scheduled(f)),
-    "charged: autopilot": lambda f: charged(f, by_autopilot(f)),
     "charged: phone off": lambda f: charged(f, by_autopilot(f, online=False)),
     "charged: to fail": lambda f: charged(f, to_fail(f)),
     "charged in all: sent": lambda f: [many(f), f.assert_charged(1)],
@@ -161,11 +153,9 @@ CASES: dict[str, Callable[[ChatFake], object]] = {
     "charged in all: scheduled": lambda f: [scheduled(f), f.assert_charged(1)],
     "charged in all: too much": lambda f: [shared(f), f.assert_charged(0)],
     "held: sent": lambda f: f.assert_held(0, message=f.send_text()),
-    "held: scheduled": lambda f: f.assert_held(0, message=scheduled(f)),
     "held: free": lambda f: f.assert_held(1, message=f.send_text(price=0)),
     "held: delivered": lambda f: f.assert_held(1, message=f.send_text().deliver()),
     "held: failed": lambda f: f.assert_held(1, message=f.send_text().fail()),
-    "held: dropped": lambda f: f.assert_held(1, message=dropped(f)),
     "held in all: sent": lambda f: [many(f), f.assert_held(0)],
     "held in all: free": lambda f: [free_and_held(f), f.assert_held(0)],
     "held in all: to fail": lambda f: [to_fail(f), f.assert_held(0)],
@@ -183,7 +173,6 @@ CASES: dict[str, Callable[[ChatFake], object]] = {
     "requests: none": balance,
     "requests: no endpoint": lambda f: [f.send_text(), balance(f)],
     "requests: near method": lambda f: [asked(f), balance(f, "POST")],
-    "requests: near path": lambda f: [asked(f), balance(f, path="/v2/balances")],
     "requests: no path": lambda f: [asked(f), balance(f, path="v2/balance")],
     "requests: query": lambda f: [asked(f), balance(f, path="/v2/balance?x=1")],
     "requests: others": lambda f: [asked(f), balance(f, "DELETE", "/somewhere/else")],
@@ -193,7 +182,7 @@ CASES: dict[str, Callable[[ChatFake], object]] = {
 }
 
 
-def test_each_failure_names_its_cause_and_what_to_do() -> None:
+def test_each_failure_names_its_cause_and_what_to_do():
     assert snapshot(
         {
             "charged: sent": [
@@ -225,23 +214,9 @@ def test_each_failure_names_its_cause_and_what_to_do() -> None:
             "charged: rejected": [
                 "m1: it failed before it was sent: nothing is held or charged (§3 rule 4)."
             ],
-            "charged: dropped": [
-                "m1: it was not delivered in time and dropped: what was held comes back (§3 rule 5)."
-            ],
-            "charged: free": [
-                "m1: the first delivery in c1 starts its session; the price is 0 (§1)."
-            ],
-            "charged: other price": [
-                "m1: the delivery gave the final price, 0.04 (§2.3).",
-                "m1: the first delivery in c1 starts its session and is charged, 0.04 (§1).",
-            ],
             "charged: scheduled": [
                 "m1 is not delivered yet, so it was not charged (§1).",
                 "pending: deliver() of m1 at 2026-01-01T13:30:00.000Z (scheduled at LINE). Run it with chat_fake.clock.advance(hours=1, minutes=30).",
-            ],
-            "charged: autopilot": [
-                "m1 is not delivered yet, so it was not charged (§1).",
-                "pending: deliver() of m1 at 2026-01-01T12:00:30.000Z (by the autopilot of LINE). Run it with chat_fake.clock.advance(seconds=30).",
             ],
             "charged: phone off": [
                 "m1 is not delivered yet, so it was not charged (§1).",
@@ -268,17 +243,12 @@ def test_each_failure_names_its_cause_and_what_to_do() -> None:
                 "0.05 is held for m1 until it is delivered (§3 rule 5).",
                 "To release it: deliver() m1, or chat_fake.clock.advance(days=30) to drop it at 2026-01-31T12:00:00.000Z.",
             ],
-            "held: scheduled": [
-                "0.05 is held for m1 until it is delivered (§3 rule 5).",
-                "pending: deliver() of m1 at 2026-01-01T13:30:00.000Z (scheduled at LINE). Run it with chat_fake.clock.advance(hours=1, minutes=30).",
-            ],
             "held: free": [
                 "m1: it begins c1, which costs nothing until a delivery (§1).",
                 "m1: its price is 0: nothing is held (§3 rule 5).",
             ],
             "held: delivered": ["m1 was delivered, so its hold was released."],
             "held: failed": ["m1 failed, so its hold was released."],
-            "held: dropped": ["m1 was dropped, so its hold was released."],
             "held in all: sent": [
                 "0.35 is held for m1, m2, m3, m4, m5 and 2 more until they are delivered (§3 rule 5).",
                 "To release it: deliver() m1, or chat_fake.clock.advance(days=30) to drop it at 2026-01-31T12:00:00.000Z.",
@@ -333,9 +303,6 @@ def test_each_failure_names_its_cause_and_what_to_do() -> None:
             "requests: near method": [
                 "The nearest request was GET /v2/balance: is the method right, and the path?"
             ],
-            "requests: near path": [
-                "The nearest request was GET /v2/balance: is the method right, and the path?"
-            ],
             "requests: no path": [
                 "Write the path alone, from its first / on, without host and query."
             ],
@@ -359,7 +326,7 @@ def test_each_failure_names_its_cause_and_what_to_do() -> None:
     ) == {name: causes(case) for name, case in CASES.items()}
 
 
-def test_attempts_that_are_pending_are_named_while_somebody_listens() -> None:
+def test_attempts_that_are_pending_are_named_while_somebody_listens():
     with frozen_fake(retry_after=[30]) as fake:
         receiver = fake.webhooks.receiver()
         receiver.respond(500)
@@ -373,7 +340,7 @@ def test_attempts_that_are_pending_are_named_while_somebody_listens() -> None:
     assert "pending" not in nobody
 
 
-def test_a_delivery_by_the_autopilot_that_can_never_be_is_not_named() -> None:
+def test_a_delivery_by_the_autopilot_that_can_never_be_is_not_named():
     with frozen_fake() as fake:
         fake.autopilot(deliver_after=30, read_after=30)
         fake.recipient("+1").blocks()
@@ -384,7 +351,7 @@ def test_a_delivery_by_the_autopilot_that_can_never_be_is_not_named() -> None:
     assert "pending" not in text
 
 
-def test_a_cause_that_cannot_be_told_hides_no_failure() -> None:
+def test_a_cause_that_cannot_be_told_hides_no_failure():
     with frozen_fake() as fake:
         message = fake.send_text().fail()
         fake._engine.journal.kinds[1] = 94
@@ -394,8 +361,8 @@ def test_a_cause_that_cannot_be_told_hides_no_failure() -> None:
     assert "The cause can't be told: KeyError: 94." in text
 
 
-def test_in_async_mode_and_where_time_runs_the_move_is_one_to_paste() -> None:
-    async def scenario(traveller: time_machine.Coordinates) -> str:
+def test_in_async_mode_and_where_time_runs_the_move_is_one_to_paste():
+    async def scenario(traveller):
         fake = ChatFake(mode="async")
         message = await fake.send_text()
         await message.after(hours=1, seconds=30).deliver()
@@ -412,13 +379,13 @@ def test_in_async_mode_and_where_time_runs_the_move_is_one_to_paste() -> None:
 # -- whole texts -----------------------------------------------------------------------------------
 
 
-def test_amounts_have_the_ledger_as_evidence() -> None:
+def test_amounts_have_the_ledger_as_evidence():
     with frozen_fake(currency="EUR") as fake:
         message = fake.send_text().deliver(devices=2)
         fake.clock.advance(60)
         fake.send_text(to="+2").fail()
 
-        def block() -> None:
+        def block():
             with fake.expect_charge("0.05"):
                 fake.send_text(to="+3")
 
@@ -468,7 +435,7 @@ Held for m4, message <message 4>, by the ledger:
             pass
 
 
-def test_a_long_ledger_is_cut_in_the_middle() -> None:
+def test_a_long_ledger_is_cut_in_the_middle():
     with frozen_fake() as fake:
         many(fake, 100)
         ledger = failure(lambda: fake.assert_held(0)).partition("ledger:\n")[2].splitlines()
@@ -479,7 +446,7 @@ def test_a_long_ledger_is_cut_in_the_middle() -> None:
         assert ledger[-1].endswith("m100")
 
 
-def test_statuses_are_compared_with_what_came() -> None:
+def test_statuses_are_compared_with_what_came():
     with frozen_fake() as fake:
         message = fake.send_text().deliver(devices=2)
 
@@ -508,7 +475,7 @@ Its events:
         ]
 
 
-def test_requests_are_counted() -> None:
+def test_requests_are_counted():
     with frozen_fake(api_key="secret-key-1234") as fake:
         for key in ("secret-key-1234", "another-key-9876"):
             Client(fake.wsgi_app).get("/v2/balance?x=1", headers={"X-API-Key": key})
@@ -526,7 +493,7 @@ The requests were:
 # -- explanations ----------------------------------------------------------------------------------
 
 
-def test_explanations_tell_why_and_what_happened() -> None:
+def test_explanations_tell_why_and_what_happened():
     with frozen_fake(retry_after=[30]) as fake:
         fake.webhooks.receiver().respond(500)
         fake.webhooks.drop(status="read")
@@ -591,42 +558,42 @@ What happened, times from 2026-01-01T12:00:00.000Z:
 """) == short(fake.explain(rejected))
 
 
-def given(fake: ChatFake, **options: Any) -> Any:
+def given(fake, **options):
     return fake.send_text(conversation=fake.send_text(to="+2").conversation, **options)
 
 
-def into_a_session(fake: ChatFake, **options: Any) -> Any:
+def into_a_session(fake, **options):
     return fake.send_text(conversation=fake.send_text().deliver().conversation, **options)
 
 
-def late(fake: ChatFake) -> Any:
+def late(fake):
     fake.send_text().deliver()
     message = fake.send_text()
     fake.clock.advance(hours=24)
     return message
 
 
-def after(fake: ChatFake, **options: Any) -> Any:
+def after(fake, **options):
     fake.send_text()
     return fake.send_text(**options)
 
 
-def pending(fake: ChatFake, to: str | None = None) -> Any:
+def pending(fake, to=None):
     other, message = fake.send_text(to=to), fake.send_text(to=to)
     other.deliver()
     return message
 
 
-def person(fake: ChatFake) -> Any:
+def person(fake):
     return fake.recipient("+1", read_receipts=False).address
 
 
-def reading(fake: ChatFake, way: Callable[[ChatFake], Any]) -> Any:
+def reading(fake, way):
     return way(fake).read()
 
 
 #: A message for each rule.
-RULED: dict[str, Callable[[ChatFake], Any]] = {
+RULED = {
     "new": lambda f: f.send_text(price="0.07"),
     "new, its name given": lambda f: f.send_text(conversation="c0ffee", price="0.07"),
     "new, default": lambda f: f.send_text(),
@@ -659,8 +626,8 @@ RULED: dict[str, Callable[[ChatFake], Any]] = {
 }
 
 
-def test_each_fact_rests_on_its_rule() -> None:
-    found: dict[str, str] = {}
+def test_each_fact_rests_on_its_rule():
+    found = {}
     for name, make in RULED.items():
         with frozen_fake() as fake:
             facts = fake._story.trace.of(make(fake)._state)
@@ -704,9 +671,7 @@ def test_each_fact_rests_on_its_rule() -> None:
     )
 
 
-def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_session_saves() -> (
-    None
-):
+def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_session_saves():
     texts = ""
     for make in (*RULED.values(), shared, second_of_two):
         with frozen_fake(charge_per="message") as fake:
@@ -723,7 +688,7 @@ def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_s
 
 
 @pytest.mark.parametrize("price", [None, "0.07"])
-def test_a_balance_that_is_too_low_is_a_reason(price: str | None) -> None:
+def test_a_balance_that_is_too_low_is_a_reason(price):
     with frozen_fake(opening_balance="0.01", on_insufficient_balance="fail") as fake:
         text = fake.explain(fake.send_text(price=price))
 
@@ -731,7 +696,7 @@ def test_a_balance_that_is_too_low_is_a_reason(price: str | None) -> None:
     assert "the balance can't hold its price" in text
 
 
-def test_each_reason_has_its_sentence_and_what_it_rests_on() -> None:
+def test_each_reason_has_its_sentence_and_what_it_rests_on():
     reasons = {reason for rule in RULES.values() for reason in rule.reasons}
 
     assert snapshot(

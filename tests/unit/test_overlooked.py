@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import traceback
-from typing import Any
 
 import pytest
 import time_machine
@@ -17,52 +15,44 @@ from pytest_chatfake import ChatFake, UndeliveredWebhooks
 from .fakes import START, frozen_fake, own_lines, warnings_at_the_end
 
 
-def failing_app(environ: Any, start_response: Any) -> list[bytes]:
+def failing_app(environ, start_response):
     start_response("500 No", [])
     return []
 
 
-def without_ids(text: str) -> list[str]:
+def page_app(environ, start_response):
+    start_response("500 No", [])
+    return [b"<p>\r\n  No\x1b[31m\t&nbsp;</p>\n"]
+
+
+def without_ids(text):
     """The lines of a text, with ids put short."""
     return re.sub(r"\b[0-9a-f]{24}\b", "...", text).splitlines()
 
 
-def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines() -> None:
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.connect(wsgi=failing_app, path="/hooks")
+def test_failed_attempts_that_nobody_looked_at_are_one_warning_with_their_lines():
+    def scenario(fake):
+        fake.webhooks.connect(wsgi=page_app, path="/hooks")
         fake.send_text().deliver()
 
     (text,) = warnings_at_the_end(scenario)
     line = f"test_overlooked.py:{scenario.__code__.co_firstlineno + 2}"
-    app = "failing_app (WSGI) /hooks: status 500 (did it raise? its log has the error)"
+    failed = "at page_app (WSGI) /hooks: status 500 (did it raise? its log has the error)"
     assert [
         "2 attempts failed: repair the app, or assert on chat_fake.webhooks.attempts:",
-        f"  sent of message ... at {app}; caused at {line}",
-        f"  delivered of message ... at {app}; caused at {line}",
+        f"  sent of message ... {failed}; caused at {line}",
+        "    <p> No [31m &nbsp;</p>",
+        f"  delivered of message ... {failed}; caused at {line}",
+        "    <p> No [31m &nbsp;</p>",
     ] == without_ids(text)
-
-
-def test_a_warning_shows_the_beginning_of_the_answers_body_on_one_line() -> None:
-    def app(_: Any, start_response: Any) -> list[bytes]:
-        start_response("422 No", [])
-        return [b"<p>\r\n  No\x1b[31m\t&nbsp;</p>\n"]
-
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.connect(wsgi=app)
-        fake.send_text()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert ["    <p> No [31m &nbsp;</p>"] == text.splitlines()[2:]
 
 
 # -- strict ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("strict", [None, True])
-def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_warned_about(
-    strict: bool | None,
-) -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_warned_about(strict):
+    def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         fake.webhooks.emit_event("account.updated")
         fake.webhooks.drop(status="read")
@@ -76,7 +66,7 @@ def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_war
     assert fake._engine.closed
 
 
-def test_the_error_stands_at_the_first_line_that_it_is_about() -> None:
+def test_the_error_stands_at_the_first_line_that_it_is_about():
     with pytest.raises(UndeliveredWebhooks) as refused, frozen_fake() as fake:
         fake.webhooks.connect(wsgi=failing_app)
         fake.send_text()
@@ -88,7 +78,7 @@ def test_the_error_stands_at_the_first_line_that_it_is_about() -> None:
     assert "fake.send_text()" == place.line
 
 
-def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once() -> None:
+def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
     fake = ChatFake()
     fake.webhooks.drop()
     with pytest.raises(UndeliveredWebhooks, match="1 unused fault"):
@@ -96,18 +86,8 @@ def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once() -> None:
     fake.close()
 
 
-@pytest.mark.parametrize("strict", [False, True])
-def test_whoever_looks_at_the_attempts_needs_no_warning(strict: bool) -> None:
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.connect(wsgi=failing_app)
-        fake.send_text()
-        assert not fake.webhooks.attempts[0].ok
-
-    assert [] == warnings_at_the_end(scenario, strict=strict)
-
-
-def test_a_look_covers_what_was_there_and_nothing_later() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_look_covers_what_was_there_and_nothing_later():
+    def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         message = fake.send_text()
         assert not fake.webhooks.attempts[0].ok
@@ -118,8 +98,8 @@ def test_a_look_covers_what_was_there_and_nothing_later() -> None:
     assert "delivered of message" in text
 
 
-def test_a_reset_makes_later_failures_news_again() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_reset_makes_later_failures_news_again():
+    def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         fake.send_text().deliver()
         assert 2 == len(fake.webhooks.attempts)
@@ -130,25 +110,16 @@ def test_a_reset_makes_later_failures_news_again() -> None:
     assert text.startswith("1 attempt failed")
 
 
-def test_a_response_that_the_test_asked_for_is_no_news() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_response_that_the_test_asked_for_is_no_news():
+    def scenario(fake):
         fake.webhooks.receiver().respond(503, times=2)
         fake.send_text().deliver()
 
     assert [] == warnings_at_the_end(scenario)
 
 
-def test_a_function_may_be_the_app() -> None:
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.connect(handler=lambda _: 302)
-        fake.send_text()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert ": status 302 (does it redirect, to a login for example?)" in text
-
-
-def test_a_long_list_of_failures_is_cut() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_long_list_of_failures_is_cut():
+    def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         for _ in range(25):
             fake.send_text()
@@ -162,20 +133,20 @@ def test_a_long_list_of_failures_is_cut() -> None:
 # -- the queue -------------------------------------------------------------------------------------
 
 
-def send_over_http(fake: ChatFake) -> None:
+def send_over_http(fake):
     """Let the fake's own route send a message: its event is queued then."""
 
     @fake.route("/send")
-    def send(_: Any) -> dict[str, str]:
+    def send(_):
         return {"id": fake.send_text().id}
 
     Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
 
 
-def test_what_is_queued_at_the_end_is_attempted_then_and_judged_like_the_rest() -> None:
-    seen: list[str] = []
+def test_what_is_queued_at_the_end_is_attempted_then_and_judged_like_the_rest():
+    seen = []
 
-    def scenario(fake: ChatFake) -> None:
+    def scenario(fake):
         fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
         fake.webhooks.connect(wsgi=failing_app)
         send_over_http(fake)
@@ -186,8 +157,8 @@ def test_what_is_queued_at_the_end_is_attempted_then_and_judged_like_the_rest() 
     assert text.startswith("1 attempt failed")
 
 
-def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error() -> None:
-    def app(_: Any, __: Any) -> list[bytes]:
+def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error():
+    def app(_, __):
         raise LookupError("at the end")
 
     with pytest.raises(LookupError, match="at the end"), frozen_fake() as fake:
@@ -196,8 +167,8 @@ def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error() -> None:
     assert fake._engine.closed
 
 
-def test_in_async_mode_the_error_about_the_queue_names_the_await() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_in_async_mode_the_error_about_the_queue_names_the_await():
+    def scenario(fake):
         fake.webhooks.receiver()
         send_over_http(fake)
 
@@ -208,8 +179,8 @@ def test_in_async_mode_the_error_about_the_queue_names_the_await() -> None:
     assert f"  sent of message ..., caused at test_overlooked.py:{number}" == line
 
 
-def test_what_is_queued_for_nobody_any_more_is_no_news() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_what_is_queued_for_nobody_any_more_is_no_news():
+    def scenario(fake):
         fake.webhooks.receiver()
         send_over_http(fake)
         fake.webhooks.disconnect()
@@ -217,14 +188,14 @@ def test_what_is_queued_for_nobody_any_more_is_no_news() -> None:
     assert [] == warnings_at_the_end(scenario, mode="async")
 
 
-def test_in_async_mode_what_is_due_at_the_end_stays_due() -> None:
+def test_in_async_mode_what_is_due_at_the_end_stays_due():
     with (
         time_machine.travel(START, tick=False) as traveller,
         ChatFake(mode="async", retry_after=[1]) as fake,
     ):
         fake.webhooks.connect(wsgi=failing_app)
 
-        async def send() -> None:
+        async def send():
             await fake.send_text()
 
         asyncio.run(send())
@@ -244,25 +215,13 @@ def test_in_async_mode_what_is_due_at_the_end_stays_due() -> None:
         lambda webhooks: webhooks.sign(lambda _: {"X-Signature": "wrong"}),
     ],
 )
-def test_a_failure_that_a_fault_caused_is_no_news(caused: Any) -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_failure_that_a_fault_caused_is_no_news(caused):
+    def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         caused(fake.webhooks)
         fake.send_text()
 
     assert [] == warnings_at_the_end(scenario)
-
-
-@pytest.mark.parametrize("verb", ["refuse", "lose_response"])
-def test_what_was_refused_or_lost_comes_again_at_the_end(verb: str) -> None:
-    def scenario(fake: ChatFake) -> None:
-        fake.webhooks.connect(wsgi=failing_app)
-        getattr(fake.webhooks, verb)()
-        fake.send_text()
-
-    (text,) = warnings_at_the_end(scenario)
-    assert text.startswith("1 attempt failed")
-    assert ": status 500" in text
 
 
 @pytest.mark.parametrize(
@@ -271,12 +230,12 @@ def test_what_was_refused_or_lost_comes_again_at_the_end(verb: str) -> None:
         (lambda webhooks: webhooks.delay(60), "1 attempt failed"),
         (lambda webhooks: webhooks.duplicate(), "2 attempts failed"),
         (lambda webhooks: webhooks.reorder(), "1 attempt failed"),
+        (lambda webhooks: webhooks.refuse(), "1 attempt failed"),
+        (lambda webhooks: webhooks.lose_response(), "1 attempt failed"),
     ],
 )
-def test_a_fault_that_only_moves_an_attempt_is_no_reason_to_fail(
-    not_caused: Any, failed: str
-) -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_a_fault_after_which_an_attempt_comes_is_no_reason_for_that_one_to_fail(not_caused, failed):
+    def scenario(fake):
         fake.webhooks.connect(wsgi=failing_app)
         not_caused(fake.webhooks)
         fake.send_text()
@@ -284,10 +243,11 @@ def test_a_fault_that_only_moves_an_attempt_is_no_reason_to_fail(
 
     (text,) = warnings_at_the_end(scenario)
     assert text.startswith(failed)
+    assert ": status 500" in text
 
 
-def test_chaos_may_well_not_happen() -> None:
-    def scenario(fake: ChatFake) -> None:
+def test_chaos_may_well_not_happen():
+    def scenario(fake):
         fake.webhooks.receiver()
         fake.webhooks.chaos(seed=1, refuse=0.001)
         fake.send_text()
@@ -296,19 +256,8 @@ def test_chaos_may_well_not_happen() -> None:
 
 
 @pytest.mark.parametrize("config", [{}, {"strict": False}, {"mode": "async"}])
-def test_an_error_of_the_block_is_not_covered_by_warnings_or_by_our_own_errors(
-    config: dict[str, Any],
-) -> None:
+def test_an_error_of_the_block_is_not_covered_by_warnings_or_by_our_own_errors(config):
     with pytest.raises(KeyError, match="mine"), frozen_fake(**config) as fake:
         fake.webhooks.connect(wsgi=failing_app)
         fake.send_text()
         raise KeyError("mine")
-
-
-def test_nothing_is_logged(fake: ChatFake, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG):
-        fake.webhooks.connect(wsgi=failing_app)
-        fake.send_text()
-        assert not fake.webhooks.attempts[0].ok
-
-    assert [] == caplog.records

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, WebhookRequest
 from pytest_chatfake.report.timeline_text import text_of
 
 from .fakes import frozen_fake
 
-if TYPE_CHECKING:
-    pass
 
-
-def check(fake: ChatFake) -> None:
+def check(fake):
     """Compare what is found for each message with what is read of everything."""
     story = fake._story
     everything = story.trace.entries()
@@ -25,17 +19,17 @@ def check(fake: ChatFake) -> None:
         assert expected == story.trace.of(message._state)
 
 
-def test_what_is_found_for_a_message_is_what_is_read_of_everything() -> None:
+def test_what_is_found_for_a_message_is_what_is_read_of_everything():
     with frozen_fake() as fake:
-        nested: list[str] = []
+        nested = []
 
-        def app(request: WebhookRequest) -> int:
+        def app(request):
             if request.event.status == "read" and len(nested) < 3:
                 nested.append(fake.send_text(to="+nested").deliver().id)
             return 500 if request.number == 1 and request.event.status == "delivered" else 200
 
         @fake.route("/send")
-        def send(request: Any) -> dict[str, str]:
+        def send(request):
             return {"id": fake.send_text(to="+route").id}
 
         hooks, client = fake.webhooks, Client(fake.wsgi_app)
@@ -71,11 +65,11 @@ def test_what_is_found_for_a_message_is_what_is_read_of_everything() -> None:
         check(fake)
 
 
-def test_a_message_is_found_while_an_attempt_at_its_event_is_made() -> None:
+def test_a_message_is_found_while_an_attempt_at_its_event_is_made():
     with frozen_fake() as fake:
-        told: list[str] = []
+        told = []
 
-        def app(request: WebhookRequest) -> None:
+        def app(request):
             check(fake)
             about = fake._story.trace.of(fake.messages[0]._state)
             told.extend(text_of(one, fake._story.labels) for one in about)
