@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
-from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import ZERO
 from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
@@ -20,7 +19,7 @@ from .trace import Trace
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
-    way["conversation", outcome].key
+    way["conversation", outcome]
     for way in (DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE)
     for outcome in ("first", "final", "free")
 }
@@ -53,9 +52,7 @@ class Explanations:
 
     def deciding(self, message: MessageState) -> Entry:
         """Return the fact that decides what a message costs: its end, else its first arrival."""
-        facts = self.facts(message)
-        ended = message.state in {"failed", "dropped"}
-        return facts[-1] if ended or len(facts) == 1 else facts[1]
+        return self.facts(message)[:2][-1]
 
     def sentences(self, fact: Entry) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
@@ -69,30 +66,31 @@ class Explanations:
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
-        members = self._account.messages_in(conversation)
-        return next((one for one in members if self._has_started(one)), None)
-
-    def _has_started(self, message: MessageState) -> bool:
-        conversation = message.conversation
-        if conversation is None or message.delivered_at != conversation.started_at:
-            return False
-        return any(fact.rule.key in _STARTS for fact in self.facts(message) if fact.rule)
+        if conversation.started_at is None:
+            return None
+        for one in self._account.messages_in(conversation):
+            is_then = one.delivered_at == conversation.started_at
+            if is_then and not _STARTS.isdisjoint(fact.rule for fact in self.facts(one)):
+                return one
+        return None
 
     def _sentence(self, reason: Reason, fact: Entry, message: MessageState) -> str:
-        posted = [
-            entry.record
+        amounts = {
+            entry.kind: number(entry.amount)
             for entry in self.of(message)
-            if entry.cause == fact.cause and isinstance(entry.record, LedgerEntry)
-        ]
-        amounts = {entry.kind: number(entry.amount) for entry in posted}
-        conversation = message.conversation if "{conversation}" in reason.text else None
-        started = None if conversation is None else self.starter(conversation)
+            if entry.amount is not None and entry.cause == fact.cause
+        }
+        conversation = message.conversation
+        label = starter = ""
+        if conversation is not None and "{conversation}" in reason.text:
+            label, started = self._labels.conversation(conversation), self.starter(conversation)
+            starter = "" if started is None else self._labels.message(started)
         text = reason.text.format(
             amount=amounts.get("charge") or amounts.get("hold") or number(message.price or ZERO),
             held=amounts.get("release", "0"),
             recipient=message.recipient,
-            conversation="" if conversation is None else self._labels.conversation(conversation),
-            starter="" if started is None else self._labels.message(started),
+            conversation=label,
+            starter=starter,
         )
         setting = f"; change it with {reason.setting}" if reason.setting else ""
         return f"{text} ({reason.basis}{setting})"
