@@ -131,15 +131,14 @@ def test_a_wrong_verifier_is_named_by_what_got_through(
     assert len(app.ids) == len(set(app.ids))
 
 
-@pytest.mark.parametrize("known", [["new"], ["new", "old"]])
-def test_a_right_verifier_passes_in_a_rotation_and_an_app_that_keeps_the_old_secret_is_found(
-    known: list[str],
-) -> None:
-    def app(request: Any) -> int:
+def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret_is_found():
+    known = [b"new", b"old"]
+
+    def app(request):
         at, *given = request.headers.get("X-Signature", "t=0").removeprefix("t=").split(",s=")
         signed = at.encode() + b"." + request.body
-        right = {hmac.new(key.encode(), signed, "sha256").hexdigest() for key in known}
-        return 204 if right & {*given} and time.time() - int(at) < 300 else 401
+        right = {hmac.new(key, signed, "sha256").hexdigest() for key in known}
+        return 401 if right.isdisjoint(given) or time.time() - int(at) > 300 else 204
 
     with frozen_fake() as fake:
         fake.webhooks.connect(handler=app, signer=HmacSigner("old"))
@@ -147,11 +146,10 @@ def test_a_right_verifier_passes_in_a_rotation_and_an_app_that_keeps_the_old_sec
         fake.send_text()
         fake.webhooks.assert_rejects_forgeries()
         fake.webhooks.retire_secret()
-        keeps = pytest.raises(
-            AssertionError, match=r"through:\n  signed with another secret, .*204"
-        )
-        with nullcontext() if known == ["new"] else keeps:
+        with pytest.raises(AssertionError, match=r"through:\n  signed with another secret, .*204"):
             fake.webhooks.assert_rejects_forgeries()
+        known.pop()
+        fake.webhooks.assert_rejects_forgeries()
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,7 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
         lambda f, m: partial(f.webhooks.connect, URL),
         {
             "raise_exceptions": ((1, None), ()),
+            "disable_after": (("3", True), (0,)),
             "events": ((1, "a.b", [1]), ([""],)),
             "headers": (([("A", "b")], {"A": 1}, {1: "a"}), ()),
             "signer": (("s", lambda: None), ()),

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,6 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from pytest_chatfake import (
-    ChatFake,
     ChatFakeError,
     HmacSigner,
     StandardWebhooksSigner,
@@ -118,91 +118,61 @@ def test_several_secrets_add_the_parts_in_which_their_signatures_differ(
 # -- secrets that rotate ---------------------------------------------------------------------------
 
 
-def valid_secrets(request: WebhookRequest) -> str:
-    """Name the secrets that have signed a request, by the package."""
-    valid = ""
-    for letter in "abcd":
-        try:
-            Webhook(b64(letter)).verify(request.body, dict(request.headers))
-        except WebhookVerificationError:
-            continue
-        valid += letter
-    return valid
-
-
-def b64(letter: str) -> str:
+def b64(letter):
     return base64.b64encode(letter.encode() * 24).decode()
 
 
+def valid_secrets(request):
+    """Name the secrets that have signed a request, by the package."""
+    valid = ""
+    for letter in "abc":
+        with suppress(WebhookVerificationError):
+            Webhook(b64(letter)).verify(request.body, dict(request.headers))
+            valid += letter
+    return valid
+
+
 @pytest.mark.parametrize("mode", ["sync", "async"])
-def test_all_secrets_sign_until_the_newest_is_left_and_a_reset_brings_the_first_again(
-    mode: str,
-) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> str:
-        hub, found = fake.webhooks, ""
+def test_all_secrets_sign_until_the_newest_is_left_and_a_reset_brings_the_first_again(mode):
+    async def scenario(fake, do):
+        hub, found = fake.webhooks, []
         receiver = hub.receiver()
-        for letter in "-bc-a":
-            hub.retire_secret() if found and letter == "-" else None
-            hub.rotate_secret(b64(letter)) if letter != "-" else None
+
+        async def send():
             await do(fake.send_text())
-            found += valid_secrets(receiver.requests[-1]) + " "
-        later = hub.receiver()
-        await do(fake.send_text())
-        assert "a" == valid_secrets(later.requests[-1])
-        told = f"{fake.timeline} {fake.webhooks.attempts} {receiver.endpoint.signer}"
-        assert 3 == told.count("webhooks.rotate_secret()")
+            found.append(valid_secrets(receiver.requests[-1]))
+
+        await send()
+        for letter in "bc-a":
+            hub.retire_secret() if letter == "-" else hub.rotate_secret(b64(letter))
+            await send()
+        told = f"{fake.timeline} {receiver.endpoint.signer}"
+        assert "webhooks.rotate_secret()" in told
         assert [] == [one for one in map(b64, "abc") if one in told]
         await do(fake.reset())
-        await do(fake.send_text())
-        return found + valid_secrets(receiver.requests[-1])
+        await send()
+        return found
 
     signer = StandardWebhooksSigner(secrets=[b64("a")])
-    assert "a ab abc c ac a" == played(mode, scenario, signer=signer)
-
-
-def test_a_queued_event_is_signed_by_the_secrets_of_its_attempt() -> None:
-    with fake_with_receiver(signer=HmacSigner("old")) as (fake, receiver):
-        with fake.webhooks.paused():
-            fake.send_text()
-            fake.webhooks.rotate_secret("new")
-            fake.webhooks.retire_secret()
-
-        (request,) = receiver.requests
-        assert HmacSigner("new")(request).items() <= request.headers.items()
+    assert ["a", "ab", "abc", "c", "ac", "a"] == played(mode, scenario, signer=signer)
 
 
 @pytest.mark.parametrize(
-    ("signer", "change", "error"),
+    ("signer", "new", "error"),
     [
-        (None, lambda hub: hub.rotate_secret("new"), ChatFakeError),
-        (HmacSigner("s").__call__, lambda hub: hub.rotate_secret("new"), ChatFakeError),
-        (HmacSigner("s"), lambda hub: hub.retire_secret(), ChatFakeError),
-        (HmacSigner("s"), lambda hub: hub.rotate_secret("s"), ValueError),
-        (HmacSigner("s"), lambda hub: hub.rotate_secret(""), ValueError),
-        (HmacSigner("s"), lambda hub: hub.rotate_secret(None), TypeError),
-        (StandardWebhooksSigner(SECRET), lambda hub: hub.rotate_secret("no b64"), ValueError),
+        (None, ["new"], ChatFakeError),
+        (HmacSigner("s").__call__, ["new"], ChatFakeError),
+        (HmacSigner("s"), [], ChatFakeError),
+        (HmacSigner("s"), ["s"], ValueError),
+        (HmacSigner("s"), [""], ValueError),
+        (StandardWebhooksSigner(SECRET), ["no base64"], ValueError),
     ],
 )
-def test_a_rotation_that_cannot_be_is_refused_and_changes_nothing(
-    signer: Any, change: Any, error: Any
-) -> None:
+def test_a_rotation_that_cannot_be_is_refused_and_changes_nothing(signer, new, error):
     with fake_with_receiver(signer=signer) as (fake, receiver):
-        with pytest.raises(error, match=r"secret"):
-            change(fake.webhooks)
-        fake.send_text()
-
-        (request,) = receiver.requests
-        assert (signer(request) if signer else {}).items() <= request.headers.items()
-        assert "secret()" not in str(fake.timeline)
-
-
-@pytest.mark.parametrize("secrets", ["hush", [], [""], 1, ["s"]])
-@pytest.mark.parametrize("signer", [HmacSigner, StandardWebhooksSigner])
-def test_bad_secrets_are_refused_and_not_shown(signer: Any, secrets: Any) -> None:
-    given = {"secret": b"hush"} if secrets == ["s"] else {}
-    with pytest.raises((TypeError, ValueError), match="secret") as refused:
-        signer(secrets=secrets, **given)
-    assert "hush" not in str(refused.value)
+        with pytest.raises(error, match="secret"):
+            (fake.webhooks.rotate_secret if new else fake.webhooks.retire_secret)(*new)
+        assert (signer, 0) == (receiver.endpoint.signer, len(fake.timeline))
 
 
 # -- on real attempts ------------------------------------------------------------------------------
@@ -355,6 +325,10 @@ def test_the_first_of_two_errors_is_the_one_that_surfaces() -> None:
     ("options", "error", "name"),
     [
         ({"secret": 1}, TypeError, "secret"),
+        ({"secrets": ["t"]}, TypeError, "secret beside it"),
+        ({"secret": None, "secrets": "t"}, TypeError, "a list"),
+        ({"secret": None, "secrets": []}, TypeError, "at least one"),
+        ({"secret": None, "secrets": ["t", ""]}, ValueError, "secret"),
         ({"secret": ""}, ValueError, "secret"),
         ({"secret": "hush\ud800"}, ValueError, "secret"),
         ({"header": "X: Y"}, ValueError, "header"),

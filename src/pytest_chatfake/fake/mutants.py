@@ -29,7 +29,7 @@ from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply
 from ..webhooks import in_flight as attempts
 from ..webhooks.endpoints import WebhookRequest
-from ..webhooks.signing import HmacSigner, StandardWebhooksSigner, sign
+from ..webhooks.signing import OwnSigner, sign
 from ..wire.exact_json import encode
 from .fake import opened
 
@@ -230,7 +230,7 @@ class Mutation:
             def forged(request: WebhookRequest) -> dict[str, str]:
                 truth = stale = sign(signer, request)
                 # A signer of the test's own may count how often it is called.
-                if isinstance(signer, HmacSigner | StandardWebhooksSigner):
+                if isinstance(signer, OwnSigner):
                     stale = signer(replace(request, timestamp=request.timestamp - 86_400))
                 return self._choose(_HEADERS, truth, noted, stale)
 

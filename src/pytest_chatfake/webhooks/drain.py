@@ -295,8 +295,8 @@ class Drain:
         if attempt.watch is not None and attempt.watch.error is not None:
             error = self._restart(endpoint, str(attempt.watch.error)) or error
             attempt.posted = error is None  # so that it comes back in the test in any case
-        lost = endpoint.disabled and attempt.outcome is DROPPED
-        ordering = None if lost or dispatch.has_mark("forgery") else self.ordering
+        is_lost = endpoint.disabled and attempt.outcome is DROPPED
+        ordering = None if is_lost or dispatch.has_mark("forgery") else self.ordering
         attempts = self._outbox.attempts
         with self._lock:
             del self.in_flight[0]  # from now on it has a record

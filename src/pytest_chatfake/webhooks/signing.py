@@ -52,10 +52,10 @@ def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> s
     """Name what is wrong with the headers of a signer that is in place of an endpoint's own."""
     if not headers:
         return "missing signature"
-    if isinstance(signer, (HmacSigner, StandardWebhooksSigner)) and type(signer) is type(own):
-        given, usual = vars(signer).copy(), vars(own).copy()
-        later = given.pop("_offset") - usual.pop("_offset")
-        if later and given == usual:
+    if isinstance(signer, OwnSigner) and type(signer) is type(own):
+        usual = vars(own)
+        later = signer._offset - usual["_offset"]
+        if later and vars(signer) == usual | {"_offset": signer._offset}:
             return f"{'stale' if later < 0 else 'early'} signature, {later:+} s"
     return "wrong signature"
 
@@ -65,7 +65,7 @@ def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
 
     It is the one that was retired, if one was: an app may still know it.
     """
-    if not isinstance(signer, (HmacSigner, StandardWebhooksSigner)):
+    if not isinstance(signer, OwnSigner):
         return None
     own: Any = request.endpoint._own_signer
     former = tuple(one for one in own._secrets if one not in signer._secrets)
@@ -74,10 +74,10 @@ def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
 
 def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
     """Return a copy of a signer, which may be shared, that signs with a new secret, too."""
-    new = type(signer)(secret)._secrets
-    if new[0] in signer._secrets:
+    (new,) = type(signer)(secret)._secrets
+    if new in signer._secrets:
         raise ValueError("secret: expected a new one, got one that signs already")
-    return _with(signer, new + signer._secrets)
+    return _with(signer, (new, *signer._secrets))
 
 
 def retired(signer: Any) -> Any:
