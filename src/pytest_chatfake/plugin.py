@@ -254,7 +254,8 @@ def _keep_listening(config: pytest.Config) -> None:
 
     config.stash[_listens_key] = True
     _speak(config)
-    service.hold(config.getini("chat_fake_host"))
+    service.host = config.getini("chat_fake_host")
+    service.hold()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

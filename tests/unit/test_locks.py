@@ -325,7 +325,7 @@ def test_two_threads_get_one_listener(
     service: Service, locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class StandingListener:
-        def __init__(self, _: Service) -> None:
+        def __init__(self, *_: object) -> None:
             meeting.stand()
 
     monkeypatch.setattr(listener_module, "Listener", StandingListener)

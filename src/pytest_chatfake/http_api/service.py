@@ -30,13 +30,17 @@ INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")
 
 
 class Service:
-    """All open fakes, behind one listener."""
+    """All open fakes, behind one listener.
+
+    Attributes:
+        host: The address on which a listener that is yet to start will listen.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._accounts: dict[str, AccountApi] = {}
         self._users = 0
-        self._host = "127.0.0.1"
+        self.host: str = "127.0.0.1"
         self._listener: Listener | None = None
 
     # Accounts
@@ -74,7 +78,7 @@ class Service:
             if self._listener is None:
                 from ..transport.server.listener import Listener  # noqa: PLC0415 - not every test needs one
 
-                self._listener = Listener(self, self._host)
+                self._listener = Listener(self, self.host)
             return self._listener
 
     @property
@@ -87,11 +91,10 @@ class Service:
         host = listener.host if listener.host != "0.0.0.0" else "127.0.0.1"  # noqa: S104
         return f"http://{host}:{listener.port}"
 
-    def hold(self, host: str) -> None:
-        """Let the listener run at least until the matching :meth:`release`, on this address."""
+    def hold(self) -> None:
+        """Let the listener run at least until the matching :meth:`release`."""
         with self._lock:
             self._users += 1
-            self._host = host
 
     def release(self) -> None:
         """Undo a :meth:`hold`; the last release stops the listener, if no account is open."""
