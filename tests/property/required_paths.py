@@ -78,12 +78,14 @@ REQUIRED_PATHS = {
     "charge at the estimate",
     "charge other",
     "charge of nothing",
-    *(
-        f"{which} charge: sent while {state}{over}"
-        for which in ("a", "no")
-        for state in ("open", "pending")
-        for over in ("", " and now expired")
-    ),
+    "a charge: sent while open",
+    "a charge: sent while open and now expired",
+    "a charge: sent while pending",
+    "a charge: sent while pending and now expired",
+    "no charge: sent while open",
+    "no charge: sent while open and now expired",
+    "no charge: sent while pending",
+    "no charge: sent while pending and now expired",
     "top_up",
     "adjustment +",
     "adjustment -",

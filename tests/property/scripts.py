@@ -54,7 +54,6 @@ OTHERS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("chat.account.review.updated", {"limit": Decimal("1.50")}, {"key": "review"}),
     ("chat.order.placed", {"total": 12}, {"id": "evt_of_our_own"}),
 ]
-CHARGE_PER = ["conversation", "message"]
 ORIGINS = ["marketing", "utility"]
 HEX_IDS = ["c0ffee", "00aa11bb22cc33dd"]
 
@@ -457,11 +456,14 @@ configs = st.one_of(
 )
 
 
+charged_per = st.sampled_from(["conversation", "message"])
+
+
 @st.composite
 def scripts(draw: st.DrawFn) -> Script:
     drawn = draw(st.lists(blocks, min_size=16, max_size=36))
     return Script(
-        config=replace(draw(configs), charge_per=draw(st.sampled_from(CHARGE_PER))),
+        config=replace(draw(configs), charge_per=draw(charged_per)),
         steps=tuple(step for block in drawn for step in block),
         by_traveller=draw(st.sampled_from([False, False, True])),
         chunks=tuple(draw(st.lists(st.integers(1, 5), min_size=1, max_size=6))),

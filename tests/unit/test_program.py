@@ -74,7 +74,7 @@ def test_a_naming_that_is_none_is_refused(
 def test_fields_that_the_account_omits_are_not_required(
     tmp_path: Path,
 ) -> None:
-    file = written(tmp_path / "a.jsonl", "\n".join(bodies(omit=OMITTING.omit)))
+    file = written(tmp_path / "a.jsonl", "\n".join(bodies(omit=["bizType"])))
 
     assert 0 == main(["validate", "--naming", f"{HERE}:OMITTING", file])
 
