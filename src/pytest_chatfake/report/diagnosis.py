@@ -14,13 +14,12 @@ from ..domain.money import ZERO
 from ..domain.reasons import CHARGED_BY
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
-from ..webhooks.fault_kinds import effect_of
 from ..wire.exact_json import number
 from .explanations import Explanations
-from .hints import beginning
 from .labels import Labels
 from .pending import advance, first_pending
 from .story import Story
+from .timeline_text import text_of
 
 #: How many messages a sentence about totals names.
 _MOST: Final = 5
@@ -32,8 +31,8 @@ _ENDS: Final = frozenset({"deliver", "read", "fail"})
 #: What leads to a status.
 _VERBS: Final[dict[str | None, str]] = {"delivered": "deliver", "read": "read", "failed": "fail"}
 
-#: What ended messages whose hold was released: of one, and of many.
-_ENDINGS: Final = {"failed": ("failed", "failed"), "dropped": ("was dropped", "were dropped")}
+#: What ended a message whose hold was released.
+_ENDINGS: Final = {"failed": "failed", "dropped": "was dropped"}
 
 
 class Diagnosis:
@@ -75,7 +74,8 @@ class Diagnosis:
         if message.held:
             yield from self._held([message])
         elif self._explanations.was_held(message):
-            yield from self._released([message])
+            ending = _ENDINGS.get(message.state, "was delivered")
+            yield f"{self.labels.message(message)} {ending}, so its hold was released."
         else:
             for fact in self._explanations.facts(message)[:1]:
                 for sentence in self._explanations.sentences(fact):
@@ -99,11 +99,6 @@ class Diagnosis:
             )
         elif what == "held" and found > expected and held_for:
             yield from self._held(held_for)
-        elif what == "held":
-            for state in ("dropped", "failed"):
-                gone = [one for one in messages if one.state == state and one.sent_at is not None]
-                if gone:
-                    yield from self._released(gone)
         elif what == "available" and self._engine.account.ledger.held:
             held = number(self._engine.account.ledger.held)
             yield f"{held} of the balance is held for {self._names(held_for)} (§3 rule 5)."
@@ -134,6 +129,7 @@ class Diagnosis:
         """Say why the API may not have been asked for something."""
         asked = [f"{one.method} {one.path}" for one in self.story.api._log]
         wanted, outbox = f"{method} {path}", self._engine.outbox
+        failed = [one for one in self.story.trace.odd() if one.failed and one.endpoint]
         if not path.startswith("/") or "?" in path:
             yield "Write the path alone, from its first / on, without host and query."
         elif wanted not in asked and (near := nearest(wanted, asked)):
@@ -141,9 +137,9 @@ class Diagnosis:
         elif outbox.endpoints and (pending := list(self._first({"attempt", *_ENDS}))):
             yield "The app may ask when it gets the next event:"
             yield from pending
-        elif failed := self._failed():
+        elif failed:
             yield "The app may ask when it has taken an event, and this attempt failed:"
-            yield f"{failed}."
+            yield f"{text_of(failed[-1], self.labels, hinted=True)}."
         elif not asked:
             yield "The API got no request at all."
             yield (
@@ -156,16 +152,6 @@ class Diagnosis:
     def _first(self, verbs: Collection[str], *of: MessageState) -> Iterator[str]:
         """Say what is pending that may be missing, and how to get there."""
         return first_pending(self._engine, self.labels, verbs, *of)
-
-    def _failed(self) -> str | None:
-        """Say which attempt failed last, unless the test wanted it to."""
-        attempts = self._engine.outbox.attempts
-        for place in reversed(attempts.failed(0)):
-            one = attempts[place]
-            if not effect_of(one.fault).fails:
-                what, to = self.labels.event(one.event), one.endpoint.label
-                return f"{what} -> {to}: {beginning(one.outcome)}"
-        return None
 
     def _obstacle(self, message: MessageState) -> str | None:
         """Say what keeps a message from its phone."""
@@ -185,22 +171,13 @@ class Diagnosis:
         label, move = self.labels.message(messages[0]), advance(self._engine, due_of(drop))
         yield f"To release it: deliver() {label}, or {move} to drop it at {stamp(due_of(drop))}."
 
-    def _released(self, messages: Sequence[MessageState]) -> Iterator[str]:
-        """Say what released the holds of messages that ended alike."""
-        one, many = _ENDINGS.get(messages[0].state, ("was delivered", "were delivered"))
-        yield self._say(
-            messages, f"{one}, so its hold was released.", f"{many}, so their holds were released."
-        )
-
     def _shared(self, free: Sequence[MessageState]) -> Iterator[str]:
         """Say that messages cost nothing because their conversation was charged already."""
-        sharing: dict[int, list[MessageState]] = {}
+        sharing: dict[ConversationRecord, list[MessageState]] = {}
         for one in free:
             if one.conversation is not None:
-                sharing.setdefault(id(one.conversation), []).append(one)
-        for messages in sharing.values():
-            conversation = messages[0].conversation
-            assert conversation is not None
+                sharing.setdefault(one.conversation, []).append(one)
+        for conversation, messages in sharing.items():
             starter = self._explanations.starter(conversation)
             others = [one for one in messages if one is not starter]
             if starter is None or not others:

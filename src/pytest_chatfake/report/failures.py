@@ -94,17 +94,12 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
         return None
     pairs = enumerate(zip_longest(expected, found), 1)
     place, wanted, got = next((at, *pair) for at, pair in pairs if len({*pair}) > 1)
-    if got is None:
-        difference = f"missing from number {place} on: {', '.join(expected[place - 1 :])}"
-    elif wanted is None:
-        difference = f"not expected, from number {place} on: {', '.join(found[place - 1 :])}"
-    else:
-        difference = f"number {place}: expected {wanted}, got {got}"
     story.named.append(message)
     diagnosis = Diagnosis(story)
     return _failure(
         diagnosis.labels,
-        f"statuses of {diagnosis.labels.message(message)}, message {message.id}: {difference}\n"
+        f"statuses of {diagnosis.labels.message(message)}, message {message.id}: "
+        f"number {place}: expected {wanted or 'nothing'}, got {got or 'nothing'}\n"
         f"  expected  {', '.join(expected) or '(none)'}\n"
         f"  got       {', '.join(found) or '(none)'}",
         diagnosis.of_statuses(message, wanted, got),

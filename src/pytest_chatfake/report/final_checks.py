@@ -87,44 +87,41 @@ class FinalChecks:
     def _findings(self) -> Iterator[Finding]:
         """Find what was overlooked, the nearest to the app first."""
         engine, outbox = self._engine, self._engine.outbox
-        if failed := list(overlooked(engine)):
-            yield _listed(
-                f"{counted(len(failed), 'attempt')} failed: repair the app, or assert on "
-                f"chat_fake.webhooks.attempts",
-                [(_story(one), one.event.line) for one in failed],
-            )
         queued = outbox.queued
         if engine.drain.ordering is not None:
             queued += engine.drain.ordering.held
-        if queued:
-            yield _listed(
-                f"{counted(len(queued), 'event')} still queued: end the test with "
-                f"`{awaited(engine)}chat_fake.settle()`{why_queued(engine.blocked)}",
-                [(f"{event._subject}, caused {event.line.place}", event.line) for event in queued],
-            )
-        if outbox.unheard:
-            yield _listed(
-                f"{counted(len(outbox.unheard), 'event')} that no endpoint listens for: "
-                f'connect the app with events="*"',
-                [(f"{one.type}, caused {one.line.place}", one.line) for one in outbox.unheard],
-            )
-        unused = unused_faults(engine, self._api)
+        yield from _listed(
+            " failed: repair the app, or assert on chat_fake.webhooks.attempts",
+            "attempt",
+            [(_story(one), one.event.line) for one in overlooked(engine)],
+        )
+        yield from _listed(
+            f" still queued: end the test with `{awaited(engine)}chat_fake.settle()`"
+            f"{why_queued(engine.blocked)}",
+            "event",
+            [(f"{one._subject}, caused {one.line.place}", one.line) for one in queued],
+        )
+        yield from _listed(
+            ' that no endpoint listens for: connect the app with events="*"',
+            "event",
+            [(f"{one.type}, caused {one.line.place}", one.line) for one in outbox.unheard],
+        )
         for is_shared in (False, True):
-            if some := [one for one in unused if one._is_shared == is_shared]:
-                yield _listed(
-                    f"{counted(len(some), 'unused fault')}: set a fault up before the verb, or "
-                    f"remove it",
-                    [
-                        (f"{one.description}, set up at {one.line}{why_unused(one)}", one.line)
-                        for one in some
-                    ],
-                    fails=not is_shared,
-                )
-        if idle := list(self._idle()):
-            yield _listed(
-                f"{len(idle)} after() without a verb: write after(60).deliver()",
-                [(f"written at {line}", line) for line in idle],
+            yield from _listed(
+                ": set a fault up before the verb, or remove it",
+                "unused fault",
+                [
+                    (f"{one.description}, set up at {one.line}{why_unused(one)}", one.line)
+                    for one in unused_faults(engine, self._api)
+                    if one._is_shared == is_shared
+                ],
+                fails=not is_shared,
             )
+        yield from _listed(
+            " without a verb: write after(60).deliver()",
+            "after()",
+            [(f"written at {line}", line) for line in self._idle()],
+        )
 
 
 def overlooked(engine: Engine) -> Iterator[Attempt]:
@@ -175,7 +172,11 @@ def _story(attempt: Attempt) -> str:
     )
 
 
-def _listed(head: str, lines: list[tuple[str, Line]], *, fails: bool = True) -> Finding:
-    """Return a finding with its first lines."""
-    shown = folded((text for text, _ in lines), _MAX_LINES)
-    return Finding("\n".join([f"{head}:", *(f"  {text}" for text in shown)]), lines[0][1], fails)
+def _listed(
+    problem: str, what: str, found: list[tuple[str, Line]], *, fails: bool = True
+) -> Iterator[Finding]:
+    """Give a finding with its first lines, if there are any."""
+    if found:
+        head = f"{counted(len(found), what)}{problem}:"
+        shown = folded((text for text, _ in found), _MAX_LINES)
+        yield Finding("\n".join([head, *(f"  {text}" for text in shown)]), found[0][1], fails)

@@ -203,14 +203,13 @@ class Trace:
     def priced(self, start: int = 0) -> list[MessageState]:
         """Return the messages whose price is worth a look, of those with events since an entry.
 
-        They are the charged one with most events, and the last one that costs nothing.
+        They are the last one that was charged, and the last one that costs nothing.
         """
-        told = Counter(self._events._numbers[self.count(0, start)["event"] :])
-        messages = list(filter(None, map(self._engine.account.numbered, sorted(told))))
+        told = sorted({*self._events._numbers[self.count(0, start)["event"] :]})
+        messages = list(filter(None, map(self._engine.account.numbered, told)))
         charged = [one for one in messages if one.charged] or messages
         free = [one for one in messages if not (one.held or one.charged)]
-        most = max(charged, key=lambda one: (told[one.number], one.number), default=None)
-        return [one for one in messages if one is most or one in free[-1:]]
+        return [one for one in messages if one in (*charged[-1:], *free[-1:])]
 
     def attempted(self, start: int = 0) -> Counter[Endpoint]:
         """Count the attempts that each endpoint has responded to with 2xx, since an entry."""
