@@ -56,7 +56,9 @@ def test_retries_count_and_those_of_a_disabled_endpoint_are_forgotten(mode):
 
     outcomes, told = played(mode, scenario)
     assert [*["status 500"] * 3, "not attempted", "status 200"] == outcomes
+    assert 1 == told.count("500 [endpoint disabled: test_disabled_endpoints.py:")
     assert 1 == told.count("not attempted [endpoint disabled: test_disabled_endpoints.py:")
+    assert 1 == told.count("verb     endpoint.enable()  at test_disabled_endpoints.py:")
 
 
 def test_what_was_not_attempted_is_no_failure_of_its_own():

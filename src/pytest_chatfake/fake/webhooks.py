@@ -172,8 +172,10 @@ class Webhooks:
                 raise TypeError("restart= goes with wsgi=, asgi= or handler= only, not with a URL")
         check_bool(raise_exceptions, "raise_exceptions")
         check_signer(signer)
+        disabling: tuple[Mark, ...] = ()
         if disable_after is not None:
             check_int(disable_after, "disable_after", 1)
+            disabling = (Mark("disable", "endpoint disabled", calling_line()),)
         endpoint = Endpoint(
             name,
             target,
@@ -188,6 +190,8 @@ class Webhooks:
             disconnect=self._outbox.disconnect,
             restart=restart,
             disable_after=disable_after,
+            disabling=disabling,
+            note=self._engine.note,
         )
         self._outbox.endpoints.connect(endpoint)
         watchdog.add(self._engine.drain.overdue)

@@ -155,7 +155,7 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
 
 def _is_caused(attempt: Attempt) -> bool:
     """Whether the test wanted an attempt to fail, or the app had reason to refuse it."""
-    effects = [effect_of(mark.kind) for mark in attempt.marks]
+    effects = map(effect_of, [attempt.fault, *(mark.kind for mark in attempt.marks)])
     return (
         attempt.endpoint._expected
         or attempt.event.synthetic

@@ -33,7 +33,6 @@ from typing import Final, cast
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
-from ..base.marks import Mark
 from ..base.notes import ATTEMPT
 from ..base.terminal import say
 from ..domain.instants import SECOND
@@ -233,8 +232,7 @@ class Drain:
         if not endpoint.connected or dispatch.event._log is not self._outbox.events:
             return ()
         if endpoint.disabled:
-            mark = Mark("drop", "endpoint disabled", dispatch.event.line)
-            lost = replace(dispatch, overrides=Overrides("drop", marks=(mark,)))
+            lost = replace(dispatch, overrides=Overrides("drop", marks=endpoint._disabling))
             return (Ready(lost, endpoint, DROPPED),)
         if self.ordering is None:
             return (Ready(dispatch, endpoint),)
@@ -302,17 +300,18 @@ class Drain:
             del self.in_flight[0]  # from now on it has a record
             if ordering is not None:
                 dispatch, answer = ordering.count(attempt, answer)
+            fault, ok = dispatch.overrides.fault, is_success(answer)
+            if fault not in {"drop", "forgery"} and endpoint._count(ok=ok):
+                marks = (*dispatch.overrides.marks, *endpoint._disabling)
+                dispatch = replace(dispatch, overrides=dispatch.overrides._replace(marks=marks))
             place = attempts.add(dispatch, endpoint, answer, attempt.moment)
-            fault = dispatch.overrides.fault
             if fault == "drop":
                 return None
             if fault == "forgery":  # its check tells of an error, and nothing comes again
                 return error if attempt.is_broken_off else None
-            endpoint._failures = 0 if is_success(answer) else endpoint._failures + 1
-            if not endpoint._failures:
+            if ok:
                 return None
-            if endpoint._failures == endpoint._disable_after:
-                endpoint.disabled = True
+            if endpoint.disabled:
                 self._outbox.forget_late()
             elif ordering is not None and ordering.retries_at_barriers:
                 ordering.keep_failed(dispatch, endpoint)

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from ..base.arguments import check_list, unexpected
+from ..base.calling_line import Line, calling_line
+from ..base.marks import Mark
 from ..base.redaction import redacted_place
 from ..domain.instants import parse_delay
 from ..transport.client.targets import Target
@@ -47,13 +49,14 @@ class Endpoint:
         disconnect: Callable[[Endpoint], None],
         restart: Callable[[], object] | None,
         disable_after: int | None,
+        disabling: tuple[Mark, ...],
+        note: Callable[[str, Line], None],
     ) -> None:
         self.name = name
         self.label = label
         self.headers: Mapping[str, str] = MappingProxyType(dict(headers))
         self.events = events
         self.raise_exceptions = raise_exceptions
-        self.signer: Signer | None = signer
         self.connected = True
         self._target = target
         self._retries = retries
@@ -63,7 +66,9 @@ class Endpoint:
         self._restart = restart
         self._own_signer = signer  # as it was connected
         self._disable_after = disable_after
-        self.enable()
+        self._disabling = disabling  # marks what is not attempted then
+        self._note = note
+        self._begin()
         self._crash = ""  # how the app has crashed last
         self._shown = redacted_place(name)  # what texts call it
 
@@ -93,8 +98,21 @@ class Endpoint:
 
     def enable(self) -> None:
         """Let it get the events that are emitted from now on, if it was disabled."""
+        self._note("endpoint.enable()", calling_line())
+        self._begin()
+
+    def _begin(self) -> None:
+        """Be as it was connected."""
+        self.signer: Signer | None = self._own_signer
         self.disabled: bool = False
         self._failures = 0  # in a row
+
+    def _count(self, *, ok: bool) -> bool:
+        """Count an attempt, and return whether the endpoint is disabled by it."""
+        self._failures = 0 if ok else self._failures + 1
+        is_last = self._failures == self._disable_after
+        self.disabled = self.disabled or is_last
+        return is_last
 
     def disconnect(self) -> None:
         """Stop attempts at this endpoint, scheduled retries included, and close its connection.
@@ -197,8 +215,7 @@ class Endpoints:
     def begin(self) -> None:
         """Let the endpoints be as they were connected."""
         for endpoint in self.ever:
-            endpoint.signer = endpoint._own_signer
-            endpoint.enable()
+            endpoint._begin()
 
     def close(self) -> None:
         """Close the connections of all endpoints, disconnected or not."""
