@@ -1,4 +1,4 @@
-"""``python -m pytest_chatfake``: events' schema, recordings held against it, and runs made one."""
+"""``python -m pytest_chatfake``: events' schema, what recordings show, and runs made one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from importlib import import_module
 from typing import Final
 
+from .wire.learning import learn
 from .wire.models import event_schema
 from .wire.naming import Naming
 from .wire.recordings import read_recording
@@ -22,8 +23,9 @@ _BROKEN_PIPE: Final = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status.
 
-    That is 0; 1 for deviations, or a result that is none to be content with; 141 if its output is
-    closed. A command line that can't be run, or a file that can't be used, ends it with status 2.
+    That is 0; 1 for deviations, contradictions, or a result that is none to be content with; 141 if
+    its output is closed. A command line that can't be run, or a file that can't be used, ends it
+    with status 2.
     """
     parser = ArgumentParser(prog="python -m pytest_chatfake", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -37,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar="MODULE:OBJECT",
             help="your Naming, or an object that has one as .naming, such as a ChatFakeConfig",
         )
-    validate.add_argument("files", nargs="+", metavar="FILE", help="JSON, or JSON lines")
+    learned = commands.add_parser("learn", help="print the configuration that recordings show")
+    for command in (validate, learned):
+        command.add_argument("files", nargs="+", metavar="FILE", help="JSON, or JSON lines")
     validate.add_argument(
         "--extra-fields",
         action="store_true",
@@ -57,12 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         merged.add_argument(name, dest=name, metavar=value, help=text)
     given = parser.parse_args(arguments)
     try:
-        if given.command == "schema":
-            print(json.dumps(event_schema(*given.naming), indent=2), flush=True)
-            return 0
-        if given.command == "validate":
-            return _validate(given.files, *given.naming, extra_fields=given.extra_fields)
-        return _merge(given)
+        lines, is_fine = _run(given)
+        print("\n".join(lines), flush=True)
     except BrokenPipeError:
         # The reader has seen enough, as `head` has. The rest goes nowhere, or Python would complain
         # of it when it exits.
@@ -70,32 +70,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except (OSError, ValueError) as error:
         parser.error(str(error))
-
-
-def _merge(given: Namespace) -> int:
-    from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
-
-    lines, is_fine = merge(given.files, vars(given).get)
-    print("\n".join(lines), flush=True)
     return 0 if is_fine else 1
 
 
-def _validate(
-    files: Sequence[str], naming: Naming, omit: Collection[str], *, extra_fields: bool
-) -> int:
-    events = others = found = 0
-    for entry in (entry for file in files for entry in read_recording(file)):
+def _run(given: Namespace) -> tuple[list[str], bool]:
+    """Return what a command prints, and whether all is well."""
+    if given.command == "schema":
+        return [json.dumps(event_schema(*given.naming), indent=2)], True
+    if given.command == "validate":
+        return _validate(given)
+    if given.command == "learn":
+        return learn(given.files)
+    from .suite.merge import merge  # noqa: PLC0415 - the other commands need no pytest
+
+    return merge(given.files, vars(given).get)
+
+
+def _validate(given: Namespace) -> tuple[list[str], bool]:
+    naming, omit = given.naming
+    events = others = 0
+    lines: list[str] = []
+    for entry in (entry for file in given.files for entry in read_recording(file)):
         if entry.problem:
             told = [entry.problem]
         else:
             events += 1
             others += is_other_type(entry.json, naming)
-            told = deviations(entry.json, naming, omit, extra_fields=extra_fields)
-        found += len(told)
-        for sentence in told:
-            print(f"{entry.where}: {sentence}")
-    print(summary(events, others, found), flush=True)
-    return 1 if found else 0
+            told = deviations(entry.json, naming, omit, extra_fields=given.extra_fields)
+        lines += [f"{entry.where}: {sentence}" for sentence in told]
+    return [*lines, summary(events, others, len(lines))], not lines
 
 
 def _naming(text: str) -> tuple[Naming, Collection[str]]:

@@ -53,8 +53,8 @@ class Naming:
                 continue
             _check_plain(value, f"Naming.{name}")
         _refuse_taken("message_key", self.message_key, ENVELOPE_KEYS)
-        _refuse_taken("trace_key", self.trace_key, _ERROR_KEYS)
-        taken = set(_MESSAGE_KEYS)
+        _refuse_taken("trace_key", self.trace_key, ERROR_KEYS)
+        taken = set(MESSAGE_KEYS)
         for name in ("original_id_key", "error_key", "to_key", "from_key"):
             if (value := getattr(self, name)) is not None:
                 _refuse_taken(name, value, taken)
@@ -64,7 +64,7 @@ class Naming:
     def _message_keys(self) -> Mapping[str, str]:
         """Every key that the message resource can have (§2.3), with what sets its value."""
         keys = {
-            **_MESSAGE_KEYS,
+            **MESSAGE_KEYS,
             self.original_id_key: "Naming.original_id_key renames it",
             self.error_key: "fail(platform_error=) sets it",
         }
@@ -103,7 +103,7 @@ def check_type(value: object, keys: Collection[str]) -> str:
 
 
 ENVELOPE_KEYS: Final = frozenset({"id", "type", "apiVersion", "createTime"})
-_MESSAGE_KEYS: Final[Mapping[str, str]] = {
+MESSAGE_KEYS: Final[Mapping[str, str]] = {
     "id": "the service gives it",
     "status": "a verb sets it",
     "conversation": "conversation= and origin_type= set it",
@@ -119,7 +119,7 @@ _MESSAGE_KEYS: Final[Mapping[str, str]] = {
     "type": "send(type, content) sets it",
     "text": "send_text() sets it",
 }
-_ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
+ERROR_KEYS: Final = frozenset({"message", "type", "code", "error_data"})
 
 #: Printable ASCII that JSON needs no escapes for, without the space.
 _PLAIN: Final = re.compile(r"[!#-\[\]-~]+")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from os import PathLike
@@ -94,7 +94,7 @@ def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
         raise TypeError(f"expected an object, got {shortened(text)}")
     entry = cast("dict[str, Any]", value)
     if "body" not in entry or not entry.keys() <= {"at", "body"}:
-        return text.encode(), entry, _create_time(entry)
+        return text.encode(), entry, moment(entry, "createTime")
     inner = entry["body"]
     if isinstance(inner, str):
         body = utf8(inner, "body")
@@ -108,13 +108,13 @@ def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
         raise TypeError(f"body: expected an object, got {shortened(body.decode())}")
     event = cast("dict[str, Any]", inner)
     at = entry.get("at")
-    return body, event, _create_time(event) if at is None else nanoseconds(aware(at, "at"))
+    return body, event, moment(event, "createTime") if at is None else nanoseconds(aware(at, "at"))
 
 
-def _create_time(event: dict[str, Any]) -> int | None:
-    """Return when an event says that it was made; None if it says no moment, which deviates."""
+def moment(fields: Mapping[str, Any], name: str) -> int | None:
+    """Return a field's moment, in nanoseconds; None if it says none, which deviates."""
     with suppress(TypeError, ValueError):
-        return nanoseconds(aware(event.get("createTime"), "createTime"))
+        return nanoseconds(aware(fields.get(name), name))
     return None
 
 

@@ -1,0 +1,255 @@
+"""``python -m pytest_chatfake learn``: five accounts that the fake knows nothing of, and doubts."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import json
+import random
+from base64 import b64encode
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_chatfake import ChatFakeConfig
+from pytest_chatfake.__main__ import main
+from pytest_chatfake.wire.learning import learn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = "Dear Ann, your parcel"
+TIMES = {"createTime": 0, "sendTime": 0, "deliverTime": 4, "readTime": 9}
+
+
+def account(brand, messages=60, left_out=(), ending="07.250Z", ids="{}id.{:08}", **more):
+    """Events as the service of that brand sends them; `more` are fields by a message's number."""
+    events = []
+    for number in range(messages):
+        failed = number % 3 == 2
+        for count, status in enumerate(
+            ["sent", "failed"] if failed else ["sent", "delivered", "read"]
+        ):
+            at = {name: moment(90 * number + after, ending) for name, after in TIMES.items()}
+            message = {
+                "id": f"m{number}",
+                f"{brand}Id": ids.format(brand, number),
+                "status": status,
+                "totalPrice": 0.02,
+                "currency": "CHF",
+                "bizType": brand,
+                "type": "text",
+                "text": {"body": WORDS},
+                **{name: make(number) for name, make in more.items()},
+            }
+            if status == "failed":
+                error = {"message": WORDS, "code": "1", "type": "E", f"{brand}Ref": WORDS}
+                data = {"messaging_product": brand, "details": WORDS}
+                message |= {f"{brand}Fault": error | {"error_data": data}, "totalPrice": 0}
+            else:
+                message |= dict(list(at.items())[: count + 2])
+                message["conversation"] = {"id": f"{number:x}", "originType": "utility"}
+            for name in left_out:
+                message.pop(name, None)
+            about = {"id": f"evt_{number}{status}", "type": f"{brand}.status"}
+            events.append({**about, "createTime": at["sendTime"], f"{brand}Message": message})
+    return events
+
+
+def moment(minutes, ending):
+    return f"2026-03-{1 + minutes // 1440:02}T{minutes // 60 % 24:02}:{minutes % 60:02}:{ending}"
+
+
+def phone(number):
+    return f"+49155{number % 5}00{number % 5}471"
+
+
+def shuffled():
+    events = account("heron", ending="07Z", to=phone)
+    late = [{"at": moment(9000 + n, "01Z"), "body": one} for n, one in enumerate(events)]
+    random.Random(1).shuffle(late)
+    return late
+
+
+def of_other_types():
+    echo = {"id": "e1", "to": phone(1), "type": "text", "text": {"body": WORDS}}
+    inbound = {"type": "ibis.inbound", "ibisInbound": {"from": phone(1)}}
+    echoes = [{"type": "ibis.echo", "ibisMessage": echo}] * 300
+    return [inbound, *echoes, *account("ibis", to=phone)]
+
+
+def learned(path: Path, entries: list[Any]) -> tuple[list[str], bool]:
+    file = path / "r.jsonl"
+    file.write_text("\n".join(one if isinstance(one, str) else json.dumps(one) for one in entries))
+    lines, is_fine = learn([str(file)])
+    return [line.replace(str(file), "r.jsonl") for line in lines], is_fine
+
+
+def config_of(lines: list[str]) -> ChatFakeConfig:
+    scope: dict[str, Any] = {}
+    exec("\n".join(lines), scope)
+    config: ChatFakeConfig = scope["CONFIG"]
+    return config
+
+
+def settings(lines: list[str]) -> str:
+    """The settings that are code, without the evidence."""
+    parts = [line.partition(",  # ")[0].strip() for line in lines]
+    return " ".join(part for part in parts if part[:1] != "#").partition('price="0.02" ')[2]
+
+
+def notes(lines, kind="seen, and can't be expressed"):
+    return {line.removeprefix(f"# {kind}: ") for line in lines if line.startswith(f"# {kind}: ")}
+
+
+@pytest.mark.parametrize(
+    ("events", "expected", "told"),
+    [
+        (
+            shuffled(),
+            (
+                'origin_type="utility" naming=Naming( event_type="heron.status" '
+                'message_key="heronMessage" original_id_key="heronId" '
+                'error_key="heronFault" trace_key="heronRef" '
+                'biz_type="heron" messaging_product="heron" id_prefix="heronid." to_key="to" ), )'
+            ),
+            {"after a later status of their message: 42"},
+        ),
+        (
+            of_other_types(),
+            (
+                'origin_type="utility" naming=Naming( event_type="ibis.status" '
+                'message_key="ibisMessage" original_id_key="ibisId" '
+                'error_key="ibisFault" trace_key="ibisRef" '
+                'biz_type="ibis" messaging_product="ibis" id_prefix="ibisid." to_key="to" ), )'
+            ),
+            {'of another type, "ibis.inbound": 1', 'of another type, "ibis.echo": 300'},
+        ),
+        (
+            account("stork", to=lambda n: phone(n)[1:], owner=lambda n: f"4930555000{n % 2}"),
+            (
+                'origin_type="utility" naming=Naming( event_type="stork.status" '
+                'message_key="storkMessage" original_id_key="storkId" '
+                'error_key="storkFault" trace_key="storkRef" '
+                'biz_type="stork" '
+                'messaging_product="stork" id_prefix="storkid." to_key="to" from_key="owner" ), )'
+            ),
+            {"sender varies: a call gives it"},
+        ),
+        (
+            account("egret", ids="{1:08}", hash=lambda n: b64encode(b"%d" % n).decode()),
+            (
+                'origin_type="utility" naming=Naming( event_type="egret.status" '
+                'message_key="egretMessage" '
+                'error_key="egretFault" trace_key="egretRef" '
+                'biz_type="egret" messaging_product="egret" ), extra={ }, )'
+            ),
+            {"egretId varies: a call gives it", "hash varies: a call gives it"},
+        ),
+        (
+            account("crane", left_out=("conversation",), plan=lambda n: None, tier=lambda n: 7),
+            (
+                'naming=Naming( event_type="crane.status" '
+                'message_key="craneMessage" original_id_key="craneId" '
+                'error_key="craneFault" trace_key="craneRef" '
+                'biz_type="crane" messaging_product="crane" id_prefix="craneid." ), '
+                'omit=( "conversation" ), extra={ "plan": None "tier": 7 }, )'
+            ),
+            set(),
+        ),
+    ],
+    ids=["late, whole seconds", "echoes", "two senders", "base64", "no conversation"],
+)
+def test_an_account_with_a_brand_of_its_own(
+    events: list[Any], expected: str, told: set[str], tmp_path: Path
+) -> None:
+    lines, is_fine = learned(tmp_path, events)
+
+    assert expected == settings(lines)
+    assert told == notes(lines)
+    assert is_fine
+    assert isinstance(config_of(lines), ChatFakeConfig)
+    assert not any(private in "\n".join(lines) for private in (WORDS, "471", "m1", "id.0"))
+
+
+@pytest.mark.parametrize(
+    ("count", "to", "note"),
+    [
+        (19, {"to": phone}, "# too few: "),
+        (60, {"to": lambda n: f"+4915510047{n % 2}"}, "# too few: "),
+        (20, {"to": phone}, "# "),
+        (20, {}, "# "),
+    ],
+    ids=["19 messages", "2 recipients", "20 to 5", "20 to unknown people"],
+)
+def test_what_few_messages_or_few_people_show_is_a_comment(
+    count: int, to: dict[str, Any], note: str, tmp_path: Path
+) -> None:
+    events = account("egret", count, **to)
+
+    lines, is_fine = learned(tmp_path, events)
+
+    evidence = f"{len(events)} of {len(events)} events; first at r.jsonl:1"
+    written = "    # currency" if "few" in note else "    currency"
+    assert f'{written}="CHF",  {note}{evidence}' in lines
+    assert is_fine
+
+
+def test_a_contradiction_is_no_code_and_exit_status_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = account("egret")
+    events[8]["egretMessage"]["currency"] = "EUR"
+    lines, is_fine = learned(tmp_path, [*events, "{"])
+
+    assert not is_fine
+    assert {
+        'currency: "CHF" 159, "EUR" 1: not set; 1 of 160 events; first at r.jsonl:9',
+        "r.jsonl:161: not JSON: Expecting property name enclosed in double quotes at column 2",
+    } == notes(lines, "contradicted")
+    assert "USD" == config_of(lines).currency
+    assert 1 == main(["learn", str(tmp_path / "r.jsonl")])
+    assert len(lines) == len(capsys.readouterr().out.splitlines())
+
+
+def test_prices_by_recipient_are_a_table_that_knows_no_other_address(tmp_path: Path) -> None:
+    events = account("egret", 90, to=lambda n: f"+{['4915', '3370'][n % 2]}5{n % 6}004711")
+    for message in (one["egretMessage"] for one in events):
+        message["totalPrice"] *= 1 + ("+33" in message["to"])
+
+    price: Any = config_of(learned(tmp_path, events)[0]).price
+
+    assert ["0.04", "0.02"] == [price(SimpleNamespace(to=to)) for to in ("+33701", "+4917")]
+    with pytest.raises(ValueError, match="extend PRICES"):
+        price(SimpleNamespace(to="+15550100"))
+
+
+def test_events_that_came_again_are_counted(tmp_path: Path) -> None:
+    event = account("egret")[0]
+    again = [{"at": moment(minute, "07Z"), "body": event} for minute in (1, 1, 31)]
+
+    assert {
+        "the same again at one instant: devices or duplicates, can't be told: 1",
+        "the same again, later: 1",
+    } == notes(learned(tmp_path, again)[0])
+
+
+def test_no_text_of_a_recording_becomes_code(tmp_path: Path) -> None:
+    evil = '"}); import os\n\u2028 \\'
+    events = account("egret", **{evil: lambda n: evil, "plan\n}": lambda n: n})
+
+    lines, _ = learned(tmp_path, [*events, json.dumps({"type": evil}), "[1, \r3]"])
+
+    assert {evil: evil} == config_of(lines).extra
+
+
+def test_a_recording_without_a_message_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r.json").write_text('{"chatMessage": {"id": "m1", "status": "queued"}}')
+    with pytest.raises(SystemExit) as exit_:
+        main(["learn", str(tmp_path / "r.json")])
+
+    assert 2 == exit_.value.code
+    assert "no event has a message" in capsys.readouterr().err
