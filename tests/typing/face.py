@@ -131,7 +131,7 @@ def scenario(chat_fake: ChatFake, chat_clock: Clock) -> None:
         to="+1", deliver_after=(60, timedelta(hours=1)), read_after=lambda r: r.uniform(1, 2)
     )
     assert_type(pilot, Autopilot)
-    with chat_fake.autopilot(fail_share=0.1, seed=1) as pilot:
+    with chat_fake.autopilot(fail_share=0.1, replies=lambda one, _: one.body, seed=1) as pilot:
         pilot.end()
     person = chat_fake.recipient("+1", devices=2, read_receipts=False)
     assert_type(person, Recipient)

@@ -28,7 +28,11 @@ HOUR = 3600
 
 def hours(message: Message) -> list[float]:
     """When the events of a message were, in hours since the start."""
-    return [(event.create_time.timestamp() - START) / HOUR for event in message.events]
+    return [*map(hours_of, message.events)]
+
+
+def hours_of(event):
+    return (event.create_time.timestamp() - START) / HOUR
 
 
 def statuses(message: Message) -> list[str | None]:
@@ -75,6 +79,34 @@ def test_a_range_and_a_function_draw_lengths_that_lie_where_they_should(fake: Ch
     assert all(1 <= delivered <= 2 for _, delivered, _ in times)
     assert 50 == len({delivered for _, delivered, _ in times})
     assert {1, 5} == {round(read - delivered, 6) for _, delivered, read in times}
+
+
+def test_people_reply_after_reading_where_they_can_write_then(play):
+    def replies(message, random):
+        return random.choice(["STOP"]) if message.body == "Sale" else None
+
+    async def scenario(fake, do):
+        fake.webhooks.receiver(events="*")
+        fake.autopilot(deliver_after=HOUR, read_after=HOUR, replies=replies, reply_after=2 * HOUR)
+        fake.recipient("+2", read_receipts=False)
+        pilot = fake.autopilot(to="+5", deliver_after=HOUR, replies=replies, reply_after=2 * HOUR)
+        for number in range(1, 6):
+            await do(fake.send_text("Sale", to=f"+{number}"))
+        await do(fake.send_text("Hello", to="+6"))
+        await do(fake.clock.advance(2.5 * HOUR))
+        pilot.end()
+        await do(fake.recipient("+3").blocks())
+        await do(fake.recipient("+4").goes_offline())
+        await do(fake.clock.advance(HOUR))
+        await do(fake.recipient("+4").comes_online())
+        await do(fake.clock.advance(days=1))
+
+        told = [one for one in fake.events if one.message_id is None]
+        resources = [one.json()["chatInboundMessage"] for one in told]
+        assert ["+2", "+1", "+4"] == [one["from"] for one in resources]
+        assert [3, 4, 4] == [hours_of(one) for one in told]
+
+    play(scenario)
 
 
 def test_a_share_fails_with_131026_in_place_of_the_delivery(fake: ChatFake) -> None:

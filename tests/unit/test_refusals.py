@@ -150,6 +150,8 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
             ),
             "read_after": (("soon", (5,), lambda: 60), ((5, 1),)),
             "fail_share": ((True, "0.1"), (1.01, -0.1, math.nan)),
+            "replies": (("STOP", lambda message: "STOP"), ()),
+            "reply_after": (("soon",), ((5, 1),)),
             "to": ((5,), ("",)),
         },
     ),

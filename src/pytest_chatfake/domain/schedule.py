@@ -6,8 +6,8 @@ from heapq import heapify, heappop, heappush
 from typing import Any, Final, Literal, TypeAlias
 
 #: What can fall due: a message is dropped (§3 rule 5), an event is attempted late or again, a step
-#: of a script happens, the autopilot delivers a message or fails it, or reads it.
-DueKind: TypeAlias = Literal["drop", "attempt", "step", "autopilot", "reading"]
+#: of a script happens, the autopilot delivers a message or fails it, reads it, or replies to it.
+DueKind: TypeAlias = Literal["drop", "attempt", "step", "autopilot", "reading", "reply"]
 
 #: A key is ``due << _BITS | sequence``: one integer that sorts by time, then by arrival, so that
 #: ties never compare the work itself.

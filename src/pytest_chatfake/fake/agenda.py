@@ -63,7 +63,7 @@ def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
         what = f"drop of message {subject.id} if it is still sent, sent"
         return _made(engine, at, "drop", subject, line, what)
     what = subject.reason(kind)
-    shown = "autopilot" if kind == "reading" else kind
+    shown = "autopilot" if kind in {"reading", "reply"} else kind
     return _made(engine, at, shown, subject.message, subject.line, what)
 
 

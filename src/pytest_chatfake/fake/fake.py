@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from random import Random
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -19,6 +20,7 @@ from ..base.arguments import (
     check_plain,
     check_seed,
     check_str,
+    check_takes,
     cited,
     unexpected,
 )
@@ -313,9 +315,11 @@ class ChatFake:
         deliver_after: Span | None = None,
         read_after: Span | None = None,
         fail_share: float = 0,
+        replies: Callable[[Message, Random], str | None] | None = None,
+        reply_after: Span = 0,
         seed: int | str | None = None,
     ) -> Autopilot:
-        """Deliver, read or fail messages by themselves, each at a random time.
+        """Deliver, read, fail or reply to messages by themselves, each at a random time.
 
         It concerns messages that are sent from now on. An autopilot for one address takes
         precedence over one for all, and a later one over an earlier one. It leaves messages alone
@@ -330,6 +334,11 @@ class ChatFake:
                 is there one while the person's read receipts are off.
             fail_share: The share of the messages that fail instead of a delivery, from 0 to 1; at
                 once, if nothing is delivered. They fail with 131026 (§7.2).
+            replies: A function of the message and a ``random.Random`` that returns the text which
+                the person writes to the sender, or None. It is called when the message is sent, and
+                may only read. Who can't write when the time has come does not (assumed).
+            reply_after: The time from the reading to that, in the forms of the others; from the
+                delivery, where no reading is seen.
             seed: The seed of chance, together with the number of the message; None: the fake's
                 own seed.
 
@@ -347,7 +356,20 @@ class ChatFake:
             check_seed(seed)
         chance = engine.chance if seed is None else str(seed)
         line = calling_line()
-        return self._autopilots.add(address, deliver_after, read_after, fail_share, chance, line)
+        reply = None
+        if replies is not None:
+            example = 'lambda message, random: "STOP"'
+            check_takes(replies, "replies", example, "the message", "a random.Random")
+            reply = partial(self._reply, replies)
+        chances = (deliver_after, read_after, fail_share, reply, reply_after)
+        return self._autopilots.add(address, *chances, chance, line)
+
+    def _reply(
+        self, replies: Callable[..., str | None], state: MessageState, random: Random
+    ) -> Verb | None:
+        message = Message(self._engine, state)
+        text = replies(message, random)
+        return None if text is None else message._written(text, {})
 
     # What happened so far
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Self
@@ -181,12 +181,14 @@ class Message:
 
         Arguments and errors are those of :meth:`Recipient.writes`.
         """
+        self._at.perform(self._written(text, fields), "writes()")
+        return self
+
+    def _written(self, text: str, fields: Mapping[str, object]) -> Verb:
         engine, state = self._engine, state_of(self, self._engine)
         people = engine.account.people
         content = {"body": text}
-        verb = writing(engine, people, state.recipient, state, "text", content, fields)
-        self._at.perform(verb, "writes()")
-        return self
+        return writing(engine, people, state.recipient, state, "text", content, fields)
 
     # Scheduling
 

@@ -32,6 +32,9 @@ from ..engine.engine import Engine
 Span: TypeAlias = "timedelta | float | tuple[timedelta | float, timedelta | float] | Draw"
 Draw: TypeAlias = "Callable[[Random], timedelta | float]"
 
+#: Returns the verb of the reply to a message, if there is to be one.
+Replies: TypeAlias = "Callable[[MessageState, Random], Verb | None]"
+
 #: Returns a length in nanoseconds for eight random bytes.
 _Draws: TypeAlias = Callable[[bytes], int]
 
@@ -46,40 +49,20 @@ _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
 }
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Autopilot:
     """An autopilot; the end of a ``with`` block stops it."""
 
-    __slots__ = (
-        "_asks",
-        "_autopilots",
-        "_deliver",
-        "_fail_share",
-        "_line",
-        "_read",
-        "_seed",
-        "_to",
-    )
-
-    def __init__(
-        self,
-        autopilots: Autopilots,
-        to: str | None,
-        deliver: _Draws | None,
-        read: _Draws | None,
-        fail_share: float,
-        seed: str,
-        line: Line,
-        *,
-        asks: bool,
-    ) -> None:
-        self._autopilots = autopilots
-        self._asks = asks
-        self._to = to
-        self._deliver = deliver
-        self._read = read
-        self._fail_share = fail_share
-        self._seed = seed
-        self._line = line
+    _autopilots: Autopilots
+    _to: str | None
+    _deliver: _Draws | None
+    _read: _Draws | None
+    _fail_share: float
+    _replies: Replies | None
+    _reply: _Draws | None
+    _seed: str
+    _line: Line
+    _asks: bool  # whether it calls functions of the test's, which may only read
 
     def __repr__(self) -> str:
         return one_line(f"<Autopilot of {self._to or 'all'}, set up at {self._line}>")
@@ -101,7 +84,12 @@ class Autopilot:
         fails = int.from_bytes(chance[:8]) < self._fail_share * _WHOLE
         deliver = None if self._deliver is None else self._deliver(chance[8:16])
         read = None if self._read is None else self._read(chance[16:])
-        return FlightPlan(self, message, fails, deliver, read)
+        plan = FlightPlan(self, message, fails, deliver, read)
+        if self._replies is not None and self._reply is not None:
+            random = Random(f"{self._seed} {message.number}")  # noqa: S311 - no secret
+            plan.reply = self._replies(message, random)
+            plan.pause = self._reply(random.randbytes(8))
+        return plan
 
 
 @dataclass(slots=True, eq=False)
@@ -118,6 +106,9 @@ class FlightPlan:
     read: int | None  # how long after it is delivered
     deliver_key: int = 0  # of its delivery, or of its failure, in the schedule
     read_key: int = 0
+    reply: Verb | None = None
+    pause: int = 0  # how long after the reading; after the delivery, where no reading is seen
+    reply_key: int = 0
 
     @property
     def line(self) -> Line:
@@ -142,10 +133,14 @@ class FlightPlan:
         arrived = self.message.delivered_at
         if arrived is None and not self.fails:
             arrived = self.delivery
-        return None if arrived is None or self.read is None else arrived + self.read
+        if arrived is None or self.read is None or self.message.state == "read":
+            return None
+        return arrived + self.read
 
     def does(self, kind: DueKind) -> str:
         """Return the name of the verb that is due."""
+        if kind == "reply":
+            return "writes"
         return "read" if kind == "reading" else "fail" if self.fails else "deliver"
 
     def reason(self, kind: DueKind) -> str:
@@ -167,21 +162,25 @@ class Autopilots:
         deliver_after: Span | None,
         read_after: Span | None,
         fail_share: float,
+        replies: Replies | None,
+        reply_after: Span,
         seed: str,
         line: Line,
     ) -> Autopilot:
         """Set an autopilot up; it takes precedence over earlier ones for the same address."""
         deliver = _draws(deliver_after, "deliver_after")
         read = _draws(read_after, "read_after")
+        reply = _draws(reply_after, "reply_after")
         check_share(fail_share, "fail_share")
-        asks = callable(deliver_after) or callable(read_after)
-        autopilot = Autopilot(self, to, deliver, read, fail_share, seed, line, asks=asks)
+        asks = any(map(callable, (deliver_after, read_after, replies)))
+        chances = (deliver, read, fail_share, replies, reply)
+        autopilot = Autopilot(self, to, *chances, seed, line, asks)
         with self._engine.lock:
             self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
                 self._engine.changes.watchers.append(self._watch)
                 handlers: dict[DueKind, Any] = {"autopilot": self._deliver, "reading": self._read}
-                self._engine.changes.due_handlers |= handlers
+                self._engine.changes.due_handlers |= {**handlers, "reply": self._reply}
         return autopilot
 
     def end(self, autopilot: Autopilot) -> None:
@@ -205,8 +204,8 @@ class Autopilots:
         plan = self._plans.get(message.number)
         if plan is not None and plan.message is message:
             del self._plans[message.number]
-            self._engine.schedule.cancel(plan.deliver_key)
-            self._engine.schedule.cancel(plan.read_key)
+            for key in (plan.deliver_key, plan.read_key, plan.reply_key):
+                self._engine.schedule.cancel(key)
 
     # Facts and their consequences: the lock is held
 
@@ -215,12 +214,12 @@ class Autopilots:
             self._on_change(fact)
         elif fact.what == "sent":
             self._on_sent(fact.message)
-        elif fact.what == "delivered":
-            plan = self._plans.get(fact.message.number)
-            if plan is not None:
-                self._reschedule(plan)
         else:
-            self.leave(fact.message)
+            plan = self._plans.get(fact.message.number)
+            if plan and (fact.what == "delivered" or (fact.what == "read" and plan.reply)):
+                self._reschedule(plan)
+            else:
+                self.leave(fact.message)
 
     def _on_sent(self, message: MessageState) -> None:
         """Draw and schedule what happens to a message that was sent."""
@@ -231,7 +230,9 @@ class Autopilots:
         try:
             if autopilot._asks:  # a function may only read
                 draw = partial(autopilot._draw, message)
-                plan = self._engine.callbacks.call("a function of autopilot()", "a length", draw)
+                plan = self._engine.callbacks.call(
+                    "a function of autopilot()", "a length or a text", draw
+                )
                 if message.state != "sent":  # another thread was faster meanwhile
                     return
             else:
@@ -268,15 +269,18 @@ class Autopilots:
         """
         message = plan.message
         person = self._engine.account.people.get(message.recipient)
-        delivery, reading = plan.delivery, plan.reading
+        delivery, reading, reply = plan.delivery, plan.reading, plan.reply
         if person is not None:
             arrives = message.state == "sent"
             if person.obstacle(arrives=arrives) is not None:
-                delivery, reading = delivery if plan.fails else None, None
+                delivery, reading, reply = delivery if plan.fails else None, None, None
             elif not person.read_receipts or (arrives and person.chat_open):
                 reading = None  # nobody learns of it, or the delivery is the reading
         plan.deliver_key = self._moved("autopilot", plan, plan.deliver_key, delivery, after)
         plan.read_key = self._moved("reading", plan, plan.read_key, reading, after)
+        seen = message.read_at or (message.delivered_at if reading is None else None)
+        due = seen + plan.pause if reply and seen else None
+        plan.reply_key = self._moved("reply", plan, plan.reply_key, due, after)
         return reading if delivery is None else delivery
 
     def _moved(self, kind: DueKind, plan: FlightPlan, key: int, due: int | None, after: int) -> int:
@@ -295,15 +299,20 @@ class Autopilots:
         plan.read_key = 0
         self._act(plan, at)
 
-    def _act(self, plan: FlightPlan, now: int) -> None:
+    def _reply(self, at: int, plan: FlightPlan) -> None:
+        self._act(plan, at, plan.reply)
+        self.leave(plan.message)
+
+    def _act(self, plan: FlightPlan, now: int, reply: Verb | None = None) -> None:
         """Perform the verb that is due."""
         message = plan.message
         name = "read" if message.state == "delivered" else "fail" if plan.fails else "deliver"
         try:
-            verb = Verb(name, message, _ARGUMENTS[name])
-            self._engine.changes.execute(verb, f"{name}()", plan.line, now)
+            verb = reply or Verb(name, message, _ARGUMENTS[name])
+            what = "writes()" if reply else f"{name}()"
+            self._engine.changes.execute(verb, what, plan.line, now)
         except IllegalTransition:
-            pass  # another thread was faster, while a function was called
+            pass  # another thread was faster meanwhile, or they have blocked the sender
         except Exception:  # of a function of the test's: as a script, it goes no further
             self.leave(message)
             raise
