@@ -62,11 +62,11 @@ TOLD = {
         ],
     ),
     "shared": (
-        lambda fake: (fake.send_text().deliver(), fake.send_text().deliver()),
+        lambda fake: (fake.send_text().deliver(), fake.send_text().deliver().read()),
         [
             "the price of m1 was told in 8, and charged once (7); 3 told an estimate, 0.05 (§2.3)",
             "m2 costs nothing: c1 was already charged for m1 (§1)",
-            "Receiver() responded with 2xx to all 4 events",
+            "Receiver() responded with 2xx to all 5 events",
         ],
     ),
     "free": (
@@ -183,25 +183,6 @@ def test_a_send_call_that_was_refused_has_the_beginning_of_its_response():
     assert asked.body.decode().startswith(line.removeprefix(head).removesuffix(" ..."))
 
 
-def test_a_response_that_was_lost_is_told_by_its_mark():
-    with frozen_fake(api_key="secret-key-1234") as fake:
-        fake.webhooks.receiver()
-        fake.send_endpoint()
-        fake.api.lose_response(path="/v2/messages")
-        with pytest.raises(ConnectionResetError):
-            called(fake)
-        fake.settle()
-
-        assert [
-            (
-                "2 request: POST /v2/messages with the key ...1234: no response "
-                "[api.lose_response(path='/v2/messages'): LINE]"
-            ),
-            "m1 is not charged before it is delivered (§1); 5 told an estimate, 0.05 (§2.3)",
-            "Receiver() responded with 2xx to the event",
-        ] == looked_at(fake)
-
-
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first):
     with frozen_fake(api_key="secret-key-1234") as fake:
@@ -280,11 +261,10 @@ def test_a_long_endpoint_has_a_short_label_that_is_explained():
     ] == [line.strip() for line in section.splitlines()[-2:]]
 
 
-@pytest.mark.parametrize("raw", [b"{broken", b"[1]", b'{"chatMessage": {"totalPrice": "0.05"}}'])
-def test_an_event_without_a_price_says_nothing_of_one(raw):
+def test_an_event_that_was_emitted_says_nothing_of_a_price():
     with frozen_fake() as fake:
         fake.webhooks.receiver()
-        fake.webhooks.emit(fake.send_text(), "sent", raw=raw)
+        fake.webhooks.emit(fake.send_text(), "sent", raw=b"{broken")
 
         assert not [line for line in looked_at(fake) if "told in" in line]
 

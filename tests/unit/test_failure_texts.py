@@ -160,7 +160,6 @@ CASES = {
     "statuses: private": lambda f: statuses(f, private(f), "delivered", "read"),
     "statuses: dropped": lambda f: statuses(f, dropped(f), "delivered"),
     "statuses: phone off": lambda f: statuses(f, by_autopilot(f, online=False), "delivered"),
-    "statuses: autopilot": lambda f: statuses(f, by_autopilot(f), "read"),
     "requests: none": balance,
     "requests: no endpoint": lambda f: [f.send_text(), balance(f)],
     "requests: near method": lambda f: [asked(f), balance(f, "POST")],
@@ -274,9 +273,6 @@ def test_each_failure_names_its_cause_and_what_to_do():
             "statuses: dropped": ["m1 was dropped, which has no event (§3 rule 6)."],
             "statuses: phone off": [
                 "m1 was not delivered: the phone of +1 is off. Call recipient('+1').comes_online()."
-            ],
-            "statuses: autopilot": [
-                "pending: read() of m1 at 2026-01-01T12:00:30.000Z (by the autopilot of LINE). Run it with chat_fake.clock.advance(seconds=30)."
             ],
             "requests: none": [
                 "The API got no request at all.",
