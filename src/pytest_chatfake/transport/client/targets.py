@@ -153,7 +153,7 @@ class HandlerTarget(Target, Generic[RequestT]):
     def attempt(self, request: RequestT) -> Response:
         """Call the function."""
         result = self._app(request)
-        if result is not None and inspect.isawaitable(result):
+        if inspect.isawaitable(result):
             return self._portal.run(self._wait(request, result))
         return response_of(result)
 

@@ -7,7 +7,8 @@ from the same buffered reader, and the short one takes nothing from it before it
 can follow each other in any order.
 
 We don't support keep-alive with HTTP/1.0, and don't use werkzeug's ``run_wsgi``: it closes the
-connection after each response, and waits 10 ms for what the client may still send.
+connection after each response, and waits 10 ms for what the client may still send. A response is
+sent whole: it is a :class:`Reply` by then, however it was made.
 
 No timeout and no wall clock: process time may stand still while we serve. A client may be as
 slow as it likes; it holds one thread, and `Connection.close` ends it.
@@ -29,7 +30,6 @@ from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler
 from ..header_parsing import FIELD_LINE, plain_fields
 from .replies import Reply, error_reply, head, status_line
 from .requests import (
-    ClientGone,
     Refusal,
     body_length,
     read_body,
@@ -76,7 +76,7 @@ class Connection(WSGIRequestHandler):
 
     def serve(self) -> None:
         """Answer requests until the connection ends. Runs in a thread of its own."""
-        with suppress(OSError, ClientGone):
+        with suppress(OSError):
             self.setup()
             self.request.settimeout(None)  # whatever the test set as the default for its sockets
             self._reader = cast("BufferedReader", self.rfile)
@@ -132,7 +132,7 @@ class Connection(WSGIRequestHandler):
         length = body_length(headers)
         waits = headers.get("Expect", "").lower() == "100-continue"
         if waits and length != 0 and self.request_version == "HTTP/1.1":
-            self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.request.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         body = read_body(self._reader, length)
         try:
             environ = self.make_environ()
@@ -154,13 +154,7 @@ class Connection(WSGIRequestHandler):
         headers, body = reply.content(self.command)
         if self.close_connection:
             headers.append(("Connection", "close"))
-        self._send(head(status_line(reply.status), headers) + body)
-
-    def _send(self, data: bytes) -> None:
-        try:
-            self.request.sendall(data)
-        except OSError:
-            raise ClientGone from None
+        self.request.sendall(head(status_line(reply.status), headers) + body)
 
     def _linger(self) -> None:
         """Let the client hang up first: closing over unread bytes would lose our response."""

@@ -1,8 +1,8 @@
 """Reads one request off a connection, strictly: what is not plainly a request is refused.
 
 Everything is read to its end before anyone looks at it, so that the next request on the
-connection always starts where this one stopped. Whatever reads may raise `Refusal`, or `ClientGone`
-where the connection ended first.
+connection always starts where this one stopped. Whatever reads may raise `Refusal`, or a
+`ConnectionError` where the client hung up first.
 
 Python's own ``http.server`` is too kind for a connection that is kept: it takes folded headers,
 ends the headers at a malformed one, and leaves the body to whoever asks for it.
@@ -27,10 +27,6 @@ BLANK_LINES = (b"\r\n", b"\n")
 
 class Refusal(Exception):  # noqa: N818 - becomes a 400 for the client, no error of ours
     """What arrived is not a request; the connection ends with a 400 that says why (§7.1)."""
-
-
-class ClientGone(Exception):  # noqa: N818 - what happened, no error of ours
-    """The client closed the connection before its request or our response was complete."""
 
 
 def read_request_line(reader: BufferedReader) -> tuple[str, str, str]:
@@ -96,7 +92,7 @@ def _read_line(reader: BufferedReader, kind: str) -> bytes:
     if len(line) > MAX_LINE:
         raise Refusal(f"expected a {kind} of at most {MAX_LINE} bytes, got more")
     if not line.endswith(b"\n"):
-        raise ClientGone
+        raise ConnectionAbortedError
     return line
 
 
@@ -117,5 +113,5 @@ def _read_exactly(reader: BufferedReader, length: int, *, already: int = 0) -> b
         raise Refusal(f"expected a body of at most {MAX_BODY} bytes, got more")
     data = reader.read(length)
     if len(data) < length:
-        raise ClientGone
+        raise ConnectionAbortedError
     return data
