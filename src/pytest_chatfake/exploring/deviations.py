@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
-from ..base.arguments import check_list, cited
+from ..base.arguments import check_choice, check_list, cited
 from ..base.triggers import Trigger
 from ..base.tripwires import find_function
 from ..domain.instants import SECOND, parse_delay
@@ -200,9 +200,5 @@ def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:
         return tuple(KINDS)
     kinds = tuple(check_list(deviations, "deviations", f"'all', or names such as {list(DEFAULT)}"))
     for kind in kinds:
-        if kind not in KINDS:
-            raise ValueError(
-                f"deviations: unknown deviation {cited(kind)}. Use 'all', or some of "
-                f"{', '.join(map(repr, KINDS))}"
-            )
+        check_choice(kind, "deviation in deviations=", [*KINDS])
     return kinds
