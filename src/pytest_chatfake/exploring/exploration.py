@@ -247,7 +247,8 @@ class Exploration:
         pairs = zip_longest(first.outline(), second.outline(), fillvalue="nothing")
         problem = next(
             (
-                f"step {number} was {before}, but with other ids it was {after}."
+                f"the body is not repeatable: step {number} was {before}, but with other ids it "
+                f"was {after}."
                 for number, (before, after) in enumerate(pairs, 1)
                 if before != after
             ),
@@ -255,11 +256,13 @@ class Exploration:
         )
         if error is not None:
             name = type(error).__name__
-            problem = f"it passed once and then failed with other ids, with {name}: {error}"
+            problem = (
+                f"the body is not repeatable: it passed once and then failed with other ids, with "
+                f"{name}: {error}"
+            )
         if problem:
             sides = parting(first.fake._story, second.fake._story)
-            lines = [f"the body is not repeatable: {problem}", *sides, _REMEDY]
-            raise NotRepeatable("\n".join(lines)) from error
+            raise NotRepeatable("\n".join([problem, *sides, _REMEDY])) from error
 
     async def _explain(self, world: World, head: str) -> None:
         """Add to the error of a world what deviated, what happened, and a test that was run."""
