@@ -68,14 +68,16 @@ class Watchdog:
         if self._thread is None:
             with self._lock:
                 if self._thread is None:
-                    self._thread = threading.Thread(
-                        target=self._run, name="chatfake-watch", daemon=True
-                    )
-                    self._thread.start()
+                    self._thread = self._begin()
 
     def remove(self, one: Watched) -> None:
         """Watch it no more."""
         self._watched.pop(one, None)
+
+    def _begin(self) -> threading.Thread:
+        thread = threading.Thread(target=self._run, name="chatfake-watch", daemon=True)
+        thread.start()
+        return thread
 
     def _run(self) -> None:
         seen: dict[Watched, _Seen] = {}
