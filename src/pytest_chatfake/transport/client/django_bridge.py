@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+_NOTHING_TO_KEEP: Final = nullcontext()
 
 
 def is_asgi_handler(app: object) -> bool:
@@ -49,18 +51,25 @@ def has_broken_transaction() -> bool:
     )
 
 
-@contextmanager
-def connections_kept() -> Generator[None]:
+def connections_kept() -> AbstractContextManager[None]:
     """Keep Django from closing this thread's database connections around a request.
 
     At both ends of a request it closes connections in the middle of a transaction, which for a
     server is a sane thing to do. Here the transaction is the test's. Django's own test client
     does the same.
     """
-    db: Any = sys.modules.get("django.db")
-    core = sys.modules.get("django.core.signals")  # django.db imports it
-    ends = () if db is None or core is None else (core.request_started, core.request_finished)
-    signals = [signal for signal in ends if signal.disconnect(db.close_old_connections)]
+    db = sys.modules.get("django.db")
+    return _NOTHING_TO_KEEP if db is None else _kept(db)
+
+
+@contextmanager
+def _kept(db: Any) -> Generator[None]:
+    core = sys.modules["django.core.signals"]  # django.db imports it
+    signals = [
+        signal
+        for signal in (core.request_started, core.request_finished)
+        if signal.disconnect(db.close_old_connections)
+    ]
     try:
         yield
     finally:
