@@ -60,7 +60,7 @@ def _seen(entry: RecordedEvent, key: str, message: Seen) -> Seen:
             shown |= {
                 "@naming.error_key": name,
                 "@naming.messaging_product": _object(error["error_data"]).get("messaging_product"),
-                "@naming.trace_key": " or ".join(error.keys() - ERROR_KEYS),
+                "@naming.trace_key": " or ".join(sorted(error.keys() - ERROR_KEYS)),
             }
     return {
         **message,
@@ -152,7 +152,7 @@ class _Function:
 
 def _show_table(priced: list[Seen]) -> None:
     """Show several prices by what the addresses begin with, if that decides the price."""
-    for length in range(1, 8):  # of an address: less than tells whose it is
+    for length in range(3, 8):  # from a country's code to less than tells whose the address is
         pairs = {(one["@person"][:length], one["@config.price"]) for one in priced}
         table = dict(pairs)
         if len({*table.values()}) > 1 and len(table) == len(pairs):

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from itertools import chain
 from operator import itemgetter
 from typing import Final
 
@@ -84,7 +85,7 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
         raise ValueError("no event has a message: an object with an id, a status and a totalPrice")
     relate(seen)
     lines = [("", "from pytest_chatfake import ChatFakeConfig, Naming"), ("", "")]
-    paths = dict.fromkeys([*SETTINGS, *(path for one in seen for path in one)])
+    paths = dict.fromkeys(chain(SETTINGS, *seen))
     for whole, (begin, form, fit, end) in _WHOLES.items():
         told = [_line(path, form, fit, seen) for path in paths if path.startswith(f"@{whole}.")]
         if told:
@@ -98,7 +99,7 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
     lines += [(_UNKNOWN, line) for line in _NEVER.splitlines()]
     return (
         [one_line(kind + line) for kind, line in sorted(lines, key=itemgetter(0))],
-        all(kind != _WRONG for kind, _ in lines),
+        _WRONG not in dict(lines),
     )
 
 
@@ -109,7 +110,7 @@ def _line(path: str, form: str, fit: str, seen: Sequence[Seen]) -> tuple[str, st
     values = [code(one[path]) for one in events]
     counts = Counter(values).most_common()
     if not counts:
-        return _UNKNOWN, name
+        return _UNKNOWN, f"{name}: no event shows it"
     value, count = counts[-1]
     where = events[values.index(value)]["@entry"].where
     evidence = f"{count} of {len(events)} events; first at {where}"
