@@ -109,9 +109,9 @@ def _line(path: str, form: str, fit: str, seen: Sequence[Seen]) -> tuple[str, st
     events = [one for one in seen if path in one]
     values = [code(one[path]) for one in events]
     counts = Counter(values).most_common()
-    if not counts:
-        return _UNKNOWN, f"{name}: no event shows it"
-    value, count = counts[-1]
+    value, count = counts[-1] if counts else ('""', 0)
+    if len(counts) < 2 and not re.fullmatch(fit, value):
+        return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it")
     where = events[values.index(value)]["@entry"].where
     evidence = f"{count} of {len(events)} events; first at {where}"
     if len(counts) > 1:
@@ -119,8 +119,6 @@ def _line(path: str, form: str, fit: str, seen: Sequence[Seen]) -> tuple[str, st
             return _SEEN, f"{name} varies: a call gives it"
         told = ", ".join(f"{value} {count}" for value, count in counts[:9])
         return _WRONG, f"{name}: {told}: not set; {evidence}"
-    if not re.fullmatch(fit, value):
-        return _UNKNOWN, f"{name} {value}".removesuffix(' ""')
     people = {one["@person"] for one in events} - {None}
     is_few = len({one["id"] for one in events}) < _MESSAGES or 0 < len(people) < _PEOPLE
     is_usual = value == code(SETTINGS.get(path, ...))
