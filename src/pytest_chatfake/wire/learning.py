@@ -121,6 +121,8 @@ def _line(path: str, form: str, fit: str, seen: Sequence[Seen]) -> tuple[str, st
         return _WRONG, f"{name}: {told}: not set; {evidence}"
     people = {one["@person"] for one in events} - {None}
     is_few = len({one["id"] for one in events}) < _MESSAGES or 0 < len(people) < _PEOPLE
+    if is_few and path.startswith("@extra"):
+        value = "..."  # it may be somebody's
     is_usual = value == code(SETTINGS.get(path, ...))
     note = "the default: " if is_usual else "too few: " * is_few
     return "", f"{form.format(name, value, code(name), '# ' * bool(note))}  # {note}{evidence}"
