@@ -44,7 +44,7 @@ def seen_in(entry: RecordedEvent) -> Seen:
 
 def _seen(entry: RecordedEvent, key: str, message: Seen) -> Seen:
     conversation = _object(message.get("conversation"))
-    own = [name for name in message if name not in {*MESSAGE_KEYS, message.get("type")}]
+    own = [name for name in message if name not in (*MESSAGE_KEYS, message.get("type"))]
     shown: Seen = {
         "@config.conversation_type": conversation.get("type"),
         "@config.currency": message.get("currency"),
