@@ -112,8 +112,9 @@ def _line(path: str, form: str, fit: str, seen: Sequence[Seen]) -> tuple[str, st
     value, count = counts[-1] if counts else ('""', 0)
     if len(counts) < 2 and not re.fullmatch(fit, value):
         return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it")
-    first = events[values.index(value)]["@entry"]
-    evidence = f"{count} of {len(events)} events; first at {first.where}"
+    evidence = (
+        f"{count} of {len(events)} events; first at {events[values.index(value)]['@entry'].where}"
+    )
     if len(counts) > 1:
         if path.startswith(("@extra", "@config.sender", "@config.origin_type")):
             return _SEEN, f"{name} varies: a call gives it"
