@@ -2,22 +2,18 @@
 
 # Asserts read `expected == actual`.
 
-from __future__ import annotations
-
 import json
 import random
 from base64 import b64encode
+from contextlib import chdir
+from datetime import datetime, timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_chatfake import ChatFakeConfig
 from pytest_chatfake.__main__ import main
 from pytest_chatfake.wire.learning import learn
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORDS = "Dear Ann, your parcel"
 TIMES = {"createTime": 0, "sendTime": 0, "deliverTime": 4, "readTime": 9}
@@ -58,7 +54,7 @@ def account(brand, messages=60, left_out=(), ending="07.250Z", ids="{}id.{:08}",
 
 
 def moment(minutes, ending):
-    return f"2026-03-{1 + minutes // 1440:02}T{minutes // 60 % 24:02}:{minutes % 60:02}:{ending}"
+    return f"{datetime(2026, 3, 1) + timedelta(minutes=minutes):%Y-%m-%dT%H:%M}:{ending}"
 
 
 def phone(number):
@@ -69,7 +65,7 @@ def shuffled():
     events = account("heron", ending="07Z", to=phone)
     late = [{"at": moment(9000 + n, "01Z"), "body": one} for n, one in enumerate(events)]
     random.Random(1).shuffle(late)
-    return late
+    return [*late, late[0], {"at": moment(1, "59Z"), "body": late[1]["body"]}]
 
 
 def of_other_types():
@@ -79,21 +75,20 @@ def of_other_types():
     return [inbound, *echoes, *account("ibis", to=phone)]
 
 
-def learned(path: Path, entries: list[Any]) -> tuple[list[str], bool]:
-    file = path / "r.jsonl"
-    file.write_text("\n".join(one if isinstance(one, str) else json.dumps(one) for one in entries))
-    lines, is_fine = learn([str(file)])
-    return [line.replace(str(file), "r.jsonl") for line in lines], is_fine
+def learned(path, entries):
+    """What the program prints about a recording, and whether it is content."""
+    (path / "r.jsonl").write_text("\n".join(map(json.dumps, entries)))
+    with chdir(path):
+        return learn(["r.jsonl"])
 
 
-def config_of(lines: list[str]) -> ChatFakeConfig:
-    scope: dict[str, Any] = {}
+def config_of(lines):
+    scope = {}
     exec("\n".join(lines), scope)
-    config: ChatFakeConfig = scope["CONFIG"]
-    return config
+    return scope["CONFIG"]
 
 
-def settings(lines: list[str]) -> str:
+def settings(lines):
     """The settings that are code, without the evidence."""
     parts = [line.partition(",  # ")[0].strip() for line in lines]
     return " ".join(part for part in parts if part[:1] != "#").partition('price="0.02" ')[2]
@@ -114,7 +109,11 @@ def notes(lines, kind="seen, and can't be expressed"):
                 'error_key="heronFault" trace_key="heronRef" '
                 'biz_type="heron" messaging_product="heron" id_prefix="heronid." to_key="to" ), )'
             ),
-            {"after a later status of their message: 42"},
+            {
+                "after a later status of their message: 42",
+                "the same again, later: 1",
+                "the same again at one instant: devices or duplicates, can't be told: 1",
+            },
         ),
         (
             of_other_types(),
@@ -159,11 +158,9 @@ def notes(lines, kind="seen, and can't be expressed"):
             set(),
         ),
     ],
-    ids=["late, whole seconds", "echoes", "two senders", "base64", "no conversation"],
+    ids=["late, whole seconds, twice", "echoes", "two senders", "base64", "no conversation"],
 )
-def test_an_account_with_a_brand_of_its_own(
-    events: list[Any], expected: str, told: set[str], tmp_path: Path
-) -> None:
+def test_an_account_with_a_brand_of_its_own(events, expected, told, tmp_path):
     lines, is_fine = learned(tmp_path, events)
 
     assert expected == settings(lines)
@@ -174,82 +171,58 @@ def test_an_account_with_a_brand_of_its_own(
 
 
 @pytest.mark.parametrize(
-    ("count", "to", "note"),
+    ("count", "to", "is_few"),
     [
-        (19, {"to": phone}, "# too few: "),
-        (60, {"to": lambda n: f"+4915510047{n % 2}"}, "# too few: "),
-        (20, {"to": phone}, "# "),
-        (20, {}, "# "),
+        (19, {"to": phone}, True),
+        (60, {"to": lambda n: f"+4915510047{n % 2}"}, True),
+        (20, {"to": phone}, False),
+        (20, {}, False),
     ],
     ids=["19 messages", "2 recipients", "20 to 5", "20 to unknown people"],
 )
-def test_what_few_messages_or_few_people_show_is_a_comment(
-    count: int, to: dict[str, Any], note: str, tmp_path: Path
-) -> None:
-    events = account("egret", count, **to)
+def test_what_few_messages_or_few_people_show_is_a_comment(tmp_path, count, to, is_few):
+    lines, _ = learned(tmp_path, account("egret", count, name=lambda n: WORDS, **to))
 
-    lines, is_fine = learned(tmp_path, events)
-
-    evidence = f"{len(events)} of {len(events)} events; first at r.jsonl:1"
-    written = "    # currency" if "few" in note else "    currency"
-    assert f'{written}="CHF",  {note}{evidence}' in lines
-    assert is_fine
+    assert is_few == ('        # "name": ...,  # too few: ' in "\n".join(lines))
+    assert is_few == lines[3].startswith('    # currency="CHF",  # too few: ')
 
 
-def test_a_contradiction_is_no_code_and_exit_status_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_contradiction_is_no_code_and_exit_status_1(tmp_path, capsys):
     events = account("egret")
     events[8]["egretMessage"]["currency"] = "EUR"
-    lines, is_fine = learned(tmp_path, [*events, "{"])
+    lines, is_fine = learned(tmp_path, [*events, 3])
 
     assert not is_fine
     assert {
         'currency: "CHF" 159, "EUR" 1: not set; 1 of 160 events; first at r.jsonl:9',
-        "r.jsonl:161: not JSON: Expecting property name enclosed in double quotes at column 2",
+        "r.jsonl:161: expected an object, got 3",
     } == notes(lines, "contradicted")
     assert "USD" == config_of(lines).currency
     assert 1 == main(["learn", str(tmp_path / "r.jsonl")])
-    assert len(lines) == len(capsys.readouterr().out.splitlines())
+    assert lines[2] in capsys.readouterr().out
 
 
-def test_prices_by_recipient_are_a_table_that_knows_no_other_address(tmp_path: Path) -> None:
-    events = account("egret", 90, to=lambda n: f"+{['4915', '3370'][n % 2]}5{n % 6}004711")
+def test_prices_by_recipient_are_a_table_that_knows_no_other_address(tmp_path):
+    events = account("egret", 90, to=lambda n: f"+{33 + n % 2 * 16}705{n % 6}004711")
     for message in (one["egretMessage"] for one in events):
         message["totalPrice"] *= 1 + ("+33" in message["to"])
 
-    price: Any = config_of(learned(tmp_path, events)[0]).price
+    price = config_of(learned(tmp_path, events)[0]).price
 
-    assert ["0.04", "0.02"] == [price(SimpleNamespace(to=to)) for to in ("+33701", "+4917")]
+    assert ["0.04", "0.02"] == [price(SimpleNamespace(to=to)) for to in ("+331", "+491")]
     with pytest.raises(ValueError, match="extend PRICES"):
         price(SimpleNamespace(to="+15550100"))
 
 
-def test_events_that_came_again_are_counted(tmp_path: Path) -> None:
-    event = account("egret")[0]
-    again = [{"at": moment(minute, "07Z"), "body": event} for minute in (1, 1, 31)]
-
-    assert {
-        "the same again at one instant: devices or duplicates, can't be told: 1",
-        "the same again, later: 1",
-    } == notes(learned(tmp_path, again)[0])
-
-
-def test_no_text_of_a_recording_becomes_code(tmp_path: Path) -> None:
+def test_no_text_of_a_recording_becomes_code(tmp_path):
     evil = '"}); import os\n\u2028 \\'
     events = account("egret", **{evil: lambda n: evil, "plan\n}": lambda n: n})
 
-    lines, _ = learned(tmp_path, [*events, json.dumps({"type": evil}), "[1, \r3]"])
+    lines, _ = learned(tmp_path, [*events, {"type": evil}])
 
     assert {evil: evil} == config_of(lines).extra
 
 
-def test_a_recording_without_a_message_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "r.json").write_text('{"chatMessage": {"id": "m1", "status": "queued"}}')
-    with pytest.raises(SystemExit) as exit_:
-        main(["learn", str(tmp_path / "r.json")])
-
-    assert 2 == exit_.value.code
-    assert "no event has a message" in capsys.readouterr().err
+def test_a_recording_without_a_message_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no event has a message"):
+        learned(tmp_path, [{"chatMessage": {"id": "m1", "status": "queued", "totalPrice": 0}}])
