@@ -20,24 +20,30 @@ _INI: dict[str, tuple[Any, Any, str]] = {
     "chat_clock_start": (
         START,
         None,
-        f"the moment at which chat_clock starts: ISO 8601 with an offset or Z (default: {START})",
+        f"when chat_clock begins: ISO 8601 with an offset or Z (default: {START})",
     ),
     "chat_fake_timeline": (
         "failed",
         None,
-        "which tests' reports tell what happened: failed, always or never (default: failed)",
+        (
+            "which tests' reports show the timeline of their fake: failed, always or never "
+            "(default: failed)"
+        ),
     ),
     "chat_fake_strict": (
         True,
         "bool",
-        "whether a test fails for what it overlooked, or is given a WebhookWarning (default: true)",
+        (
+            "true: a test fails for webhooks that failed or were never attempted, and for faults "
+            "that never fired; false: it gets a WebhookWarning (default: true)"
+        ),
     ),
     "chat_fake_seed": (
         "fixed",
         None,
         (
-            "what ids are derived from, beside the test's node id: fixed (nothing, so they repeat "
-            "from run to run), random (new ones in every run), or a text of your own (default: "
+            "whether ids of messages and events repeat: fixed (the same in every run), random (new "
+            "ones in every run), or a text of your own (the same in every run with it) (default: "
             "fixed)"
         ),
     ),
@@ -45,19 +51,22 @@ _INI: dict[str, tuple[Any, Any, str]] = {
         "function",
         None,
         (
-            "how long the event loop lasts on which plain tests run ASGI apps: function (as long "
-            "as its fake) or session (one for all) (default: function)"
+            "how long the event loop lasts on which tests that are not async run ASGI apps: "
+            "function (one for each fake) or session (one for all) (default: function)"
         ),
     ),
     "chat_fake_host": (
         "127.0.0.1",
         None,
-        "the IPv4 address of the API, as 0.0.0.0 for an app in a container (default: 127.0.0.1)",
+        (
+            "the IPv4 address that the fake's HTTP API listens on, such as 0.0.0.0 for an app in a "
+            "container (default: 127.0.0.1)"
+        ),
     ),
     "chat_fake_mutants_ignore": (
         [],
         "linelist",
-        "the names of false facts that do not concern the app: --chat-fake-mutants leaves them out",
+        "names of false facts, one in a line, that --chat-fake-mutants leaves out",
     ),
 }
 
@@ -66,41 +75,56 @@ _INI: dict[str, tuple[Any, Any, str]] = {
 _OWN = {
     "--chat-fake-seed": (
         "SEED",
-        "as the ini option chat_fake_seed; the seed in the header of a run brings its ids again",
+        (
+            "use SEED in place of the ini option chat_fake_seed; the seed in the header of a run "
+            "gives the same ids again"
+        ),
     ),
     "--chat-explore-part": (
         "K/N",
-        "try only the K-th of N parts of the worlds of each exploration, for jobs side by side",
+        "try only part K of N of the worlds of each chat_explore, so that N jobs share them",
     ),
 }
 MORE = {
-    "--chat-fake-report": ("PATH", "write a page of all tests, each with what happened, to PATH"),
+    "--chat-fake-report": (
+        "PATH",
+        "write an HTML page to PATH: each test with its failure, its timeline and a picture",
+    ),
     "--chat-fake-coverage": (
         "",
-        "show which transitions, faults and edges of the service the run never tried",
+        "list after the run which statuses, faults and errors of the service no test tried",
     ),
     "--chat-fake-coverage-fail-under": (
         "N",
-        "as --chat-fake-coverage, and fail if less than N percent were tried",
+        "the same, and fail the run if its tests tried less than N percent",
     ),
     "--chat-fake-data": (
         "FILE",
-        "write what these show to FILE; python -m pytest_chatfake merge makes one of several",
+        (
+            "write page, coverage and mutants as data to FILE: python -m pytest_chatfake merge "
+            "makes one result of the files of several jobs"
+        ),
     ),
 }
 MUTANTS = {
     "--chat-fake-mutants": (
         "",
-        "after the run, run its tests again with one false fact at a time: would they notice?",
+        (
+            "run the tests again after the run, with one false fact about the service at a time, "
+            "and list the facts that no test noticed"
+        ),
     ),
-    "--chat-fake-mutants=fast": ("", "the same, until one test has noticed a false fact"),
+    "--chat-fake-mutants=fast": (
+        "",
+        "the same, with each false fact only until a test has noticed it",
+    ),
     "--chat-fake-mutants-seconds": (
         "N",
-        "as --chat-fake-mutants, and begin no more after N real seconds",
+        "the same, and begin no more reruns after N seconds",
     ),
     "--chat-fake-mutants-fail-under": (
         "N",
-        "as --chat-fake-mutants, and fail if less than N percent were noticed",
+        "the same, and fail the run if its tests noticed less than N percent",
     ),
 }
 
@@ -112,7 +136,9 @@ def declare(parser: pytest.Parser) -> None:
         parser.addini(name, text, type=kind, default=own)
     for name, (value, text) in {**_OWN, **MORE, **MUTANTS}.items():
         details = {"metavar": value} if value else {"action": "store_const", "const": True}
-        parser.getgroup("chatfake").addoption(name, help=text, **details)
+        parser.getgroup("chatfake: a fake of a messaging service").addoption(
+            name, help=text, **details
+        )
 
 
 def any_given(config: pytest.Config, names: dict[str, tuple[str, str]]) -> bool:

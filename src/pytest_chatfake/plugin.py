@@ -49,8 +49,9 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from None
     config.addinivalue_line(
         "markers",
-        "chat_fake(**fields): set fields of the chat fake's configuration for one test, "
-        'as in @pytest.mark.chat_fake(price="0.10")',
+        "chat_fake(**fields): fields of ChatFakeConfig for the chat_fake of a test, a class or a "
+        'module, as in @pytest.mark.chat_fake(price="0.10"); mutants=False leaves the test out of '
+        "--chat-fake-mutants",
     )
     shares = config.getini("chat_fake_loop_scope") == "session"
     if (
@@ -127,44 +128,18 @@ def pytest_terminal_summary(
             terminalreporter.write_line(line)
 
 
-@pytest.fixture(scope="session")
-def chat_fake_config() -> ChatFakeConfig:
-    """How the fake behaves; override this fixture to set it for a module or a whole suite."""
-    from .fake.config import ChatFakeConfig
-
-    return ChatFakeConfig()
-
-
-@pytest.fixture
-def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
-    """``"async"`` if the test function is a coroutine function, else ``"sync"``."""
-    function = getattr(request, "function", None)
-    # Hypothesis wraps the test in a plain function, and keeps what it wraps.
-    hypothesis = getattr(function, "hypothesis", None)
-    function = getattr(hypothesis, "inner_test", function)
-    # anyio puts a plain function in that place, once the test has run for the first time; but it
-    # gives this fixture to coroutine functions only.
-    if hypothesis is not None and "anyio_backend" in request.fixturenames:
-        return "async"
-    return "async" if inspect.iscoroutinefunction(function) else "sync"
-
-
-@pytest.fixture(scope="session")
-def chat_fake_url(pytestconfig: pytest.Config) -> str:
-    """The base URL of the HTTP API, for apps that are configured once for a session."""
-    from .fake.fake import service
-
-    _keep_listening(pytestconfig)
-    return service.url
-
-
 @pytest.fixture
 def chat_fake(
     request: pytest.FixtureRequest,
     chat_fake_config: ChatFakeConfig,
     chat_fake_mode: Literal["sync", "async"],
 ) -> Iterator[ChatFake]:
-    """A fake of the messaging service, fresh for this test."""
+    """A fake of a messaging service, new for each test, with money of its own.
+
+    It sends messages, says what phones do, posts the webhooks to the app that
+    ``chat_fake.webhooks.connect()`` names, and serves the API at ``chat_fake.base_url``. At its
+    end the test fails for what it overlooked, such as a webhook that the app refused.
+    """
     from .domain.instants import aware
     from .engine.process_time import Travel, freeze
     from .fake.fake import ChatFake
@@ -191,7 +166,7 @@ def chat_fake(
 
 @pytest.fixture
 def chat_clock(request: pytest.FixtureRequest, chat_fake: ChatFake) -> Clock:
-    """The clock of the test; process time is frozen, and moves when the test says so."""
+    """The test's time, frozen: advance(days=30) moves it, and what is due happens."""
     from .engine.process_time import Travel, freeze
 
     time = chat_fake._engine.time
@@ -214,8 +189,18 @@ def _time_machine(request: pytest.FixtureRequest) -> TimeMachineFixture | None:
 
 
 @pytest.fixture
+def chat_receiver(chat_fake: ChatFake) -> Receiver:
+    """A connected endpoint that keeps what it gets, for tests without an app."""
+    return chat_fake.webhooks.receiver()
+
+
+@pytest.fixture
 def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfig) -> Explorer:
-    """Runs a body in every world: as it is written, and with events late, twice, lost, refused."""
+    """Run one test body with its webhooks in order, twice, reordered, refused.
+
+    Each way is a *world*, with a fake and a clock of its own. The first world that fails is printed
+    as a test to paste.
+    """
     from .domain.instants import aware
     from .exploring.explorer import Explorer
     from .suite.reports import progress
@@ -240,10 +225,38 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
     return explorer
 
 
+@pytest.fixture(scope="session")
+def chat_fake_config() -> ChatFakeConfig:
+    """The configuration of each chat_fake: override it, and return your own.
+
+    A ``ChatFakeConfig``. In a ``conftest.py`` the override is for a suite, in a module for that.
+    """
+    from .fake.config import ChatFakeConfig
+
+    return ChatFakeConfig()
+
+
 @pytest.fixture
-def chat_receiver(chat_fake: ChatFake) -> Receiver:
-    """A receiver that is connected to the test's fake, for tests without an app."""
-    return chat_fake.webhooks.receiver()
+def chat_fake_mode(request: pytest.FixtureRequest) -> Literal["sync", "async"]:
+    """How chat_fake is called: "async" (with await) in async tests, else "sync"."""
+    function = getattr(request, "function", None)
+    # Hypothesis wraps the test in a plain function, and keeps what it wraps.
+    hypothesis = getattr(function, "hypothesis", None)
+    function = getattr(hypothesis, "inner_test", function)
+    # anyio puts a plain function in that place, once the test has run for the first time; but it
+    # gives this fixture to coroutine functions only.
+    if hypothesis is not None and "anyio_backend" in request.fixturenames:
+        return "async"
+    return "async" if inspect.iscoroutinefunction(function) else "sync"
+
+
+@pytest.fixture(scope="session")
+def chat_fake_url(pytestconfig: pytest.Config) -> str:
+    """The base URL of the fake's HTTP API, for an app that lives for a session."""
+    from .fake.fake import service
+
+    _keep_listening(pytestconfig)
+    return service.url
 
 
 def _keep_listening(config: pytest.Config) -> None:
