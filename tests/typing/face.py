@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from types import NotImplementedType
 from typing import Any, Literal, assert_type
 from wsgiref.types import WSGIApplication
 
@@ -265,7 +266,6 @@ def api(chat_fake: ChatFake) -> None:
     assert_type(chat_fake.wsgi_app, WSGIApplication)
     assert_type(chat_fake.config, ChatFakeConfig)
     chat_fake.http.expect_request("/x").respond_with_data("y")
-    chat_fake.route("/v2/some")(lambda _: NotImplemented)
     chat_fake.send("contacts", [{"name": "Ann"}])
 
     @chat_fake.route("/v2/messages", methods=["POST"], webhooks_first=True)
@@ -275,6 +275,10 @@ def api(chat_fake: ChatFake) -> None:
     @chat_fake.route("/v2/messages/<id>", ["GET"])
     def show(request: Request, id: str) -> Response:
         return Response(id)
+
+    @chat_fake.route("/v2/some")
+    def hand_on(request: Request) -> NotImplementedType:
+        return NotImplemented
 
     @chat_fake.route("/v2/messages/<id>", ["DELETE"])
     def delete(request: Request, id: str) -> None: ...

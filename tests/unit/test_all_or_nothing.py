@@ -66,6 +66,7 @@ def seen(fake: ChatFake) -> list[object]:
         *(ledger.charged, list(outbox.events._bodies), len(outbox.attempts), len(outbox.queue)),
         [(kind, id(subject)) for kind, subject in engine.schedule.work.values()],
         *(dict(account.people), [note for note in engine.journal.kinds if note != CLOCK]),
+        outbox.events.next_inbound_id(),
     ]
 
 

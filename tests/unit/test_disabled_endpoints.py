@@ -109,3 +109,23 @@ def test_nobody_waits_for_a_repeat_at_a_disabled_endpoint():
         fake.settle()
 
         assert (NOON, 2) == (fake.clock.now, len(fake.webhooks.attempts))
+
+
+@pytest.mark.parametrize("enables", [False, True])
+def test_a_delayed_event_still_comes_when_its_time_is_up_and_what_failed_does_not(enables):
+    with frozen_fake() as fake:
+        statuses = iter([500, 204])
+        endpoint = fake.webhooks.connect(handler=lambda _: next(statuses), disable_after=2)
+        fake.webhooks.delay(60)
+        fake.webhooks.refuse(start=2)
+        with fake.webhooks.paused():
+            for _ in range(3):
+                fake.send_text()
+        fake.settle()
+        if enables:
+            endpoint.enable()
+        fake.clock.advance(60)
+
+        refused, failed, last = fake.webhooks.attempts
+        assert ("refuse", "status 500") == (refused.fault, failed.outcome)
+        assert (fake.messages[0].id, enables) == (last.event.message_id, last.ok)

@@ -131,7 +131,8 @@ def test_a_wrong_verifier_is_named_by_what_got_through(
     assert len(app.ids) == len(set(app.ids))
 
 
-def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret_is_found():
+@pytest.mark.parametrize("secrets", ["old new", "older old new"])
+def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret_is_found(secrets):
     known = [b"new", b"old"]
 
     def app(request):
@@ -141,8 +142,12 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
         return 401 if right.isdisjoint(given) or time.time() - int(at) > 300 else 204
 
     with frozen_fake() as fake:
-        fake.webhooks.connect(handler=app, signer=HmacSigner("old"))
-        fake.webhooks.rotate_secret("new")
+        first, *others, new = secrets.split()
+        fake.webhooks.connect(handler=app, signer=HmacSigner(first))
+        for secret in others:
+            fake.webhooks.rotate_secret(secret)
+            fake.webhooks.retire_secret()
+        fake.webhooks.rotate_secret(new)
         fake.send_text()
         fake.webhooks.assert_rejects_forgeries()
         fake.webhooks.retire_secret()

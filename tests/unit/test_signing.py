@@ -157,6 +157,19 @@ def test_all_secrets_sign_until_the_newest_is_left_and_a_reset_brings_the_first_
     assert ["a", "ab", "abc", "c", "ac", "a"] == played(mode, scenario, signer=signer)
 
 
+def test_a_signer_of_a_class_of_the_tests_own_signs_with_a_new_secret_too_also_once_enabled():
+    class Ours(HmacSigner):
+        def __init__(self) -> None:
+            super().__init__("old")
+
+    with fake_with_receiver(signer=Ours()) as (fake, receiver):
+        fake.webhooks.rotate_secret("new")
+        receiver.endpoint.enable()
+        fake.send_text()
+
+        assert 2 == receiver.requests[0].headers["X-Signature"].count("s=")
+
+
 @pytest.mark.parametrize(
     ("signer", "new", "error"),
     [

@@ -731,7 +731,7 @@ class Webhooks:
             )
         self._engine.note(f"webhooks.{what}", calling_line())
         for endpoint, signer in signers.items():
-            endpoint.signer = signer
+            endpoint._signers.append(signer)
 
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> PendingCheck:
         """Expect that each app that is connected with a signer refuses what nobody has signed.

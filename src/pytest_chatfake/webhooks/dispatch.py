@@ -81,6 +81,10 @@ class Dispatch:
         """What it posts."""
         return self.content or Content(self.event.body, self.event.id)
 
+    def goes_to(self, endpoint: Endpoint) -> bool:
+        """Return whether it still goes to an endpoint; no retry does, while that is disabled."""
+        return endpoint.connected and not (endpoint.disabled and self.number > 1)
+
     def again(self, endpoint: Endpoint) -> Dispatch:
         """Return its repeat after it has failed: no fault concerns that, and its bytes stay."""
         return Dispatch(self.event, (endpoint,), self.depth, self.number + 1, content=self.content)

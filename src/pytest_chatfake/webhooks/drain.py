@@ -229,7 +229,7 @@ class Drain:
         self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False
     ) -> Sequence[Ready]:
         """Return the attempts to make now, where this event is next at this endpoint."""
-        if not endpoint.connected or dispatch.event._log is not self._outbox.events:
+        if not dispatch.goes_to(endpoint) or dispatch.event._log is not self._outbox.events:
             return ()
         if endpoint.disabled:
             lost = replace(dispatch, overrides=Overrides("drop", marks=endpoint._disabling))

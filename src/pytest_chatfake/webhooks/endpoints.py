@@ -28,7 +28,6 @@ class Endpoint:
         headers: The headers of every attempt, beside a signature.
         events: The event types that it listens for (§4.2).
         raise_exceptions: Whether an exception of an in-process app comes back in the test.
-        signer: Signs its attempts.
         connected: Whether :meth:`disconnect` was not called yet.
         disabled: Whether it gets no events, because too many attempts in a row have failed.
     """
@@ -64,7 +63,7 @@ class Endpoint:
         self._expected = expected  # the test says what it responds, so a failure is no news
         self._disconnect = disconnect
         self._restart = restart
-        self._own_signer = signer  # as it was connected
+        self._signers = [signer]  # as it was connected, and after each change of its secrets
         self._disable_after = disable_after
         self._disabling = disabling  # marks what is not attempted then
         self._note = note
@@ -74,6 +73,11 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"<Endpoint {self._shown}{'' if self.connected else ' (disconnected)'}>"
+
+    @property
+    def signer(self) -> Signer | None:
+        """Signs its attempts."""
+        return self._signers[-1]
 
     @property
     def retry_after(self) -> tuple[timedelta, ...]:
@@ -99,11 +103,14 @@ class Endpoint:
     def enable(self) -> None:
         """Let it get the events that are emitted from now on, if it was disabled."""
         self._note("endpoint.enable()", calling_line())
-        self._begin()
+        self._count_anew()
 
     def _begin(self) -> None:
         """Be as it was connected."""
-        self.signer: Signer | None = self._own_signer
+        del self._signers[1:]
+        self._count_anew()
+
+    def _count_anew(self) -> None:
         self.disabled: bool = False
         self._failures = 0  # in a row
 

@@ -12,7 +12,6 @@ from bisect import bisect
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from itertools import count
 from typing import Any, NamedTuple
 
 from ..base.calling_line import Line
@@ -64,7 +63,6 @@ class EventLog:
         self._recorded: dict[str, int] = {}  # numbers of these messages, by their ids
         self._other_places: list[int] = []
         self._unknown = 0  # events of a type that nobody knows
-        self._inbound = count(1)
         self._by_message: GrowingIndex[int, int] = GrowingIndex(self._numbers, int)
 
     def __len__(self) -> int:
@@ -106,9 +104,13 @@ class EventLog:
         if type_ != self._type:
             self._types[index] = type_
 
+    @property
+    def _next_other(self) -> int:
+        return len(self._given_ids) - self._unknown + 1
+
     def next_other_id(self) -> str:
         """Return the id of the next event of another type, if no other one is given."""
-        return self._ids.other_event % (len(self._given_ids) - self._unknown + 1)
+        return self._ids.other_event % self._next_other
 
     def next_unknown_id(self) -> str:
         """Take the next id of the events of a type that nobody knows: of no other sequence."""
@@ -116,8 +118,8 @@ class EventLog:
         return self._ids.unknown_event % self._unknown
 
     def next_inbound_id(self) -> str:
-        """Take the id of the next message that a person writes."""
-        return self._ids.inbound % next(self._inbound)
+        """Return the id of the next message that a person writes, numbered as its event."""
+        return self._ids.inbound % self._next_other
 
     def add_other(self, draft: OtherEvent, body: bytes, line: Line, moment: int) -> None:
         """Add an event of another type, or a recorded one: it belongs to no message of the fake."""

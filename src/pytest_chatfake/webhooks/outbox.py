@@ -227,4 +227,4 @@ class Outbox:
 
 
 def _is_connected(dispatch: Dispatch) -> bool:
-    return any(one.connected and not one.disabled for one in dispatch.endpoints)
+    return any(map(dispatch.goes_to, dispatch.endpoints))

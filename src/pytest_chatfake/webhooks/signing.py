@@ -63,18 +63,20 @@ def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> s
 def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
     """Sign with another secret than a signer; None for a function, whose secret nobody knows.
 
-    It is the one that was retired, if one was: an app may still know it.
+    Those that were retired sign, if there are any: an app may still know one of them.
     """
     if not isinstance(signer, OwnSigner):
         return None
-    own: Any = request.endpoint._own_signer
-    former = tuple(one for one in own._secrets if one not in signer._secrets)
-    return _with(signer, former or (b"not " + b"".join(signer._secrets),))(request)
+    ever: list[Any] = request.endpoint._signers
+    former = dict.fromkeys(one for own in ever for one in own._secrets)
+    for secret in signer._secrets:
+        del former[secret]
+    return _with(signer, (*former,) or (b"not " + b"".join(signer._secrets),))(request)
 
 
 def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
     """Return a copy of a signer, which may be shared, that signs with a new secret, too."""
-    (new,) = type(signer)(secret)._secrets
+    new = (_secret if isinstance(signer, HmacSigner) else _decoded)(secret)
     if new in signer._secrets:
         raise ValueError("secret: expected a new one, got one that signs already")
     return _with(signer, (new, *signer._secrets))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import lru_cache
+from http.client import HTTPMessage
 from io import BufferedReader, BytesIO
 from socket import SHUT_RDWR, SHUT_WR, socket
 from threading import Event
@@ -59,6 +60,13 @@ class Connection(WSGIRequestHandler):
     """Serves one client until it hangs up, asks to be closed, or `close` is called."""
 
     disable_nagle_algorithm = True
+
+    # As the base class has them; said again, because a type checker of users infers nothing.
+    close_connection: bool
+    command: str
+    headers: HTTPMessage
+    path: str
+    request_version: str
 
     def __init__(
         self, client: socket, address: tuple[str, int], server: BaseWSGIServer, site: _Site
