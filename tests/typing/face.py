@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from types import NotImplementedType
 from typing import Any, Literal, assert_type
 from wsgiref.types import WSGIApplication
 
@@ -277,7 +276,7 @@ def api(chat_fake: ChatFake) -> None:
         return Response(id)
 
     @chat_fake.route("/v2/some")
-    def hand_on(request: Request) -> NotImplementedType:
+    def hand_on(request: Request) -> Any:
         return NotImplemented
 
     @chat_fake.route("/v2/messages/<id>", ["DELETE"])

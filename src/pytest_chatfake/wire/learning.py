@@ -25,7 +25,7 @@ _MESSAGES: Final = 20
 _PEOPLE: Final = 3
 
 #: The settings that an event may show, and their defaults.
-SETTINGS: Final = {
+SETTINGS: Final[dict[str, object]] = {
     "@config.currency": "USD",
     "@config.price": DEFAULT_PRICE,
     "@config.charge_per": "conversation",

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from email.message import Message
 from functools import lru_cache
-from http.client import HTTPMessage
 from io import BufferedReader, BytesIO
 from socket import SHUT_RDWR, SHUT_WR, socket
 from threading import Event
@@ -64,7 +64,7 @@ class Connection(WSGIRequestHandler):
     # As the base class has them; said again, because a type checker of users infers nothing.
     close_connection: bool
     command: str
-    headers: HTTPMessage
+    headers: Message[str, str]
     path: str
     request_version: str
 
