@@ -210,7 +210,7 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
             "parse": ((1, awaited), ()),
             "reply": ((1, awaited), ()),
             "status": ((1,), ("",)),
-            "idempotency_header": ((1,), ("",)),
+            "idempotency_header": ((1,), ("", "A B")),
         },
     ),
     (lambda f, m: partial(f.send_endpoint, echo=["x"]), {"parse": ((dict,), ())}),
@@ -314,7 +314,9 @@ CALLS = [
     # Endpoints and routes
     Refused("target", lambda f, m, x: f.webhooks.connect(), (None,)),
     Refused("target", lambda f, m, x: f.webhooks.connect(URL, wsgi=wsgi_app), (None,)),
-    Refused("url", lambda f, m, x: f.webhooks.connect(x), (1,), ("", "127.0.0.1:1", "ftp://x/")),
+    Refused(
+        "url", lambda f, m, x: f.webhooks.connect(x), (1,), ("", "ftp://x/", f"http://[{LONG}]")
+    ),
     Refused("handler", lambda f, m, x: f.webhooks.connect(Flask("x")), (None,)),
     Refused("asgi", lambda f, m, x: f.webhooks.connect(wsgi=x), (asgi_app, AsgiApp())),
     Refused("wsgi", lambda f, m, x: f.webhooks.connect(asgi=x), (Flask("x"),)),

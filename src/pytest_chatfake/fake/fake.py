@@ -45,6 +45,7 @@ from ..people.scripts import Scripts
 from ..report import active_stories
 from ..report.final_checks import FinalChecks
 from ..report.story import Story
+from ..transport.client.headers import check_header
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
 from ..webhooks.events import Event
@@ -846,7 +847,7 @@ class ChatFake:
         """
         self._engine.refuse_closed()
         if idempotency_header is not None:
-            check_str(idempotency_header, "idempotency_header")
+            check_header(idempotency_header, "idempotency_header")
 
         def add(view: _V) -> _V:
             check_plain(view, "route()")

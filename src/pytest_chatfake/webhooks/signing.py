@@ -23,7 +23,7 @@ from ..base.arguments import (
     unexpected,
     utf8,
 )
-from ..transport.client.headers import NAME, complete_headers
+from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
 
 
@@ -131,7 +131,7 @@ class HmacSigner:
         offset: timedelta | float = 0,
     ) -> None:
         self._secrets = _keys(_secret, secret, secrets)
-        self._header = _header(header, "header")
+        self._header = check_header(header, "header")
         self._format, shown = _template(format, "format", "signature")
         complete_headers([(self._header, format)], "")  # refuses what HTTP does not allow
         self._written = format
@@ -139,7 +139,7 @@ class HmacSigner:
         self._content = utf8(template, "content")
         self._timestamp_header = timestamp_header
         if timestamp_header is not None:
-            self._timestamp_header = _header(timestamp_header, "timestamp_header")
+            self._timestamp_header = check_header(timestamp_header, "timestamp_header")
             if timestamp_header.lower() == header.lower():
                 raise ValueError(
                     f"header and timestamp_header must differ: both are {cited(header)}"
@@ -260,15 +260,6 @@ def _secret(secret: object) -> bytes:
     if not given:
         raise ValueError("secret: expected a str or bytes that are not empty")
     return given
-
-
-def _header(header: object, what: str) -> str:
-    if not isinstance(header, str):
-        raise TypeError(unexpected(what, "a str", header))
-    if not NAME.fullmatch(header):
-        raise ValueError(unexpected(what, "a header's name such as 'X-Signature'", header))
-    complete_headers([(header, "")], "")
-    return str.__str__(header)  # of an enumeration's member, too
 
 
 def _template(template: object, what: str, needed: str) -> tuple[str, bool]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ...base.arguments import cited
+from ...base.arguments import cited, unexpected
 from ...base.redaction import is_secret_header, tail
 
 #: Names and values, in order. A driver writes them in its own way once, and keeps that: endpoints
@@ -14,8 +14,18 @@ from ...base.redaction import is_secret_header, tail
 Headers: TypeAlias = "tuple[tuple[str, str], ...]"
 
 # RFC 9110: a name is a token, and a value never ends its line. Both are sent as Latin-1.
-NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-VALUE = re.compile(r"[\x01-\x09\x0b\x0c\x0e-\xff]*")
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_VALUE = re.compile(r"[\x01-\x09\x0b\x0c\x0e-\xff]*")
+
+
+def check_header(header: object, what: str) -> str:
+    """Return the name of a header; raise a TypeError or ValueError for what HTTP does not allow."""
+    if not isinstance(header, str):
+        raise TypeError(unexpected(what, "a str", header))
+    if not _NAME.fullmatch(header):
+        raise ValueError(unexpected(what, "a header's name such as 'X-Signature'", header))
+    complete_headers([(header, "")], "")
+    return str.__str__(header)  # of an enumeration's member, too
 
 
 def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
@@ -44,9 +54,9 @@ def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:
 def _check(name: object, value: object) -> None:
     if not isinstance(name, str) or not isinstance(value, str):
         raise TypeError(f"headers: expected pairs of str, got {cited(name)}: {cited(value)}")
-    if not NAME.fullmatch(name):
+    if not _NAME.fullmatch(name):
         raise ValueError(f"headers: HTTP does not allow the name {cited(name)}")
-    if not VALUE.fullmatch(value):
+    if not _VALUE.fullmatch(value):
         shown = repr(tail(value)) if is_secret_header(name) else cited(value)
         raise ValueError(
             f"headers: HTTP can't carry the value of {name}: {shown}. Encode line breaks, NUL and "

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
-from ...base.arguments import check_int, check_str, cited, unexpected
+from ...base.arguments import check_int, check_str, cited, shortened, unexpected
 
 
 class Server(NamedTuple):
@@ -53,7 +53,7 @@ def parse_url(url: str) -> Address:
         host, port = parts.hostname, parts.port
         (host or "").encode("idna")
     except ValueError as error:
-        raise ValueError(f"url: can't parse {cited(url)}: {error}") from None
+        raise ValueError(f"url: can't parse {cited(url)}: {shortened(str(error))}") from None
     if parts.scheme not in ("http", "https") or not host:
         raise ValueError(unexpected("url", "one such as 'http://127.0.0.1:8000/hooks/chat'", url))
     for is_wrong, problem in (
