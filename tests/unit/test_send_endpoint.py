@@ -144,6 +144,17 @@ def test_a_call_whose_key_is_in_flight_is_a_409_and_a_reset_forgets_the_key() ->
         assert (first, 1) == (call(), len(fake.messages))
 
 
+def test_the_same_key_with_another_method_is_another_call():
+    made = []
+    with frozen_fake() as fake:
+        route = fake.route("/x", ["PUT", "DELETE"], idempotency_header="Key")
+        route(lambda request: made.append(request.method))
+        for method in ("PUT", "DELETE", "PUT"):
+            call_with_werkzeug(fake, method, "/x", Key="1")
+
+    assert ["PUT", "DELETE"] == made
+
+
 # -- what it turns down ----------------------------------------------------------------------------
 
 

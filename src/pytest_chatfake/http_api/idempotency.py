@@ -9,7 +9,7 @@ from werkzeug import Request, Response
 from ..transport.server.replies import Reply, error_reply, plain
 from .routes import Route
 
-#: Of each route, path and key: the body of the first call, and what a second one gets.
+#: Of each route, method, path and key: the body of the first call, and what a second one gets.
 FirstCalls: TypeAlias = dict[object, tuple[bytes, Reply]]
 
 _REUSED = error_reply(409, "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_REUSED")
@@ -27,7 +27,8 @@ def answer(
     key = request.headers.get(route.idempotency_header or "")
     if not key:
         return route.answer(request, variables)
-    place, call = (id(route), request.path, key), (request.get_data(), _IN_USE)
+    place = (id(route), request.method, request.path, key)
+    call = request.get_data(), _IN_USE
     first = calls.setdefault(place, call)  # atomic: of two threads, one is first
     if first is not call:
         return first[1] if first[0] == call[0] else _REUSED
