@@ -151,9 +151,13 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
             "read_after": (("soon", (5,), lambda: 60), ((5, 1),)),
             "fail_share": ((True, "0.1"), (1.01, -0.1, math.nan)),
             "replies": (("STOP", lambda message: "STOP"), ()),
-            "reply_after": (("soon",), ((5, 1),)),
+            "reply_after": ((5,), ()),  # without replies
             "to": ((5,), ("",)),
         },
+    ),
+    (
+        lambda f, m: partial(f.autopilot, replies=lambda message, random: None),
+        {"reply_after": (("soon",), ((5, 1),))},
     ),
     # Money and expectations
     (lambda f, m: f.top_up, {"amount": (AMOUNT, (*OUT_OF_AMOUNTS, 0))}),

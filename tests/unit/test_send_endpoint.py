@@ -181,7 +181,10 @@ def test_the_same_key_with_another_method_is_another_call():
         (ORDER | {"to": ""}, "'to' must be a string that is not empty"),
         (ORDER | {"recipient": "+1"}, "'to' and 'recipient' differ: give one of them"),
         ({"to": "+1", "text": {"body": "x"}}, "'type' must be a string that is not empty"),
-        (ORDER | {"type": "image"}, "'image' must be an object: the content of the message"),
+        (
+            ORDER | {"type": "image"},
+            "'image' must be an object or a list: the content of the message",
+        ),
         (ORDER | {"text": "x"}, "'text' must be an object: the content of the message"),
         (ORDER | {"text": []}, "'text' must be an object: the content of the message"),
         (ORDER | {"text": {}}, "text.body must be a string"),

@@ -347,6 +347,7 @@ class ChatFake:
             The autopilot: ``end()`` or the end of a ``with`` block stops it.
 
         Raises:
+            TypeError: ``reply_after`` is given without ``replies``.
             ValueError: A length is negative or a range reversed, the share is not from 0 to 1, or
                 the recipient belongs to another fake.
         """
@@ -362,6 +363,8 @@ class ChatFake:
             example = 'lambda message, random: "STOP"'
             check_takes(replies, "replies", example, "the message", "a random.Random")
             reply = partial(self._reply, replies)
+        elif reply_after:
+            raise TypeError("reply_after= goes with replies=: nobody writes without it")
         chances = (deliver_after, read_after, fail_share, reply, reply_after)
         return self._autopilots.add(address, *chances, chance, line)
 

@@ -66,7 +66,8 @@ class SendEndpoint:
         kind = check_type(_text(fields, "type"), self._naming._message_keys)
         content = fields.get(kind)
         if not isinstance(content, dict if kind == "text" else (dict, list)):
-            raise ValueError(f"{cited(kind)} must be an object: the content of the message")  # noqa: TRY004
+            expected = "an object" if kind == "text" else "an object or a list"
+            raise ValueError(f"{cited(kind)} must be {expected}: the content of the message")  # noqa: TRY004
         if kind == "text" and not isinstance(cast("dict[str, Any]", content).get("body"), str):
             raise ValueError("text.body must be a string")
         sender = None
