@@ -78,7 +78,7 @@ def _prepare(config: pytest.Config) -> None:
     if options.any_given(config, options.MORE):
         from .suite.run import Run
 
-        run = Run(config, options.configuration(config))
+        run = Run(config, options.configuration(config), config.stash[_seed_key])
         config.pluginmanager.register(run, "chatfake-run")
     if options.any_given(config, options.MUTANTS):
         from .fake.mutants import MUTANTS, mutated

@@ -1,7 +1,7 @@
 """Write what is looked at by hand: ``python tests/by_hand/make_pages.py FOLDER``.
 
-A page of a thousand tests, a page with a timeline of 5,000 lines, a picture, and a page of
-pytest-html.
+Pages of 1, 200 and 1,000 tests, with explorations, coverage and mutants; a page with a timeline of
+5,000 lines, a picture, and a page of pytest-html.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 SUITE = """
 import pytest
+import time
 from decimal import Decimal
 
 
@@ -34,9 +35,51 @@ def test_a_campaign(chat_fake, chat_clock, number):
     chat_fake.send_text("Are you there?", to="+15550102")
     chat_clock.advance(days=30)
     assert list(chat_fake.webhooks.attempts)
+    if number == 0:
+        time.sleep(1.1)
     assert number % 50 != 7
     if number % 100 == 9:
         pytest.skip("not today")
+"""
+
+EXPLORED = """
+
+def test_what_is_spent_is_counted_once(chat_explore):
+    @chat_explore
+    def world(chat_fake):
+        spent = []
+        def shop(request):
+            message = request.json()["chatMessage"]
+            spent.extend([message["totalPrice"]] * (message["status"] == "delivered"))
+        chat_fake.webhooks.connect(handler=shop)
+        chat_fake.send_text().deliver().read()
+        assert len(spent) <= 1
+
+
+def test_nothing_is_lost(chat_explore):
+    @chat_explore
+    def world(chat_fake):
+        chat_fake.webhooks.receiver()
+        chat_fake.send_text().deliver()
+
+
+@pytest.mark.xfail(reason="not yet")
+def test_a_refund(chat_fake, chat_receiver):
+    chat_fake.assert_charged("0.05")
+
+
+def test_without_a_fake():
+    pass
+
+
+@pytest.fixture
+def broken_fixture(chat_fake):
+    chat_fake.send_text()
+    raise RuntimeError("the fixture is broken: " + "a long explanation " * 12)
+
+
+def test_of_a_broken_fixture(broken_fixture):
+    pass
 """
 
 LONG = """
@@ -75,13 +118,17 @@ def main(folder: Path) -> None:
     """Run each suite in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     suites = {
-        "thousand": SUITE.replace("NUMBER", "1000"),
+        "one": SUITE.replace("NUMBER", "1"),
+        "some": SUITE.replace("NUMBER", "195") + EXPLORED,
+        "thousand": SUITE.replace("NUMBER", "995") + EXPLORED,
         "long": LONG,
         "picture": PICTURE,
     }
     for name, code in suites.items():
         (folder / f"test_{name}.py").write_text(code, "utf-8")
         page = ["--chat-fake-report", f"{name}.html", "--chat-fake-coverage"]
+        if name == "some":
+            page += ["--chat-fake-mutants=fast"]
         if name == "picture":
             page += ["--html", "rows.html", "--self-contained-html"]
         options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore", *page]

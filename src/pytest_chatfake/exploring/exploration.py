@@ -14,6 +14,8 @@ from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable
 from ..base.views import counted
+from ..report import active_stories
+from ..report.active_stories import Explored
 from ..report.parting import parting
 from .description import describe
 from .deviations import DEFAULT, Deviation
@@ -74,16 +76,17 @@ class Exploration:
         self._warns_if_pending = False  # where no fixture looks after it
         self._worlds = 0
         self._complete = False
-        self._text = "not run yet"
         self._cannot_crash = ""
         self._failing: tuple[Deviation, ...] | None = None
+        self._found = Explored(name_of(body))
+        active_stories.explored.append(self._found)
         self._first: Exploration | None = None
 
     def __repr__(self) -> str:
-        return f"<Exploration: {self._text}>"
+        return f"<Exploration: {self._found.result}>"
 
     def __str__(self) -> str:
-        return self._text
+        return self._found.result
 
     @property
     def worlds(self) -> int:
@@ -155,7 +158,7 @@ class Exploration:
             self._environment.restore()
             if (first := self._first) is not None:
                 self._worlds, self._complete = first._worlds, first._complete
-                self._text = first._text
+                self._found.result = first._found.result
 
     async def _try_all(self) -> None:
         scope, search = self._scope, self._search
@@ -178,7 +181,7 @@ class Exploration:
                 )
                 continue
             if world.error is not None:
-                self._text = f"failed in world {search.worlds + 1}"
+                self._found.result = f"failed in world {search.worlds + 1}"
                 if deviations:
                     self._failing = deviations
                     head = f"passes as written; fails in world {search.worlds + 1}"
@@ -200,7 +203,7 @@ class Exploration:
         self._worlds = search.worlds
         is_cut = search.cut or search.elsewhere or search.left_out
         self._complete = not (is_cut or self._cannot_crash)
-        self._text = self._summary()
+        self._found.result = self._summary()
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         """Refuse a kind that can't be tried with this body; if all were asked for, leave it out."""
@@ -232,12 +235,12 @@ class Exploration:
         await world.run(self._body)
         listed = list(map(str, deviations))
         if world.error is not None:
-            self._text = f"failed in the world {listed}"
+            self._found.result = f"failed in the world {listed}"
             await self._explain(world, "fails in this world")
             raise world.error
         world.require_all_fired()
         self._worlds = 1
-        self._text = f"1 world, only {listed}"
+        self._found.result = f"1 world, only {listed}"
 
     async def _require_repeatable(self, first: World) -> None:
         """Run the body as written again with other ids, and refuse one that differs."""
@@ -270,6 +273,8 @@ class Exploration:
         assert error is not None
         sentences = [describe(one, log) for one in world.deviations]
         separator = "\n  " if len(sentences) > 1 else " "
+        self._found.stories.append(world.fake._story)
+        more = list[str]()
         note = separator.join([f"chat_explore: {head}:", *sentences])
         if world.failed_before_barrier:
             note += "\nHint: call settle() before asserting."
@@ -280,8 +285,9 @@ class Exploration:
             alone = World(self._environment, is_alone=True)
             await alone.run(test.function)
             if world.has_threads:
-                error.add_note("Attempts ran in threads: this world may pass when it is run again.")
+                more.append("Attempts ran in threads: this world may pass when it is run again.")
             if type(alone.error) is type(error) and alone.log().order == log.order:
+                self._found.test = test.source
                 lacks = "" if test.is_complete else "; pasted, it lacks what its first line names"
                 error.add_note(
                     f"As a test of its own (it was run, and fails the same way{lacks}):\n\n"
@@ -290,9 +296,10 @@ class Exploration:
             else:
                 test = "on its own, with these lines, the body does not fail the same way"
         if isinstance(test, str):
-            error.add_note(f"There is no test to paste: {test}.")
-        only = list(map(str, world.deviations))
-        error.add_note(f"This world alone: chat_explore(only={only})")
+            more.append(f"There is no test to paste: {test}.")
+        more.append(f"This world alone: chat_explore(only={[*map(str, world.deviations)]})")
+        error.add_note("\n".join(more))
+        self._found.finding = "\n".join([note, *more])
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth

@@ -6,10 +6,31 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
 from .story import Story
+
+
+@dataclass
+class Explored:
+    """What an exploration has found.
+
+    Attributes:
+        body: The name of its body.
+        result: How many worlds there were, or in which one it failed.
+        finding: What deviated in that world.
+        test: The source of a test to paste; empty: there is none.
+        stories: The story of that world's fake; none: no world failed.
+    """
+
+    body: str
+    result: str = "not run yet"
+    finding: str = ""
+    test: str = ""
+    stories: list[Story] = field(default_factory=list[Story])
+
 
 #: Those of fakes that live; a fake may live longer than a test.
 _living: WeakSet[Story] = WeakSet()
@@ -26,8 +47,11 @@ _is_lost: Callable[[], bool] | None = None
 #: What Hypothesis ran when a story that is watched was born, by the story's place.
 _examples: dict[int, Any] = {}
 
-#: How many fakes of one test are told of.
+#: How many fakes of one test are told of, and how many explorations.
 _MOST = 10
+
+#: What the explorations of the running test have found.
+explored: deque[Explored] = deque(maxlen=_MOST)
 
 
 def begin(is_lost: Callable[[], bool]) -> None:
@@ -46,6 +70,7 @@ def end() -> None:
     global _is_lost, _watched  # noqa: PLW0603 - as above
     _is_lost = _watched = None
     _examples.clear()
+    explored.clear()
 
 
 def register(story: Story) -> None:

@@ -144,17 +144,16 @@ def name_of(item: Item) -> str:
     return f"{item.group}: {item.name}"
 
 
-def never(seen: Iterable[str]) -> dict[str, list[str]]:
-    """Return what was never exercised, by group."""
-    known = set(seen)
-    left: dict[str, list[str]] = {}
+def tried(seen: Iterable[str]) -> dict[str, tuple[list[str], list[str]]]:
+    """Return, by group, what was exercised, and what never was."""
+    known, groups = set(seen), dict[str, tuple[list[str], list[str]]]()
     for item in possible(known):
-        if name_of(item) not in known:
-            left.setdefault(item.group, []).append(item.name)
-    return left
+        sides = groups.setdefault(item.group, ([], []))
+        sides[name_of(item) not in known].append(item.name)
+    return groups
 
 
-def percent(seen: Iterable[str]) -> float:
-    """Return how much of the list was exercised, in percent."""
-    items, known = possible(seen), set(seen)
-    return 100 * sum(name_of(item) in known for item in items) / len(items)
+def count(seen: Iterable[str]) -> tuple[int, int]:
+    """Return how much of the list was exercised, and how long it is."""
+    sides = [[*map(len, both)] for both in tried(seen).values()]
+    return sum(some for some, _ in sides), sum(map(sum, sides))

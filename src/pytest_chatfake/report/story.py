@@ -16,7 +16,6 @@ from ..http_api.account import AccountApi
 from .labels import Labels
 
 if TYPE_CHECKING:
-    from .svg import Drawing
     from .trace import Trace
 
 _births = itertools.count()
@@ -69,17 +68,11 @@ class Story:
 
         return timeline_text(self.engine, self.labels, self.trace, start, folded=folded)
 
-    def drawing(self, start: int = 0) -> Drawing:
-        """Gather what a picture shows of what happened from an entry on."""
-        from .svg import drawing
-
-        return drawing(self.engine, self.labels, self.trace, start)
-
-    def picture(self, start: int = 0) -> str:
-        """Draw what happened from an entry on."""
+    def picture(self, start: int = 0, *, styled: bool = True) -> str:
+        """Draw what happened from an entry on, with its style inside or without it."""
         from .svg import svg
 
-        return svg(self.drawing(start))
+        return svg(self.engine, self.labels, self.trace, start, self.named, styled=styled)
 
     def skip(self) -> None:
         """Leave what happened so far out: it belongs to another test."""
@@ -93,17 +86,23 @@ class Story:
         return self.trace.begin_of(self._begun)
 
     def section(self) -> str:
-        """Tell what is new since the last section; empty if nothing is.
+        """Tell what is new since the last section; empty if nothing is."""
+        engine = self.engine
+        self._notice_reset()
+        start, was_told = self.trace.begin_of(self._told), self._told > 1
+        self._told = len(engine.journal.kinds)
+        if start == self.trace.read() and not engine.plan and not engine.errors:
+            return ""
+        return self.failure(start, ", after what is told above" * was_told)
 
-        It begins with what to look at.
+    def failure(self, start: int, which: str = "") -> str:
+        """Tell what happened from an entry on in a test that failed; first, what to look at.
+
+        Args:
+            start: The first entry that is told.
+            which: What the heading adds.
         """
         engine, trace = self.engine, self.trace
-        self._notice_reset()
-        start, was_told = trace.begin_of(self._told), self._told > 1
-        self._told = len(engine.journal.kinds)
-        is_new = start < trace.read()
-        if not is_new and not engine.plan and not engine.errors:
-            return ""
         from .highlights import Highlights
         from .timeline_text import timeline_text
 
@@ -111,8 +110,8 @@ class Story:
         highlights = Highlights(engine, self.api, labels, trace, start, self.named)
         lines = highlights.lines()
         parts = ["What to look at", *(f"  {line}" for line in lines), ""] if lines else []
-        if is_new:
-            parts += ["What happened, after what is told above" if was_told else "What happened"]
+        if start < trace.read():
+            parts += [f"What happened{which}"]
         named = [*self.named, *highlights.priced]
         parts += [timeline_text(engine, labels, trace, start, named=named, folded=True)]
         for raised in list(dict.fromkeys(map(self._traceback, engine.errors)))[:_RAISED]:

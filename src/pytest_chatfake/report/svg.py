@@ -1,29 +1,36 @@
-"""The timeline as a picture: swimlanes for test, fake, apps and phone, the balance below them."""
+"""The timeline as a picture: time runs down, a lane for each side, and the balance beside them.
+
+The page of a run, pytest-html and a file show the same picture. Its letters have a fixed size: what
+is too narrow for it lets it scroll.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from decimal import Decimal
-from typing import Final, TypedDict
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from ..base.controls import escape
 from ..base.views import counted
+from ..domain.ledger import Ledger
+from ..domain.messages import MessageState
 from ..engine.engine import Engine
 from ..wire.exact_json import number
 from .entries import Entry
+from .folding import folded
 from .labels import Labels
-from .timeline_text import marks_of, text_of
+from .timeline_text import cells_of, text_of
 from .trace import Trace
 
-_ROW: Final = 22
-_TOP: Final = 34
-_LANE: Final = 140
-_LEFT: Final = 60
-_WIDTH: Final = 1200
-_BAND: Final = 40
+#: In pixels: the height of a row and of the head, and how wide a lane, an amount and a letter are.
+_ROW: Final = 26
+_HEAD: Final = 34
+_LANE: Final = 150
+_AMOUNT: Final = 100
+_LETTER: Final = 7.25
 
-#: How many entries a picture shows; of more, the first and the last.
-_MOST: Final = 60
+#: How far the line of an amount moves, and how many letters there are between two lanes.
+_SWING: Final = 28
+_SHORT: Final = 18
 
 #: What people do.
 _BY_THE_PHONE: Final = frozenset(
@@ -33,104 +40,112 @@ _BY_THE_PHONE: Final = frozenset(
     }
 )
 
+#: What is marked has a shape of its own, too: a diamond, or a cross for what failed.
+_SHAPES: Final = {"": "h0", "odd": "m-7 0l7-7 7 7-7 7z", "bad": "m-5-5l10 10m0-10l-10 10"}
+
 #: In light and in dark; each text has a contrast of 4.5 and more on its ground.
 STYLE: Final = """
-.cf{font:12px ui-monospace,Consolas,monospace;--ink:#1b1b1b;--line:#c4c4c4;
---paper:#fff;--good:#0b6b2f;--bad:#b00020;--odd:#7a4b00;--held:#005a9e;max-width:100%;height:auto}
-@media(prefers-color-scheme:dark){.cf{--ink:#eee;--line:#555;--paper:#161616;
---good:#6fd08c;--bad:#ff8a8a;--odd:#f0b860;--held:#7fbfff}}
-.cf rect{fill:var(--paper)}.cf text{fill:var(--ink)}
-.cf .bad{fill:var(--bad)}.cf .odd{fill:var(--odd)}.cf .lane{stroke:var(--line)}
-.cf path{fill:none}.cf .go{stroke:var(--ink)}.cf .stop{stroke:var(--bad)}
-.cf .dots{stroke:var(--ink);stroke-width:8;stroke-linecap:round}
-.cf .available{stroke:var(--good);stroke-width:2}
-.cf .held{stroke:var(--held);stroke-width:2}
-.cf .charged{stroke:var(--bad);stroke-width:2}
+.cf{--ink:#1d2126;--dim:#586069;--line:#d5dae0;--paper:#fff;--panel:#f5f7f9;--accent:#0a58ca;
+--good:#0b6b2f;--bad:#b00020;--odd:#7a4b00}
+@media screen and (prefers-color-scheme:dark){.cf{--ink:#e8eaed;--dim:#a8b0b9;--line:#3b424a;
+--paper:#14171a;--panel:#1d2125;--accent:#8ab4f8;--good:#6fd08c;--bad:#ff8f8f;--odd:#f0b860}}
+svg.cf{font:12px ui-monospace,Menlo,Consolas,monospace;display:block}
+.cf text{fill:var(--ink);white-space:pre}.cf text.dim{fill:var(--dim)}.cf rect{fill:var(--paper)}
+.cf .head{font-weight:700}.cf .lane{text-anchor:middle}.cf .back{text-anchor:end}
+.cf path{fill:none;stroke:var(--ink);stroke-width:1.5}.cf path.lanes{stroke:var(--line)}
+.cf .at{stroke-width:9;stroke-linecap:round}
+.cf .bad path{stroke:var(--bad)}.cf .bad .at{stroke-width:3}.cf .bad .go{stroke-dasharray:5 3}
+.cf .bad text{fill:var(--bad)}.cf .odd path{stroke:var(--odd)}.cf .odd text{fill:var(--odd)}
+.cf .odd .at{stroke-width:0;fill:var(--odd)}.cf path.money{stroke:var(--accent);stroke-width:2}
+.cf g path.hit{stroke:none;pointer-events:all}.cf g{outline:0}
+.cf g:hover .hit,.cf g:focus .hit{fill:var(--accent);fill-opacity:.14}
+.cf .tip{visibility:hidden;pointer-events:none}
+.cf g path.box{fill:var(--paper);stroke:var(--accent)}.cf g .tip text{fill:var(--ink)}
+.cf g:hover .tip,.cf g:focus .tip{visibility:visible}
+@media print{svg.cf{max-width:100%;height:auto}}
 """.replace("\n", "")
 
 
-class Drawing(TypedDict):
-    """What a picture shows, as JSON knows it: so it can be kept, and drawn somewhere else.
-
-    Attributes:
-        title: What it is called: with how many entries there were, and how many are shown.
-        summary: How much money there was at the end.
-        lanes: The names of the lanes, from the left.
-        rows: Of each entry: from which lane to which it goes, its tone, and its text.
-        curves: Of each amount: what it is called, what it was at the end, and its course in pixels.
-    """
-
-    title: str
-    summary: str
-    lanes: list[str]
-    rows: list[tuple[float, float, str, str]]
-    curves: list[tuple[str, str, list[float]]]
-
-
-def drawing(engine: Engine, labels: Labels, trace: Trace, start: int = 0) -> Drawing:
-    """Gather what the picture of a timeline shows.
+def svg(
+    engine: Engine,
+    labels: Labels,
+    trace: Trace,
+    start: int = 0,
+    named: Collection[MessageState] = (),
+    *,
+    styled: bool = True,
+) -> str:
+    """Draw the rows of a timeline's folded text.
 
     Args:
         engine: The fake's engine.
         labels: The short names.
         trace: What happened.
         start: The first entry that is drawn.
-    """
-    end = trace.read()
-    shown = trace.entries(start, min(end, start + _MOST // 2))
-    shown += trace.entries(max(start + _MOST // 2, end - _MOST // 2))
-    apps = [labels.endpoint(one.endpoint) for one in shown if one.endpoint is not None]
-    lanes = ["test", "chat_fake", *dict.fromkeys(apps), "phone"]
-    title = f"chat_fake timeline: {counted(end - start, 'entry', 'entries')}"
-    return {
-        "title": title + (f", {len(shown)} shown" if len(shown) < end - start else ""),
-        "summary": _summary(engine),
-        "lanes": lanes,
-        "rows": [_row(one, lanes, labels) for one in shown],
-        "curves": list(_curves(engine)),
-    }
-
-
-def svg(shown: Drawing, *, styled: bool = True) -> str:
-    """Draw a picture.
-
-    Args:
-        shown: What it shows.
+        named: The messages that matter most: folding keeps what is about them.
         styled: Whether the picture has its style inside; a page has it once.
     """
-    end = _TOP + _ROW * len(shown["rows"])
-    height = end + 3 * _BAND + 40
-    width = max(_WIDTH, _LEFT + _LANE * len(shown["lanes"]) + 420)
-    return "".join(
-        [
-            (
-                f'<svg xmlns="http://www.w3.org/2000/svg" class="cf" role="img" '
-                f'viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
-            ),
-            f"<title>{escape(shown['title'])}</title>",
-            f"<desc>{escape(shown['summary'])}</desc>",
-            f"<style>{STYLE}</style>" if styled else "",
-            f'<rect width="{width}" height="{height}"/>',
-            *_lanes(shown["lanes"], end),
-            *_rows(shown, width),
-            *_chart(shown, end + 26, width),
-            "</svg>",
-        ]
-    )
-
-
-def _summary(engine: Engine) -> str:
+    rows = folded(trace, start, named)
+    shown = [row for row in rows if isinstance(row, Entry)]
+    cells = cells_of(shown, labels, trace.begun)
+    apps = [labels.endpoint(one.endpoint) for one in shown if one.endpoint is not None]
+    lanes = ["test", "chat_fake", *dict.fromkeys(apps), "phone"]
+    left = 90 + round(_LETTER * max((len(time) for _, time, *_ in cells), default=0))
+    money = left + _LANE * len(lanes) - 90
+    width, height = money + 3 * _AMOUNT, _HEAD + _ROW * len(rows) + 10
     ledger, currency = engine.account.ledger, engine.settings.currency
-    return (
-        f"At the end {number(ledger.available)} {currency} are available, "
-        f"{number(ledger.held)} held and {number(ledger.charged)} charged."
-    )
+    parts = [
+        '<svg xmlns="http://www.w3.org/2000/svg" class="cf" role="list"',
+        f' width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
+        f"<title>chat_fake timeline: {counted(trace.read() - start, 'entry', 'entries')}</title>",
+        f"<desc>At the end {number(ledger.available)} {escape(currency)} are available, ",
+        f"{number(ledger.held)} held and {number(ledger.charged)} charged.</desc>",
+        f"<style>{STYLE}</style>" * styled,
+        f'<rect width="{width}" height="{height}"/>',
+    ]
+    for x, name in zip(range(left, money, _LANE), lanes, strict=True):
+        parts.append(f'<path class="lanes" d="M{x} {_HEAD}V{height}"/>')
+        parts.append(_text("head lane", x, 20, _cut(name, _SHORT + 2)))
+    posted: list[int] = []
+    for row in rows:
+        posted.append(trace.postings(row.number) if isinstance(row, Entry) else posted[-1])
+    parts += _money(ledger, money, posted)
+    told = iter(cells)
+    for index, row in enumerate(rows):
+        tone = ""
+        if isinstance(row, Entry):
+            tone = "bad" if row.failed else "odd" if row.is_odd else ""
+            place, time, kind, what = next(told)
+            text = f"{place} {kind} {what.lstrip()}"
+            marks = _text("dim", 8, 21, f"{place:>3}  {time}")
+            marks += _arrow(left, *_ends(row, lanes, labels), tone, _label(row, labels))
+        else:
+            text, marks = row, _text("dim", left + _LANE + 12, 21, row)
+        parts += [
+            f'<g class="{tone}" role="listitem" tabindex="0"',
+            f' transform="translate(0 {_HEAD + _ROW * index})"><title>{escape(text)}</title>',
+            f'<path class="hit" d="M0 0h{width}v{_ROW}H0z"/>{marks}',
+            f"{_tip(_cut(text, int((width - 32) / _LETTER)))}</g>",
+        ]
+    return "".join([*parts, "</svg>"])
 
 
-def _row(one: Entry, lanes: list[str], labels: Labels) -> tuple[float, float, str, str]:
-    tone = "bad" if one.failed else "odd" if one.is_odd else ""
-    what = [str(one.number), one.kind, text_of(one, labels), *marks_of(one, labels)]
-    return (*_ends(one, lanes, labels), tone, " ".join(what))
+def _money(ledger: Ledger, left: int, posted: Sequence[int]) -> Iterator[str]:
+    """Draw a line for each amount, in a scale of its own, with its value where that changes."""
+    names, amounts = ("available", "held", "charged"), zip(*ledger.running(), strict=True)
+    for name, values in zip(names, amounts, strict=True):
+        least, span = min(values), (max(values) - min(values)) or 1
+        path, before = "", None
+        yield _text("head", left, 20, name)
+        for row, count in enumerate(posted):
+            value, y = values[count - 1], _HEAD + _ROW * row + 17
+            if value != before:
+                x = left + round(float((value - least) / span) * _SWING)
+                path += f"V{y}H{x}" if path else f"M{x} {_HEAD}"
+                yield _text("dim", left + _SWING + 8, y + 4, number(value))
+            before = value
+        yield f'<path class="money" d="{path}V{_HEAD + _ROW * len(posted)}"/>' * bool(path)
+        left += _AMOUNT
 
 
 def _ends(one: Entry, lanes: list[str], labels: Labels) -> tuple[float, float]:
@@ -143,52 +158,34 @@ def _ends(one: Entry, lanes: list[str], labels: Labels) -> tuple[float, float]:
     return 0 if one.kind in {"verb", "clock", "fault"} else 1, 1
 
 
-def _curves(engine: Engine) -> Iterator[tuple[str, str, list[float]]]:
-    """Give the course of each amount of the balance, in a scale of its own."""
-    steps = zip(*engine.account.ledger.running(), strict=True)
-    for name, values in zip(("available", "held", "charged"), steps, strict=True):
-        least, span = min(values), (max(values) - min(values)) or Decimal(1)
-        course = [round(float((one - least) / span) * (_BAND - 16), 1) for one in values]
-        yield name, number(values[-1]), course
+def _label(one: Entry, labels: Labels) -> str:
+    text = text_of(one, labels)
+    if one.endpoint is not None:  # the lane says it
+        return text.replace(f" -> {labels.endpoint(one.endpoint)}", "")
+    return text if one.line is not None or one.kind in {"verb", "request"} else f"{one.kind} {text}"
 
 
-def _lanes(names: list[str], end: int) -> Iterator[str]:
-    for place, name in enumerate(names):
-        x = _at(place)
-        yield f'<text x="{x}" y="18" text-anchor="middle">{escape(_cut(name, 20))}</text>'
-        yield f'<line class="lane" x1="{x}" y1="24" x2="{x}" y2="{end}"/>'
+def _arrow(left: int, begin: float, end: float, tone: str, label: str) -> str:
+    """Draw the mark of an entry, what leads to it from another lane, and its label."""
+    start, stop = (left + round(_LANE * lane) for lane in (begin, end))
+    mark, label = f'<path class="at" d="M{stop} 17{_SHAPES[tone]}"/>', _cut(label, _SHORT)
+    if start == stop:
+        return mark + _text("dim", stop + 12, 21, label)
+    line = f'<path class="go" d="M{start} 17H{stop}"/>{mark}'
+    return line + (
+        _text("back", start - 12, 12, label) if stop < start else _text("", start + 12, 12, label)
+    )
 
 
-def _at(lane: float) -> int:
-    return _LEFT + int(_LANE * lane)
+def _tip(text: str) -> str:
+    """Draw the text of a row, above it, so that it is over what was drawn before."""
+    box = f'<path class="box" d="M8-1h{round(len(text) * _LETTER) + 16}v-24H8z"/>'
+    return f'<g class="tip">{box}{_text("", 16, -9, text)}</g>'
 
 
-def _rows(shown: Drawing, width: int) -> Iterator[str]:
-    """Draw a line and a text for each entry; all lines of a tone are one path."""
-    paths: dict[str, list[str]] = {"go": [], "stop": [], "dots": []}
-    texts: list[str] = []
-    text_at = _at(len(shown["lanes"]) - 1) + 60
-    for row, (start, end, tone, text) in enumerate(shown["rows"]):
-        y = _TOP + _ROW * row + 16
-        if start != end:
-            paths["stop" if tone == "bad" else "go"].append(f"M{_at(start)} {y}H{_at(end)}")
-        paths["dots"].append(f"M{_at(end)} {y}h0")
-        toned = f' class="{tone}"' if tone else ""
-        cut = escape(_cut(text, (width - text_at) // 7))
-        texts.append(f'<text{toned} x="{text_at}" y="{y + 4}">{cut}</text>')
-    yield from (f'<path class="{tone}" d="{"".join(d)}"/>' for tone, d in paths.items() if d)
-    yield from texts
-
-
-def _chart(shown: Drawing, top: int, width: int) -> Iterator[str]:
-    """Draw the balance: a step line for each of its amounts."""
-    for index, (name, amount, course) in enumerate(shown["curves"]):
-        bottom, wide = top + _BAND * (index + 1) - 8, (width - 200) / len(course)
-        path = ""
-        for place, high in enumerate(course):
-            path += f"{'V' if path else 'M20 '}{bottom - high:.1f}H{20 + (place + 1) * wide:.1f}"
-        yield f'<path class="{name}" d="{path}"/>'
-        yield f'<text x="{width - 170}" y="{bottom}">{name} {amount}</text>'
+def _text(name: str, x: int, y: int, text: str) -> str:
+    named = f' class="{name}"' if name else ""
+    return f'<text{named} x="{x}" y="{y}">{escape(text)}</text>'
 
 
 def _cut(text: str, most: int) -> str:

@@ -181,6 +181,11 @@ def _heading(engine: Engine, begun: int) -> str:
 
 def lines_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[str]:
     """Align entries in columns: number, time since the fake was begun, kind, what, line."""
+    return aligned(cells_of(shown, labels, begun), right=2)
+
+
+def cells_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[tuple[str, ...]]:
+    """Give the columns of each entry; a time that is that of the line above is left out."""
     days = any(entry.moment - begun >= _DAY for entry in shown)
     amounts = [number(one.amount) for one in shown if one.amount is not None]
     width = max(map(len, amounts), default=0)
@@ -196,7 +201,7 @@ def lines_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[str]:
         what = " ".join([text, *marks_of(entry, labels)])
         rows.append((str(entry.number), "" if time == before else time, entry.kind, what))
         before = time
-    return aligned(rows, right=2)
+    return rows
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: int = 0) -> list[str]:

@@ -220,6 +220,12 @@ class Trace:
             if is_success(one.answer) and one.overrides.fault != "forgery"
         )
 
+    def postings(self, stop: int) -> int:
+        """Count what the ledger had posted when an entry was noted, by the entry's number."""
+        counts = self.count(0, stop)
+        about_account = sum(number <= stop for number in self._posted)
+        return about_account + sum(counts[kind] for kind in ("hold", "release", "charge"))
+
     def count(self, start: int, stop: int | None = None) -> Counter[Kind]:
         """Count the entries of a range by their kinds, in the order in which these come."""
         counts: Counter[Kind] = Counter()

@@ -52,7 +52,7 @@ def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str
         sentences, ignored = first["mutants"]
         mutants += mutation.summary(sentences, ignored, verdicts, killed)
         is_fine = is_fine and mutation.percent(verdicts) >= killed
-    is_fine = summary.conclude(mutants) and is_fine
+    is_fine = summary.conclude([head["facts"] for _, head, _ in runs], mutants) and is_fine
     told = f"{counted(len(files), 'file')}, {totals(shown)}"
     sections = (line for _, section in summary.sections() for line in section)
     return [told, *lines, *mutants, *sections], is_fine

@@ -1,51 +1,56 @@
 """The page of a run: all tests, each with its timeline and picture, in one file.
 
-It has no script. What a browser does by itself is enough: each test is folded until it is opened,
-the browser's own search opens what it finds, and the tests that failed stand first.
+``page.html`` is its frame. A browser opens a test, and finds text in closed ones, by itself; the
+script adds a filter and copy buttons.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from string import Template
 from typing import Final
+from urllib.parse import quote
 
-from ..base.controls import escape
+from ..base.controls import escape, printable
 from ..base.views import counted
-from ..report.coverage import name_of, possible
-from ..report.svg import STYLE, svg
+from ..report.coverage import count, tried
+from ..report.svg import STYLE
+from .mutation import KILLED, of_the_run
 from .shown import OUTCOMES, Shown
 
-_HEAD: Final = (
-    '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-    '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    '<meta name="color-scheme" content="light dark"><title>chat_fake report</title>'
-)
-_ADVICE: Final = (
-    "Open a test to see what happened in it; the browser's search finds text in closed ones, too."
+#: In a run of more tests, those that passed have no picture: the page would be too large.
+_PICTURED: Final = 100
+_NO_PICTURES: Final = (
+    f"Of more than {_PICTURED} tests, those that passed are shown without a picture."
 )
 
 
-def page(tests: Collection[Shown], seen: Iterable[str] | None, mutants: Iterable[str] = ()) -> str:
+def page(
+    runs: Sequence[Mapping[str, str]],
+    tests: Collection[Shown],
+    seen: Iterable[str] | None,
+    mutants: Iterable[str],
+) -> str:
     """Write the page.
 
     Args:
+        runs: What is told of each run, by its heading.
         tests: The tests.
         seen: What the suite exercised; None: that is not shown.
         mutants: Lines about the mutants; none: they are not shown.
     """
-    return "".join(
-        [
-            _HEAD,
-            f"<style>{_STYLE}{STYLE}</style></head><body><main><h1>chat_fake report</h1>",
-            f"<p>{totals(tests)}. {_ADVICE}</p>",
-            *_coverage(seen),
-            *_mutants(mutants),
-            "<h2>Tests</h2>",
-            *(part for test in sorted(tests, key=lambda test: test.place) for part in _test(test)),
-            "</main></body></html>\n",
-        ]
-    )
+    ordered, has_all = sorted(tests, key=lambda test: test.place), len(tests) <= _PICTURED
+    parts = {
+        "palette": STYLE,
+        "totals": totals(tests),
+        "facts": "".join(_facts(runs)),
+        "parts": "".join([*_coverage(seen), *_mutants(tests, mutants)]),
+        "note": "" if has_all else _NO_PICTURES,
+        "tests": "".join(part for test in ordered for part in _test(test, has_all)),
+    }
+    return Template((files(__package__) / "page.html").read_text("utf-8")).substitute(parts)
 
 
 def totals(tests: Collection[Shown]) -> str:
@@ -55,65 +60,71 @@ def totals(tests: Collection[Shown]) -> str:
     return f"{counted(len(tests), 'test')}: {shown or 'none'}"
 
 
+def _facts(runs: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    for name in runs[0]:
+        told = ", ".join(dict.fromkeys(run[name] for run in runs))
+        yield f"<div><dt>{name}</dt><dd>{escape(told)}</dd></div>"
+
+
 def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
     if seen is None:
         return
-    known, items = set(seen), possible(seen)
-    count = sum(name_of(item) in known for item in items)
-    yield f"<h2>What the suite tried</h2><p>{count} of {len(items)}.</p><table><thead><tr>"
-    yield '<th scope="col">Of</th><th scope="col">Tried</th><th scope="col">Never</th>'
-    yield "</tr></thead><tbody>"
-    for group in dict.fromkeys(item.group for item in items):
-        inside = [item for item in items if item.group == group]
-        tried = ", ".join(one.name for one in inside if name_of(one) in known)
-        never = ", ".join(one.name for one in inside if name_of(one) not in known)
-        yield f'<tr><th scope="row">{escape(group)}</th><td>{escape(tried)}</td>'
-        yield f"<td>{escape(never)}</td></tr>"
-    yield "</tbody></table>"
+    rows = "".join(
+        f'<tr><th scope="row">{escape(group)}</th><td>{_bar(len(some), len(some + never))}</td>'
+        f'<td data-head="Tried">{escape(", ".join(some))}</td>'
+        f'<td data-head="Never">{escape(", ".join(never))}</td></tr>'
+        for group, (some, never) in tried(seen).items()
+    )
+    heads = "".join(f'<th scope="col">{one}</th>' for one in ("Of", "How much", "Tried", "Never"))
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    yield _part("What the suite tried", _bar(*count(seen)), table)
 
 
-def _mutants(lines: Iterable[str]) -> Iterator[str]:
+def _mutants(tests: Iterable[Shown], lines: Iterable[str]) -> Iterator[str]:
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     if items:
-        yield f"<h2>What the tests notice</h2><ul>{items}</ul>"
+        found = [*of_the_run({test.nodeid: test.mutants or {} for test in tests}).values()]
+        bar = _bar(found.count(KILLED), len(found))
+        yield _part("What the tests notice", bar, f"<ul>{items}</ul>")
 
 
-def _test(test: Shown) -> Iterator[str]:
-    opened = " open" if test.outcome in {"failed", "error"} and not test.timelines else ""
-    yield f'<details{opened}><summary><span class="{test.outcome}">{test.outcome}</span> '
-    yield f"{escape(test.nodeid)} <small>{test.seconds:.2f} s</small></summary>"
-    if test.failure:
-        yield _scrolling("pre", f"Failure of {test.nodeid}", escape(test.failure))
-    for text, picture in test.timelines:
-        if picture:
-            yield _scrolling("div", f"Picture of {test.nodeid}", svg(picture, styled=False))
-        yield _scrolling("pre", f"Timeline of {test.nodeid}", escape(text))
-    if not test.timelines:
+def _part(title: str, bar: str, inside: str) -> str:
+    return (
+        f"<details><summary><h2>{title}</h2>{bar}</summary>"
+        f'<div class="inside">{inside}</div></details>'
+    )
+
+
+def _bar(part: int, whole: int) -> str:
+    share = 100 * part / max(whole, 1)
+    return f'<small>{part} of {whole}</small> <span class="bar" style="--part:{share:.0f}%"></span>'
+
+
+def _test(test: Shown, has_all: bool) -> Iterator[str]:
+    file, separator, name = map(escape, test.nodeid.partition("::"))
+    anchor = quote(printable(test.nodeid))
+    yield f'<details class="{test.outcome}{" slow" * (test.seconds > 1)}"><summary>'
+    yield f'<b>{test.outcome}</b> <span class="name"><i>{file}{separator}</i>{name}</span> '
+    yield f"<small>{test.seconds:.2f} s</small>"
+    yield f'<span class="reason">{escape(test.reason)}</span></summary>'
+    yield f'<div class="inside" id="{anchor}"><a href="#{anchor}">Link to this test</a>'
+    yield _scrolling("Failure", test.failure)
+    timelines = test.timelines
+    for one in test.explorations:
+        yield f"<h3>Exploration of {escape(one['body'])}()</h3><p>{escape(one['result'])}</p>"
+        yield _scrolling("Finding", one["finding"]) + _scrolling("Test to paste", one["test"])
+        timelines = [*timelines, *one["stories"]]
+    for text, picture in timelines:
+        if picture and (has_all or test.outcome != "passed"):
+            yield f'<h3>Picture</h3><div class="picture">{picture}</div>'
+        yield _scrolling("Timeline", text)
+    if not timelines:
         yield "<p>No fake was used.</p>"
-    yield "</details>"
+    yield "</div></details>\n"
 
 
-def _scrolling(tag: str, label: str, inside: str) -> str:
-    """Return what may be wider than the page: the keyboard can get to it, and scroll it."""
-    return f'<{tag} tabindex="0" role="group" aria-label="{escape(label)}">{inside}</{tag}>'
-
-
-#: Each text has a contrast of 4.5 and more on its ground, in light and in dark.
-_STYLE: Final = """
-:root{--ink:#1b1b1b;--paper:#fff;--dim:#595959;--line:#c4c4c4;--good:#0b6b2f;--bad:#b00020;
---odd:#7a4b00}
-@media(prefers-color-scheme:dark){:root{--ink:#eee;--paper:#161616;--dim:#b3b3b3;--line:#555;
---good:#6fd08c;--bad:#ff8a8a;--odd:#f0b860}}
-body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
-main{max-width:76rem;margin:0 auto;padding:1rem}
-pre{overflow:auto;max-height:32rem;font:13px/1.4 ui-monospace,Consolas,monospace;padding:.5rem;
-border:1px solid var(--line)}
-details{border-top:1px solid var(--line);content-visibility:auto;contain-intrinsic-size:auto 2.4rem}
-summary{padding:.4rem 0;cursor:pointer;overflow-wrap:anywhere}
-summary:focus-visible,[tabindex]:focus-visible{outline:3px solid var(--odd)}
-small{color:var(--dim)}details>div{overflow:auto}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;padding:.3rem;
-border-top:1px solid var(--line)}
-.failed,.error,.interrupted,.xpassed{color:var(--bad);font-weight:700}.passed{color:var(--good)}
-.skipped,.xfailed,.rerun{color:var(--odd)}
-""".replace("\n", "")
+def _scrolling(title: str, text: str) -> str:
+    """Return a text that may be wider than the page: the keyboard can get to it, and scroll it."""
+    return text and (
+        f'<h3>{title}</h3><pre tabindex="0" role="group" aria-label="{title}">{escape(text)}</pre>'
+    )

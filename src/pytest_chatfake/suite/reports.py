@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -115,6 +116,12 @@ def interrupt(config: pytest.Config) -> None:
             begin_line(terminal)
             terminal.section(TITLE)
             terminal.line(text)
+
+
+def failure_of(report: pytest.TestReport) -> str:
+    """Return the text of a failure without what a page has elsewhere: timelines, explorations."""
+    text = re.split(f"^-+ {TITLE} -+$", report.longreprtext, maxsplit=1, flags=re.MULTILINE)[0]
+    return re.sub(r"^E +chat_explore: (.*\n)(E.*\n)*", "", text, flags=re.MULTILINE).rstrip()
 
 
 def begin_line(terminal: Any) -> None:

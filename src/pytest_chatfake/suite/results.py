@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ..report import active_stories
 from ..report.coverage import exercised
 from ..report.story import Story
-from ..report.svg import Drawing
 from .reports import spared, untold
 
 #: Where a report carries what was collected, as JSON knows it: so workers can send it back.
@@ -37,25 +36,32 @@ class Results:
         Args:
             failed: Whether any phase of it failed.
         """
-        timelines: list[tuple[str, Drawing | None]] = []
         for story in active_stories.stories():
             self._look_at(story)
-            if self._timelines:
-                timelines += _shown(story, failed=failed)
-        seen, self._exercised = sorted(self._exercised), set()
-        return {"exercised": seen, "timelines": timelines}
+        found = {
+            "exercised": sorted(self._exercised),
+            "timelines": list(self._shown(active_stories.stories(), failed=failed)),
+            "explorations": [
+                {**vars(one), "stories": list(self._shown(one.stories, failed=True))}
+                for one in active_stories.explored
+            ],
+        }
+        active_stories.explored.clear()
+        self._exercised = set()
+        return found
 
     def _look_at(self, story: Story) -> None:
         with spared("what a test exercised"):
             entries = story.trace.entries(story.begin_of_test())
             self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
-
-def _shown(story: Story, *, failed: bool) -> Iterator[tuple[str, Drawing | None]]:
-    """Give the text of, and what is drawn of, a timeline, if there is one."""
-    try:
-        start = story.begin_of_test()
-        if start < story.trace.read():
-            yield story.text(start, folded=not failed), story.drawing(start)
-    except Exception as error:
-        yield untold(error), None
+    def _shown(self, stories: Iterable[Story], *, failed: bool) -> Iterator[tuple[str, str]]:
+        """Give the text and the picture of each timeline, if there is one."""
+        for story in stories if self._timelines else ():
+            try:
+                start = story.begin_of_test()
+                if start < story.trace.read():
+                    text = story.failure(start) if failed else story.text(start, folded=True)
+                    yield text, story.picture(start, styled=False)
+            except Exception as error:
+                yield untold(error), ""

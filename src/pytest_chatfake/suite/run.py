@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Generator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from tempfile import TemporaryFile
 from typing import Any, Final
 
 import pytest
@@ -24,17 +29,20 @@ class Run:
     Args:
         config: Has the options.
         configuration: What runs have in common whose data can be merged.
+        seed: What its ids are derived from.
 
     Raises:
         ValueError: ``--chat-fake-coverage-fail-under`` is no percentage, or an option asks for a
             file that is called otherwise.
     """
 
-    def __init__(self, config: pytest.Config, configuration: Sequence[str]) -> None:
+    def __init__(self, config: pytest.Config, configuration: Sequence[str], seed: str) -> None:
         folder, given = config.invocation_params.dir, config.getoption  # tests may move
         self._summary = Summary(folder, given, "--chat-fake-", "--chat-fake-coverage-fail-under")
         self._data_at = file_at(folder, given, "--chat-fake-data", *_SUFFIXES)
         self._configuration = configuration
+        self._seed = seed
+        self._began = _now()
         part = given("--chat-explore-part")
         self._suffix = "" if part is None else f", part {part}"  # another part is another test
         self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
@@ -77,15 +85,29 @@ class Run:
         reruns: Any = session.config.pluginmanager.get_plugin("chatfake-mutants")
         for name, verdicts in reruns.verdicts.items() if reruns else ():
             summary.tests[name + self._suffix].mutants = verdicts
+        facts = {
+            "Began": f"{datetime.fromtimestamp(self._began, UTC):%Y-%m-%d %H:%M:%S} UTC",
+            "Took": f"{_now() - self._began:.1f} s",
+            "Python": platform.python_version(),
+            "pytest": pytest.__version__,
+            "pytest-chatfake": version("pytest-chatfake"),
+            "Seed": self._seed,
+            "Options": ", ".join(
+                f"{name}={value}".removesuffix("=True")
+                for name, value in vars(session.config.option).items()
+                if name.startswith("chat_") and value is not None
+            ),
+        }
         is_written = True
         if self._data_at is not None:
             head = {
                 "configuration": self._configuration,
+                "facts": facts,
                 "mutants": reruns and reruns.mutants,
                 "status": int(status),
             }
             is_written = summary.write(self._data_at, written(head, summary.tests.values()))
-        is_fine = summary.conclude(reruns.lines if reruns else ())
+        is_fine = summary.conclude([facts], reruns.lines if reruns else ())
         if not (is_fine and is_written) and status == OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -95,3 +117,9 @@ class Run:
             terminalreporter.section(title)
             for line in lines:
                 terminalreporter.line(line)
+
+
+def _now() -> float:
+    """Return the time that a new file is given: tests may have stopped all clocks but that one."""
+    with TemporaryFile() as file:
+        return os.fstat(file.fileno()).st_mtime

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -9,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from ..base.redaction import redacted
-from ..report.svg import Drawing
+from .reports import failure_of
 from .results import CARRIER
 
 #: How a test may end, in the order in which a page shows them.
@@ -36,7 +37,8 @@ class Shown:
         worst: The first of ``OUTCOMES`` that a phase of it had.
         seconds: How long it took, in real time.
         failure: What its failure says.
-        timelines: The text and the picture of each fake's timeline; none, if it can't be told.
+        timelines: The text and the picture of each fake's timeline.
+        explorations: What each has found; of its stories, the timelines.
         exercised: What it exercised.
         mutants: What became of its mutants; None: it exercised none, or was not asked.
     """
@@ -47,7 +49,8 @@ class Shown:
     worst: str = "passed"
     seconds: float = 0.0
     failure: str = ""
-    timelines: list[tuple[str, Drawing | None]] = field(default_factory=list[Any])
+    timelines: list[tuple[str, str]] = field(default_factory=list[Any])
+    explorations: list[dict[str, Any]] = field(default_factory=list[Any])
     exercised: list[str] = field(default_factory=list[str])
     mutants: dict[str, str] | None = None
 
@@ -62,12 +65,19 @@ class Shown:
         file = self.nodeid.partition("::")[0]
         return OUTCOMES.index(self.outcome), file, self.line, self.nodeid
 
+    @property
+    def reason(self) -> str:
+        """What is shown of it before it is opened: why it failed, or how much was explored."""
+        error = re.search("^E +(.+)", self.failure, re.MULTILINE)
+        explored = ", ".join(one["result"] for one in self.explorations)
+        return error[1] if error else self.failure.partition("\n")[0] or explored
+
     def add(self, report: pytest.TestReport) -> None:
         """Take in the report of one phase."""
         self.worst = min(self.worst, _outcome(report), key=OUTCOMES.index)
         self.seconds += report.duration
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
-            self.failure += f"{redacted(report.longreprtext)}\n"
+            self.failure += f"{redacted(failure_of(report))}\n"
         self.carry(getattr(report, CARRIER, {}))
         self.is_over = self.is_over or report.when not in {"setup", "call"}
 

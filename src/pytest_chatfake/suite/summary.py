@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..report.coverage import name_of, never, percent, possible
+from ..report.coverage import count, tried
 from .page import page
 from .shown import Shown
 
@@ -75,14 +75,15 @@ class Summary:
         self._written: list[str] = []
         self.tests: dict[str, Shown] = {}
 
-    def conclude(self, mutants: Iterable[str] = ()) -> bool:
+    def conclude(self, runs: Sequence[Mapping[str, str]], mutants: Iterable[str]) -> bool:
         """Write the page, and return whether all is as it was asked for.
 
         Args:
+            runs: What is told of each run, by its heading.
             mutants: Lines about the mutants.
         """
         at, seen = self.page_at, self._exercised if self._counts else None
-        is_written = at is None or self.write(at, page(self.tests.values(), seen, mutants))
+        is_written = at is None or self.write(at, page(runs, self.tests.values(), seen, mutants))
         return is_written and not self._falls_short
 
     def write(self, path: Path, text: str) -> bool:
@@ -108,15 +109,19 @@ class Summary:
         return {name for test in self.tests.values() for name in test.exercised}
 
     @property
+    def _percent(self) -> float:
+        part, whole = count(self._exercised)
+        return 100 * part / whole
+
+    @property
     def _falls_short(self) -> bool:
-        return percent(self._exercised) < (self._least or 0)
+        return self._percent < (self._least or 0)
 
     def _lines_of_coverage(self) -> Iterator[str]:
-        seen = self._exercised
-        share, items = percent(seen), possible(seen)
-        count = sum(name_of(item) in seen for item in items)
-        yield f"exercised {count} of {len(items)}, {share:.0f} %"
-        for group, names in never(seen).items():
-            yield f"never: {', '.join(names)} ({group})"
+        part, whole = count(self._exercised)
+        yield f"exercised {part} of {whole}, {self._percent:.0f} %"
+        for group, (_, names) in tried(self._exercised).items():
+            if names:
+                yield f"never: {', '.join(names)} ({group})"
         if self._falls_short:
-            yield f"FAIL: {self._least:g} % were required, and {share:.1f} % were exercised"
+            yield f"FAIL: {self._least:g} % were required, and {self._percent:.1f} % were exercised"
