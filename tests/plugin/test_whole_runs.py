@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,7 @@ def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(
     )
 
     assert "exercised 4 of 51, 8 %" == coverage(result)[0]
-    assert "4 of 51." in (pytester.path / "run.html").read_text("utf-8")
+    assert "4 of 51<" in (pytester.path / "run.html").read_text("utf-8")
     assert [*ITEMS] == possible(["conversation", "message"])
 
 
@@ -291,7 +292,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
 class Elements(HTMLParser):
     """The elements of a page that are not closed."""
 
-    VOID = ("meta", "br", "link", "img", "rect", "line", "path")
+    VOID = ("meta", "br", "link", "img", "rect", "path", "input")
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -313,10 +314,8 @@ def page_of(pytester: pytest.Pytester) -> str:
 
 def shown_tests(page: str) -> list[str]:
     """The outcome and the name of each test."""
-    return [
-        f"{outcome} {name}"
-        for outcome, name in re.findall(r"<summary><span [^>]+>(\w+)</span> (\S+)", page)
-    ]
+    rows = r'<b>(\w+)</b> <span class="name"><i>(.*?)</i>(.*?)</span>'
+    return [f"{outcome} {file}{name}" for outcome, file, name in re.findall(rows, page)]
 
 
 def test_a_page_of_bodies_with_control_characters_has_none_itself(
@@ -352,8 +351,8 @@ def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhe
 
     result.stdout.fnmatch_lines([f"written to {file}"])
     assert [] == Elements(page).open
-    assert [] == re.findall(r"<(?:script|link|img|iframe)|(?:src|href)=", page)
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert [] == re.findall(r'<(?:link|img|iframe)|(?:src|href)="(?!#)', page)
+    assert "http:" not in page.replace("http://www.w3.org/2000/svg", "")
     failed, skipped, *passed = shown_tests(page)
     assert ["failed test_it.py::test_money", "skipped test_it.py::test_skipped"] == [
         failed,
@@ -361,7 +360,7 @@ def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhe
     ]
     assert {"passed test_it.py::test_a_drop", "passed test_it.py::test_without_a_fake"} == {*passed}
     assert 2 == page.count("<svg ")
-    assert "4 tests: 1 failed, 1 skipped, 2 passed." in page
+    assert "<title>4 tests: 1 failed, 1 skipped, 2 passed - chat_fake report</title>" in page
     assert '<th scope="row">transitions</th>' in page
 
 
@@ -376,7 +375,39 @@ def test_what_a_test_says_is_text_on_the_page(pytester: pytest.Pytester) -> None
     """
     run(pytester, "--chat-fake-report=page.html", body=body)
 
-    assert [] == re.findall("<script|<b>", page_of(pytester))
+    assert [] == re.findall("<script>.|<b>(?!failed)", page_of(pytester))
+
+
+@pytest.mark.parametrize("workers", [[], ["-n1"]])
+def test_the_page_tells_once_what_an_exploration_found(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    body = """
+    def test_it(chat_explore):
+        @chat_explore
+        def world(chat_fake):
+            taken = []
+            chat_fake.webhooks.connect(handler=lambda one: taken.append(one.event.id))
+            chat_fake.send_text()
+            assert len(taken) == 1
+    """
+    run(pytester, "--chat-fake-report=page.html", *workers, body=body)
+    page = page_of(pytester)
+    (test,) = re.findall('"Test to paste">(.*?)</pre>', page, re.DOTALL)
+
+    assert 1 == page.count("passes as written; fails in world 2: `sent` m1 was attempted twice")
+    assert 1 == page.count("<svg ") == page.count("What happened")
+    assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]
+
+
+def test_the_page_says_when_the_run_really_began(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(conftest="import time_machine; time_machine.travel(0, tick=False).start()")
+    pytester.makepyfile(test_it="def test_it(chat_fake): chat_fake.send_text()")
+    pytester.runpytest_subprocess(*OPTIONS, "--chat-fake-report=page.html", timeout=60)
+    (began,) = re.findall("<dt>Began</dt><dd>(.*?) UTC</dd>", page_of(pytester))
+
+    age = datetime.now(UTC) - datetime.fromisoformat(f"{began}Z")
+    assert timedelta(0) < age < timedelta(minutes=5)
 
 
 @pytest.mark.parametrize("verb", ["chat_fake.top_up(1)", "pass"])
@@ -445,7 +476,7 @@ def test_a_worker_gathers_and_writes_nothing(
     options = {"--chat-fake-report": "page.html", "--chat-fake-data": "data"}.get
     params = SimpleNamespace(dir=tmp_path)
     config: Any = SimpleNamespace(getoption=options, invocation_params=params, workerinput={})
-    worker = Run(config, [])
+    worker = Run(config, [], "fixed")
     worker.pytest_runtest_logreport(
         pytest.TestReport("test_it", ("", 0, ""), {}, "passed", None, "call")
     )

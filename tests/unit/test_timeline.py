@@ -412,20 +412,24 @@ def test_keys_secrets_and_what_urls_carry_are_hidden_in_texts_and_attributes_sta
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_the_picture_is_well_formed_and_has_a_text_alternative(fake):
+def test_the_picture_is_well_formed_and_each_row_says_what_it_is(fake):
     fake.webhooks.connect(handler=lambda request: (422, "<b> & co"))
+    fake.webhooks.duplicate(status="delivered")
     fake.send_text("<script>").deliver()
     assert not any(attempt.ok for attempt in fake.webhooks.attempts)
     picture = ET.fromstring(fake.timeline.svg())
+    rows = picture.findall(f"{SVG}g")
 
-    assert "img" == picture.get("role")
-    assert "chat_fake timeline: 9 entries" == picture.findtext(f"{SVG}title")
+    assert "chat_fake timeline: 11 entries" == picture.findtext(f"{SVG}title")
     described = "At the end 99.95 USD are available, 0.00 held and 0.05 charged."
     assert described == picture.findtext(f"{SVG}desc")
-    lanes = [one.text for one in picture.findall(f"{SVG}text")][:4]
-    assert ["test", "chat_fake", "<lambda>()", "phone"] == lanes
-    classes = [one.get("class") for one in picture.findall(f"{SVG}path")]
-    assert ["go", "stop", "dots", "available", "held", "charged"] == classes
+    heads = [one.text for one in picture.findall(f"{SVG}text") if "head" in one.get("class", "")]
+    assert ["test", "chat_fake", "<lambda>()", "phone", "available", "held", "charged"] == heads
+    assert [f"{one.number} {one.kind} {one.text}" for one in fake.timeline] == [
+        row.findtext(f"{SVG}title") for row in rows
+    ]
+    tones = {5: "bad", 10: "bad", 11: "bad"}
+    assert tones == {place: tone for place, row in enumerate(rows, 1) if (tone := row.get("class"))}
 
 
 def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_response_says(fake):
@@ -433,14 +437,16 @@ def test_a_picture_shows_whether_an_event_has_reached_the_app_whatever_its_respo
     fake.webhooks.drop(status="delivered")
     fake.send_text().deliver()
     assert not any(attempt.ok for attempt in fake.webhooks.attempts)
-    paths = ET.fromstring(fake.timeline.svg()).findall(f"{SVG}path")
+    arrows = ET.fromstring(fake.timeline.svg()).findall(f"{SVG}g/{SVG}path[@class='go']")
 
-    ends = {one.get("class"): re.findall(r"M200 \d+H(\d+)", one.get("d") or "") for one in paths}
-    assert ("270", ["340"]) == (ends["go"][-1], ends["stop"])  # app and fake are at 340 and 200
+    # The app is at 455, and the fake at 305.
+    assert ["M155 17H305", "M305 17H455", "M605 17H305", "M305 17H380"] == [
+        one.get("d") for one in arrows
+    ][1:]
 
 
-def test_a_long_picture_shows_the_first_and_the_last(fake):
+def test_a_long_picture_has_the_rows_of_the_folded_text(fake):
     for number in range(100):
         fake.send_text(to=f"+{number}")
 
-    assert "300 entries, 60 shown" in fake.timeline.svg()
+    assert "... the same 99 times more: 4 to 300 ..." in fake.timeline.svg()

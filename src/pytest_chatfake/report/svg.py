@@ -18,7 +18,7 @@ from ..wire.exact_json import number
 from .entries import Entry
 from .folding import folded
 from .labels import Labels
-from .timeline_text import cells_of, text_of
+from .timeline_text import cells_of, marks_of, text_of
 from .trace import Trace
 
 #: In pixels: the height of a row and of the head, and how wide a lane, an amount and a letter are.
@@ -115,10 +115,13 @@ def svg(
         tone = ""
         if isinstance(row, Entry):
             tone = "bad" if row.failed else "odd" if row.is_odd else ""
-            place, time, kind, what = next(told)
-            text = f"{place} {kind} {what.lstrip()}"
+            text, (place, time, kind, _) = text_of(row, labels), next(told)
             marks = _text("dim", 8, 21, f"{place:>3}  {time}")
-            marks += _arrow(left, *_ends(row, lanes, labels), tone, _label(row, labels))
+            label = text if row.line or kind in {"verb", "request"} else f"{kind} {text}"
+            if row.endpoint is not None:  # its lane says it
+                label = text.replace(f" -> {labels.endpoint(row.endpoint)}", "")
+            marks += _arrow(left, *_ends(row, lanes, labels), tone, label)
+            text = " ".join([place, kind, text, *marks_of(row, labels)])
         else:
             text, marks = row, _text("dim", left + _LANE + 12, 21, row)
         parts += [
@@ -156,13 +159,6 @@ def _ends(one: Entry, lanes: list[str], labels: Labels) -> tuple[float, float]:
     if one.verb in _BY_THE_PHONE:
         return len(lanes) - 1, 1
     return 0 if one.kind in {"verb", "clock", "fault"} else 1, 1
-
-
-def _label(one: Entry, labels: Labels) -> str:
-    text = text_of(one, labels)
-    if one.endpoint is not None:  # the lane says it
-        return text.replace(f" -> {labels.endpoint(one.endpoint)}", "")
-    return text if one.line is not None or one.kind in {"verb", "request"} else f"{one.kind} {text}"
 
 
 def _arrow(left: int, begin: float, end: float, tone: str, label: str) -> str:

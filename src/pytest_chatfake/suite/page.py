@@ -102,7 +102,7 @@ def _bar(part: int, whole: int) -> str:
 
 def _test(test: Shown, has_all: bool) -> Iterator[str]:
     file, separator, name = map(escape, test.nodeid.partition("::"))
-    anchor = quote(printable(test.nodeid))
+    anchor = quote(printable(test.nodeid), safe="/:[]")
     yield f'<details class="{test.outcome}{" slow" * (test.seconds > 1)}"><summary>'
     yield f'<b>{test.outcome}</b> <span class="name"><i>{file}{separator}</i>{name}</span> '
     yield f"<small>{test.seconds:.2f} s</small>"

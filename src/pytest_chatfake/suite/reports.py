@@ -121,7 +121,7 @@ def interrupt(config: pytest.Config) -> None:
 def failure_of(report: pytest.TestReport) -> str:
     """Return the text of a failure without what a page has elsewhere: timelines, explorations."""
     text = re.split(f"^-+ {TITLE} -+$", report.longreprtext, maxsplit=1, flags=re.MULTILINE)[0]
-    return re.sub(r"^E +chat_explore: (.*\n)(E.*\n)*", "", text, flags=re.MULTILINE).rstrip()
+    return re.sub(r"^E +chat_explore: (?s:.*)^E.*\n?", "", text, flags=re.MULTILINE).rstrip()
 
 
 def begin_line(terminal: Any) -> None:
