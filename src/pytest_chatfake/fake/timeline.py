@@ -83,5 +83,5 @@ class Timeline(Sequence[TimelineEntry]):
         return self._story.text()
 
     def svg(self) -> str:
-        """Return it as a picture: swimlanes, and the balance as a line below them."""
+        """Return it as a picture: swimlanes, and the balance as lines beside them."""
         return self._story.picture()

@@ -155,5 +155,5 @@ def tried(seen: Iterable[str]) -> dict[str, tuple[list[str], list[str]]]:
 
 def count(seen: Iterable[str]) -> tuple[int, int]:
     """Return how much of the list was exercised, and how long it is."""
-    sides = [[*map(len, both)] for both in tried(seen).values()]
-    return sum(some for some, _ in sides), sum(map(sum, sides))
+    known, items = set(seen), possible(seen)
+    return len(known.intersection(map(name_of, items))), len(items)

@@ -222,9 +222,8 @@ class Trace:
 
     def postings(self, stop: int) -> int:
         """Count what the ledger had posted when an entry was noted, by the entry's number."""
-        counts = self.count(0, stop)
-        about_account = sum(number <= stop for number in self._posted)
-        return about_account + sum(counts[kind] for kind in ("hold", "release", "charge"))
+        about_messages = sum(map(self._codes[:stop].count, _POSTINGS.values()))
+        return about_messages + sum(number <= stop for number in self._posted)
 
     def count(self, start: int, stop: int | None = None) -> Counter[Kind]:
         """Count the entries of a range by their kinds, in the order in which these come."""
