@@ -10,9 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from itertools import chain
-from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..base.controls import one_line
 from ..domain.messages import DEFAULT_PRICE
@@ -24,17 +22,20 @@ from .recordings import read_recording
 _MESSAGES: Final = 20
 _PEOPLE: Final = 3
 
-#: The settings that an event may show, and their defaults.
-SETTINGS: Final[dict[str, object]] = {
-    "@config.currency": "USD",
-    "@config.price": DEFAULT_PRICE,
-    "@config.charge_per": "conversation",
-    "@config.origin_type": "marketing",
-    "@config.conversation_type": "REGULAR",
-    "@config.event_ids": "unique",
-    "@config.sender": "+15550199",
-    **{f"@naming.{one.name}": one.default for one in fields(Naming)},
+#: The settings that every configuration has, and their defaults.
+_DEFAULTS: Final[dict[str, object]] = {
+    "config.currency": "USD",
+    "config.price": DEFAULT_PRICE,
+    "config.charge_per": "conversation",
+    "config.origin_type": "marketing",
+    "config.conversation_type": "REGULAR",
+    "config.event_ids": "unique",
+    "config.sender": "+15550199",
+    **{f"naming.{one.name}": one.default for one in fields(Naming)},
 }
+
+#: Settings that a call may give: several values contradict nothing.
+_OF_CALLS: Final = ("extra.", "config.sender", "config.origin_type")
 
 _PRICE: Final = """\
 }
@@ -46,19 +47,38 @@ def price(message):
             return amount
     raise ValueError("no recording has a price for such an address: extend PRICES")
 
+
 """
 
-#: Of what settings are a part: what stands before it, how a part is written and what it may be, and
-#: what stands behind.
-_WHOLES: Final = {
-    "price": ("PRICES = {", "    {3}{2}: {1},", r'"\d+(\.\d+)?"', _PRICE),
-    "config": ("CONFIG = ChatFakeConfig(", "    {3}{0}={1},", '".+"|price', ""),
-    "naming": ("    naming=Naming(", "        {3}{0}={1},", r'"[!#-\[\]-~]+"', "    ),"),
-    "omit": ("    omit=(", "        {3}{2},", ".+", "    ),"),
-    "extra": ("    extra={", "        {3}{2}: {1},", ".+", "    },"),
+
+class _Part(NamedTuple):
+    """A part of the printed code, which has all settings of its name.
+
+    Attributes:
+        begin: The line before them.
+        form: The line of one; ``key`` is its name as code, and ``off`` makes a comment of it.
+        fits: What a value has to be, as code.
+        end: The lines behind them.
+    """
+
+    begin: str
+    form: str
+    fits: str
+    end: str
+
+
+_PARTS: Final = {
+    "price": _Part("PRICES = {", "    {off}{key}: {value},", r'"\d+(\.\d+)?"', _PRICE),
+    "config": _Part("CONFIG = ChatFakeConfig(", "    {off}{name}={value},", '"[^"]+"|price', ""),
+    "naming": _Part(
+        "    naming=Naming(", "        {off}{name}={value},", r'"[!#-\[\]-~]+"', "    ),"
+    ),
+    "omit": _Part("    omit=(", "        {off}{value},", ".+", "    ),"),
+    "extra": _Part("    extra={", "        {off}{key}: {value},", ".+", "    },"),
 }
 
-#: What stands before the lines that are no code, in the order of these.
+# What the kinds of lines begin with, in the order in which they are printed.
+_CODE: Final = ""
 _WRONG: Final = "# contradicted: "
 _SEEN: Final = "# seen, and can't be expressed: "
 _UNKNOWN: Final = "# unknown: "
@@ -79,51 +99,55 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
     An OSError if a file can't be read; a ValueError if there is no event of a message.
     """
     entries = [entry for file in files for entry in read_recording(file)]
-    found = [seen_in(entry) for entry in entries if not entry.problem]
-    seen = [one for one in found if "id" in one]
+    found = [(entry, seen_in(entry)) for entry in entries if not entry.problem]
+    seen = [one for _, one in found if one]
     if not seen:
         raise ValueError("no event has a message: an object with an id, a status and a totalPrice")
     relate(seen)
-    lines = [("", "from pytest_chatfake import ChatFakeConfig, Naming"), ("", "")]
-    paths = dict.fromkeys(chain(SETTINGS, *seen))
-    for whole, (begin, form, fit, end) in _WHOLES.items():
-        told = [_line(path, form, fit, seen) for path in paths if path.startswith(f"@{whole}.")]
+    lines: dict[str, list[str]] = {kind: [] for kind in (_CODE, _WRONG, _SEEN, _UNKNOWN)}
+    settings = dict.fromkeys([*_DEFAULTS, *(setting for one in seen for setting in one.shown)])
+    for name, part in _PARTS.items():
+        told = [_line(one, part, seen) for one in settings if one.startswith(f"{name}.")]
         if told:
-            lines += [("", begin), *told, *(("", line) for line in end.splitlines())]
-    lines += [
-        ("", ")"),
-        *((_WRONG, f"{one.where}: {one.problem}") for one in entries if one.problem),
-    ]
-    odd = Counter(one["@odd"] for one in found if "@odd" in one)
-    lines += [(_SEEN, f"{what}: {count}") for what, count in odd.items()]
-    lines += [(_UNKNOWN, line) for line in _NEVER.splitlines()]
-    return (
-        [one_line(kind + line) for kind, line in sorted(lines, key=itemgetter(0))],
-        _WRONG not in dict(lines),
+            lines[_CODE].append(part.begin)
+            for kind, line in told:
+                lines[kind].append(line)
+            lines[_CODE] += part.end.splitlines()
+    odd = Counter(
+        one.oddity if one else f"of another type, {code(entry.json.get('type'))}"
+        for entry, one in found
     )
+    lines[_CODE].append(")")
+    lines[_WRONG] += [f"{one.where}: {one.problem}" for one in entries if one.problem]
+    lines[_SEEN] += [f"{what}: {count}" for what, count in odd.items() if what]
+    lines[_UNKNOWN] += _NEVER.splitlines()
+    imports = ["from decimal import Decimal", ""] * ("Decimal(" in "".join(lines[_CODE]))
+    imports += ["from pytest_chatfake import ChatFakeConfig, Naming", ""]
+    printed = [one_line(kind + line) for kind, told in lines.items() for line in told]
+    return imports + printed, not lines[_WRONG]
 
 
-def _line(path: str, form: str, fit: str, seen: Sequence[Seen]) -> tuple[str, str]:
-    """Return the line about a setting, behind its kind."""
-    name = path.partition(".")[2]
-    events = [one for one in seen if path in one]
-    values = [code(one[path]) for one in events]
+def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
+    """Return the kind of the line about a setting, and the line."""
+    name = setting.partition(".")[2]
+    events = [one for one in seen if setting in one.shown]
+    values = [one.shown[setting] for one in events]
     counts = Counter(values).most_common()
     value, count = counts[-1] if counts else ('""', 0)
-    if len(counts) < 2 and not re.fullmatch(fit, value):
+    if len(counts) < 2 and not re.fullmatch(part.fits, value):
         return _UNKNOWN, f"{name} {value}".replace(' ""', ": no event shows it")
-    evidence = (
-        f"{count} of {len(events)} events; first at {events[values.index(value)]['@entry'].where}"
-    )
+    first = events[values.index(value)].entry.where
+    evidence = f"{count} of {len(events)} events; first at {first}"
     if len(counts) > 1:
-        if path.startswith(("@extra", "@config.sender", "@config.origin_type")):
+        if setting.startswith(_OF_CALLS):
             return _SEEN, f"{name} varies: a call gives it"
         told = ", ".join(f"{value} {count}" for value, count in counts[:9])
         return _WRONG, f"{name}: {told}: not set; {evidence}"
-    people = {one["@person"] for one in events} - {None}
-    is_few = len({one["id"] for one in events}) < _MESSAGES or 0 < len(people) < _PEOPLE
-    if is_few and path.startswith("@extra"):
+    people = {one.person for one in events} - {None}
+    is_few = len({one.message["id"] for one in events}) < _MESSAGES or 0 < len(people) < _PEOPLE
+    if is_few and setting.startswith("extra."):
         value = "..."  # it may be somebody's
-    is_usual = value == code(SETTINGS.get(path, ...))
+    is_usual = value == code(_DEFAULTS.get(setting, ...))
     note = "the default: " if is_usual else "too few: " * is_few
-    return "", f"{form.format(name, value, code(name), '# ' * bool(note))}  # {note}{evidence}"
+    line = part.form.format(name=name, value=value, key=code(name), off="# " * bool(note))
+    return _CODE, f"{line}  # {note}{evidence}"
