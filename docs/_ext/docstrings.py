@@ -120,11 +120,12 @@ class SectionMarks(SphinxTransform):
             return
         places = anchors()
         for text in list(self.document.findall(nodes.Text)):
-            marks = MARK.findall(text)
+            plain = text.replace("\n", " ")  # a mark may go on in the next line
+            marks = MARK.findall(plain)
             if marks and not isinstance(text.parent, (nodes.literal, nodes.literal_block)):
                 found: list[nodes.Node] = []
-                for plain, mark in zip(MARK.split(text), [*marks, ""], strict=True):
-                    found.append(nodes.Text(plain))
+                for before, mark in zip(MARK.split(plain), [*marks, ""], strict=True):
+                    found.append(nodes.Text(before))
                     if mark:
                         found.append(self._link(mark, places[mark]))
                 text.parent.replace(text, found)
