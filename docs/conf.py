@@ -8,6 +8,7 @@ where the pages lie::
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -18,6 +19,11 @@ project = "pytest-chatfake"
 author = "the pytest-chatfake contributors"
 project_copyright = author
 release = metadata.version("pytest-chatfake")
+version = ".".join(release.split(".")[:2])
+
+# What an owner fills in; without it, no page says an address or has a link to edit it.
+html_baseurl = os.environ.get("SITE_URL", "")
+repository = os.environ.get("SITE_REPOSITORY", "")
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -28,7 +34,9 @@ extensions = [
     "mermaid_pictures",
     "navigation",
     "nothing_remote",
+    "page_head",
     "repository_links",
+    "sphinx_copybutton",
 ]
 
 root_doc = "README"
@@ -60,19 +68,31 @@ napoleon_use_ivar = True
 
 html_theme = "furo"
 pygments_dark_style = "github-dark"
-html_title = "pytest-chatfake"
+html_title = f"pytest-chatfake {version}"
+html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+templates_path = ["_templates"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_theme_options = {
+    "source_repository": repository,
+    "source_branch": "main",
+    "source_directory": "",
     "light_css_variables": {
         "color-brand-primary": "#0b6e4f",
         "color-brand-content": "#0b6e4f",
+        "color-api-name": "#0b6e4f",
     },
     "dark_css_variables": {
         "color-brand-primary": "#5cc8a1",
         "color-brand-content": "#5cc8a1",
+        "color-api-name": "#5cc8a1",
     },
 }
+
+# A command is copied without its prompt and what it prints; what is printed alone is not copied.
+copybutton_prompt_text = "$ "
+copybutton_selector = "div.highlight:not(.highlight-text *) > pre"
