@@ -13,7 +13,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+EXTENSIONS = Path(__file__).parent / "_ext"
+sys.path.insert(0, str(EXTENSIONS))
 
 project = "pytest-chatfake"
 author = "the pytest-chatfake contributors"
@@ -36,6 +37,7 @@ extensions = [
     "nothing_remote",
     "page_head",
     "repository_links",
+    "search",
     "sphinx_copybutton",
 ]
 
@@ -73,6 +75,7 @@ html_favicon = "_static/favicon.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
+html_search_scorer = str(EXTENSIONS / "search.js")
 templates_path = ["_templates"]
 html_copy_source = False
 html_show_sourcelink = False

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 INDEX = Path(__file__).parents[1] / "README.md"
 
+#: A line of the lists: a title, its page, and what else is said of it.
+ENTRY = re.compile(r"^- \[(.+?)\]\((.+?)\.(?:md|rst)\)(.*(?:\n  .*)*)", re.MULTILINE)
+
 #: What the lists don't have.
 FIRST = [("Overview", "docs/README")]
 LAST = [("Changes", "CHANGELOG"), ("Contributing", "CONTRIBUTING")]
@@ -26,9 +29,9 @@ def chapters(text: str) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for heading in re.split(r"^##+ ", text, flags=re.MULTILINE)[1:]:
         caption = heading.partition("\n")[0]
-        entries = re.findall(r"^- \[(.+?)\]\((.+?)\.(?:md|rst)\)", heading, re.MULTILINE)
+        entries = ENTRY.findall(heading)
         if entries:
-            found[caption] = [(title, posixpath.normpath(f"docs/{at}")) for title, at in entries]
+            found[caption] = [(title, posixpath.normpath(f"docs/{at}")) for title, at, _ in entries]
     return found
 
 

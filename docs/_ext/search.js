@@ -1,0 +1,98 @@
+// How the site's search ranks. Sphinx writes this behind its searchtools.js, whose parts it replaces.
+//
+// Sphinx shows the pages that have every word, and ranks a page by its best word. Here a page needs half
+// of the words, so that a question finds its answer, and all words make the rank, rare ones most: by
+// whether they stand in the page's title, in a heading (or its line in docs/README.md), or in its text.
+
+const IN_TITLE = 24;
+const BEGINS_IN_TITLE = 18;
+const IN_HEADING = 12;
+const IN_TEXT = 2;
+
+// Who searches wants to do something first, and last to know how the code is documented.
+const PLACES = [
+  ["docs/how-to/", 5],
+  ["docs/tutorial/", 5],
+  ["docs/reference/glossary", 0],
+  ["docs/reference/python/", -10],
+  ["docs/reference/", 4],
+  ["docs/explanation/", 2],
+  ["CHANGELOG", -10],
+  ["CONTRIBUTING", -10],
+  ["", 0],
+];
+
+// Words of questions that say nothing of what is asked, and words that people use for those of the pages.
+const FILLERS = new Set(["app", "come", "get", "getting", "happen", "happens", "test", "tests", "use", "using"]);
+const SYNONYMS = {
+  custom: "extra",
+  migrate: "stub",
+  offline: "phone",
+  serverless: "lambda",
+  settings: "configuration",
+  started: "first",
+  testcontainers: "container",
+  twice: "duplicate",
+  unsubscribe: "stop",
+};
+
+const stem = (word) => new Stemmer().stemWord(word);
+const wordsOf = (text) =>
+  splitQuery(text.toLowerCase()).filter((word) => !FILLERS.has(word) && !stopwords.has(word));
+const asked = new Set();
+
+var Scorer = {
+  objNameMatch: 11,
+  objPartialMatch: 6,
+  objPrio: { 0: 15, 1: 5, 2: -5 },
+  objPrioDefault: 0,
+  title: 15,
+  partialTitle: 7,
+  term: 5,
+  partialTerm: 2,
+
+  score: ([docname, title, , , score, , kind]) => {
+    const [, place] = PLACES.find(([start]) => docname.startsWith(start));
+    return place + (kind === "object" ? 0 : kind === "text" ? rank(docname, title) : score);
+  },
+};
+
+function pagesWith(word) {
+  const { terms, titleterms } = Search._index;
+  const pages = (index) => (Object.hasOwn(index, word) ? [index[word]].flat() : []);
+  return [pages(terms), pages(titleterms)];
+}
+
+function rank(docname, title) {
+  const page = Search._index.docnames.indexOf(docname);
+  const titled = wordsOf(title).map(stem);
+  const named = wordsOf(docname.split("/").pop()).map(stem);
+  let [sum, weights] = [0, 0];
+  for (const word of asked) {
+    const [inText, inHeading] = pagesWith(word);
+    const weight = 1 + Math.log(Search._index.docnames.length / (inText.length + inHeading.length + 1));
+    weights += weight;
+    if (titled.includes(word)) sum += weight * (IN_TITLE - titled.indexOf(word) / 2);
+    else if (titled.some((other) => word.length > 3 && other.startsWith(word))) sum += weight * BEGINS_IN_TITLE;
+    else if (inHeading.includes(page)) sum += weight * IN_HEADING;
+    else if (inText.includes(page)) sum += weight * IN_TEXT;
+  }
+  return sum / weights + named.filter((word) => asked.has(word)).length / named.length;
+}
+
+const parse = Search._parseQuery;
+Search._parseQuery = (query) => {
+  const said = wordsOf(query);
+  const [, words, ...rest] = parse(said.map((word) => SYNONYMS[word] ?? word).join(" "));
+  for (const word of said) if (/^\d+$/.test(word)) words.add(word); // Sphinx leaves numbers out
+  asked.clear();
+  for (const word of words) asked.add(word);
+  return [query, words, ...rest];
+};
+
+const findAll = Search.performTermsSearch;
+Search.performTermsSearch = (words, excluded) => {
+  const found = [...words].flatMap((word) => findAll(new Set([word]), excluded));
+  const times = (docname) => found.filter(([other]) => other === docname).length;
+  return found.filter(([docname]) => times(docname) >= words.size / 2);
+};
