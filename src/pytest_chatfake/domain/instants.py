@@ -43,15 +43,20 @@ def to_nanoseconds(length: timedelta) -> int:
 
 def parse_duration(value: object, what: str) -> int:
     """Return a length of time, given as ``timedelta`` or in seconds, in nanoseconds."""
-    if isinstance(value, bool) or not isinstance(value, (timedelta, int, float)):
-        raise TypeError(f"{what}: expected a timedelta or a number of seconds, got {cited(value)}")
-    try:
-        length = to_nanoseconds(value if isinstance(value, timedelta) else timedelta(seconds=value))
-    except (ValueError, OverflowError):
-        raise ValueError(f"{what}: expected a finite length of time, got {cited(value)}") from None
+    length = parse_offset(value, what)
     if length < 0:
         raise ValueError(f"{what}: expected 0 or more, got {cited(value)}")
     return length
+
+
+def parse_offset(value: object, what: str) -> int:
+    """Return the same; one that is less than 0 is allowed."""
+    if isinstance(value, bool) or not isinstance(value, (timedelta, int, float)):
+        raise TypeError(f"{what}: expected a timedelta or a number of seconds, got {cited(value)}")
+    try:
+        return to_nanoseconds(value if isinstance(value, timedelta) else timedelta(seconds=value))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{what}: expected a finite length of time, got {cited(value)}") from None
 
 
 def length_of(

@@ -93,14 +93,16 @@ SENT: Final[dict[tuple[ChargePer, Joining, bool], tuple[Rule, Rule, Rule]]] = {}
 
 
 def _sent(way: Joining, reason: Reason, each: Reason) -> None:
-    free, in_session = _rule(f"{way}-free", reason, _FREE), _rule(f"{way}-open", reason, _OPEN)
-    SENT["conversation", way, False] = (_rule(way, reason, _HELD), free, in_session)
-    default = _rule(f"{way}-default", reason, _DEFAULT, _HELD)
-    SENT["conversation", way, True] = (default, free, in_session)
-    free = _rule(f"{way}-each-free", each, _FREE)
-    SENT["message", way, False] = (_rule(f"{way}-each", each, _HELD_EACH), free, free)
-    default = _rule(f"{way}-each-default", each, _DEFAULT, _HELD_EACH)
-    SENT["message", way, True] = (default, free, free)
+    rows: tuple[tuple[ChargePer, str, Reason, Reason], ...] = (
+        ("conversation", way, reason, _HELD),
+        ("message", f"{way}-each", each, _HELD_EACH),
+    )
+    in_session = _rule(f"{way}-open", reason, _OPEN)
+    for per, key, begun, held in rows:
+        free = _rule(f"{key}-free", begun, _FREE)
+        SENT[per, way, False] = (_rule(key, begun, held), free, in_session)
+        default = _rule(f"{key}-default", begun, _DEFAULT, held)
+        SENT[per, way, True] = (default, free, in_session)
 
 
 _sent("new", _BEGINS, _BEGINS_EACH)

@@ -325,7 +325,7 @@ class World:
         """Give the calls of the app that a deviation can name."""
         api, causes = self.fake.api, self.fake._engine.journal.causes.values()
         late = {place for kind, place in causes if kind == REQUEST}
-        late -= {place for place, is_first in api._calls if is_first}
+        late -= api._webhooks_first
         numbers: Counter[Call] = Counter()
         for place, one in enumerate(api._log):
             call = Call.of(one.path, one.method)

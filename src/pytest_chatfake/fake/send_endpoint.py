@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from werkzeug import Request
 
-from ..base.arguments import check_list, check_names, check_plain, check_str, cited, unexpected
+from ..base.arguments import check_list, check_mapping, check_names, check_plain, check_str, cited
 from ..http_api.routes import Result
 from ..transport.server.replies import error_body
 from ..wire.exact_json import encode
@@ -109,8 +109,6 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _returned(parse: Parse, request: Request) -> Mapping[str, Any]:
-    arguments = parse(request)
-    if not isinstance(arguments, Mapping):
-        raise TypeError(unexpected("parse", "a mapping of the arguments of send()", arguments))
+    arguments = check_mapping(parse(request), "what parse returned")
     check_names(arguments, _ARGUMENTS, "send()")
     return arguments

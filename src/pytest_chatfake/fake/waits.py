@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Generator, Sized
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self, TypeGuard
 
 from ..base.arguments import cited, takes, unexpected
@@ -133,44 +133,34 @@ class Wait:
 
     def look(self, run: Callable[[Coroutine[Any, Any, Any]], Any]) -> bool:
         """Return whether the predicate is true now; ``run`` runs a coroutine."""
-        last = self._over.is_set()
-        self._looking = True
-        try:
+        with self._look():
             found = self._predicate()
-            if _is_coroutine(found):
-                found = run(self._awaited.run(self, found))
-        except (LookupError, AssertionError) as error:
-            return self._saw(None, error, last=last)
-        except CancelledExternally as late:
-            return self._saw(None, late.why, last=True)
-        finally:
-            self._looking = False
-        return self._saw(found, None, last=last)
+            self.value = run(self._awaited.run(self, found)) if _is_coroutine(found) else found
+        return bool(self.value)
 
     async def look_async(self) -> bool:
         """The same, awaiting a coroutine."""
-        last = self._over.is_set()
-        self._looking = True
-        try:
+        with self._look():
             found = self._predicate()
-            if _is_coroutine(found):
-                found = await self._awaited.run(self, found)
+            self.value = await self._awaited.run(self, found) if _is_coroutine(found) else found
+        return bool(self.value)
+
+    @contextmanager
+    def _look(self) -> Generator[None]:
+        """Keep the error of a look, and fail if it is the last one and has found nothing."""
+        is_last, self._looking = self._over.is_set(), True
+        self.value = self._error = None
+        try:
+            yield
         except (LookupError, AssertionError) as error:
-            return self._saw(None, error, last=last)
+            self._error = error
         except CancelledExternally as late:
-            return self._saw(None, late.why, last=True)
+            is_last, self._error = True, late.why
         finally:
             self._looking = False
-        return self._saw(found, None, last=last)
-
-    def _saw(self, value: Any, error: Exception | None, *, last: bool) -> bool:
         self._looks += 1
-        self.value, self._error = value, error
-        if value:
-            return True
-        if last:
-            raise AssertionError(self._failure()) from error
-        return False
+        if is_last and not self.value:
+            raise AssertionError(self._failure()) from self._error
 
     def pause(self, portal: Portal) -> None:
         """Let some real time pass, and run background tasks on the fake's loop."""

@@ -170,8 +170,7 @@ class AccountApi:
         self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
-        # Of each request that a route answered: its place, and whether its webhooks came first.
-        self._calls: list[tuple[int | None, bool]] = []
+        self._webhooks_first: set[int | None] = set()  # the places of the requests to such routes
         self._arrivals: dict[int, int] = {}  # when each of these came: it is recorded as answered
         self._ended: list[int] = []  # the places of these, in the order of their responses
         self._routes = Routes()
@@ -189,7 +188,7 @@ class AccountApi:
 
     def _forget(self) -> None:
         self._log.clear()
-        self._calls.clear()
+        self._webhooks_first.clear()
         self._arrivals.clear()
         self._ended.clear()
         self._first_calls = {}  # one in flight is forgotten, too
@@ -298,7 +297,8 @@ class AccountApi:
             return error.get_response(request.environ)
         if response is None:
             return None
-        self._calls.append((place, route.webhooks_first))
+        if route.webhooks_first:
+            self._webhooks_first.add(place)
         if is_race or route.webhooks_first:
             try:
                 self._port.attempt_now()

@@ -93,9 +93,9 @@ class Dispatch:
         """Return whether it has a mark of a kind."""
         return any(mark.kind == kind for mark in self.overrides.marks)
 
-    def mark(self, mark: Mark) -> None:
-        """Add a mark."""
-        self.overrides = self.overrides._replace(marks=(*self.overrides.marks, mark))
+    def mark(self, *marks: Mark) -> None:
+        """Add marks."""
+        self.overrides = self.overrides._replace(marks=self.overrides.marks + marks)
 
     def name_mark(self, kind: str, text: str) -> None:
         """Let the marks of a kind say what is known of them only now."""

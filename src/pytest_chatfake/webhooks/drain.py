@@ -302,8 +302,8 @@ class Drain:
                 dispatch, answer = ordering.count(attempt, answer)
             fault, ok = dispatch.overrides.fault, is_success(answer)
             if fault not in {"drop", "forgery"} and endpoint._count(ok=ok):
-                marks = (*dispatch.overrides.marks, *endpoint._disabling)
-                dispatch = replace(dispatch, overrides=dispatch.overrides._replace(marks=marks))
+                dispatch = replace(dispatch)  # other endpoints may get it, too
+                dispatch.mark(*endpoint._disabling)
             place = attempts.add(dispatch, endpoint, answer, attempt.moment)
             if fault == "drop":
                 return None

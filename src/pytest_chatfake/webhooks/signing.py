@@ -23,6 +23,7 @@ from ..base.arguments import (
     unexpected,
     utf8,
 )
+from ..domain.instants import SECOND, parse_offset
 from ..transport.client.headers import check_header, complete_headers
 from .endpoints import Signer, WebhookRequest
 
@@ -146,7 +147,7 @@ class HmacSigner:
                 )
         self._digest = check_choice(digest, "digest", _DIGESTS)
         self._encoding = check_choice(encoding, "encoding", ("hex", "base64"))
-        self._offset = _offset(offset)
+        self._offset = int(parse_offset(offset, "offset") / SECOND)
         carried = shown or timestamp_header is not None
         if signed and not carried:
             raise ValueError(
@@ -208,7 +209,7 @@ class StandardWebhooksSigner:
         offset: timedelta | float = 0,
     ) -> None:
         self._secrets = _keys(_decoded, secret, secrets)
-        self._offset = _offset(offset)
+        self._offset = int(parse_offset(offset, "offset") / SECOND)
 
     def __repr__(self) -> str:
         shift = f", offset={self._offset}" if self._offset else ""
@@ -282,15 +283,3 @@ def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
         for literal, name, _, _ in parts
     ]
     return "".join(percent), "timestamp" in fields
-
-
-def _offset(offset: object) -> int:
-    if isinstance(offset, bool) or not isinstance(offset, (timedelta, int, float)):
-        raise TypeError(unexpected("offset", "a timedelta or seconds", offset))
-    try:
-        length = offset if isinstance(offset, timedelta) else timedelta(seconds=offset)
-    except (ValueError, OverflowError):  # it may have more digits than Python writes
-        raise ValueError(
-            f"offset: expected a finite length of time, of at most {timedelta.max.days} days"
-        ) from None
-    return int(length.total_seconds())
