@@ -388,7 +388,7 @@ def test_the_page_tells_once_what_an_exploration_found(
         def world(chat_fake):
             taken = []
             chat_fake.webhooks.connect(handler=lambda one: taken.append(one.event.id))
-            chat_fake.send_text()
+            chat_fake.send_text("https://shop.example/?token=tr0ub4dor")
             assert len(taken) == 1
     """
     run(pytester, "--chat-fake-report=page.html", *workers, body=body)
@@ -397,6 +397,7 @@ def test_the_page_tells_once_what_an_exploration_found(
 
     assert 1 == page.count("passes as written; fails in world 2: `sent` m1 was attempted twice")
     assert 1 == page.count("<svg ") == page.count("What happened")
+    assert "tr0ub4dor" not in page
     assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]
 
 

@@ -22,9 +22,6 @@ from .shown import OUTCOMES, Shown
 
 #: In a run of more tests, those that passed have no picture: the page would be too large.
 _PICTURED: Final = 100
-_NO_PICTURES: Final = (
-    f"Of more than {_PICTURED} tests, those that passed are shown without a picture."
-)
 
 
 def page(
@@ -47,7 +44,7 @@ def page(
         "totals": totals(tests),
         "facts": "".join(_facts(runs)),
         "parts": "".join([*_coverage(seen), *_mutants(tests, mutants)]),
-        "note": "" if has_all else _NO_PICTURES,
+        "pictured": _PICTURED,
         "tests": "".join(part for test in ordered for part in _test(test, has_all)),
     }
     return Template((files(__package__) / "page.html").read_text("utf-8")).substitute(parts)
@@ -113,7 +110,7 @@ def _test(test: Shown, has_all: bool) -> Iterator[str]:
     for one in test.explorations:
         yield f"<h3>Exploration of {escape(one['body'])}()</h3><p>{escape(one['result'])}</p>"
         yield _scrolling("Finding", one["finding"]) + _scrolling("Test to paste", one["test"])
-        timelines = [*timelines, *one["stories"]]
+        timelines = [*timelines, *one["timelines"]]
     for text, picture in timelines:
         if picture and (has_all or test.outcome != "passed"):
             yield f'<h3>Picture</h3><div class="picture">{picture}</div>'

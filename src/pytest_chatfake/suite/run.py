@@ -95,7 +95,7 @@ class Run:
             "Options": ", ".join(
                 f"{name}={value}".removesuffix("=True")
                 for name, value in vars(session.config.option).items()
-                if name.startswith("chat_") and value is not None
+                if name.startswith("chat_") and value
             ),
         }
         is_written = True

@@ -38,7 +38,7 @@ class Shown:
         seconds: How long it took, in real time.
         failure: What its failure says.
         timelines: The text and the picture of each fake's timeline.
-        explorations: What each has found; of its stories, the timelines.
+        explorations: What each has found, and the timelines of the world that failed.
         exercised: What it exercised.
         mutants: What became of its mutants; None: it exercised none, or was not asked.
     """
