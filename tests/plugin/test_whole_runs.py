@@ -396,7 +396,7 @@ def test_the_page_tells_once_what_an_exploration_found(
     (test,) = re.findall('"Test to paste">(.*?)</pre>', page, re.DOTALL)
 
     assert 1 == page.count("passes as written; fails in world 2: `sent` m1 was attempted twice")
-    assert 1 == page.count("<svg ") == page.count("What happened")
+    assert 1 == page.count("<svg ") == page.count("; times are from ")
     assert "tr0ub4dor" not in page
     assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]
 

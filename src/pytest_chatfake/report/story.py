@@ -86,23 +86,17 @@ class Story:
         return self.trace.begin_of(self._begun)
 
     def section(self) -> str:
-        """Tell what is new since the last section; empty if nothing is."""
-        engine = self.engine
-        self._notice_reset()
-        start, was_told = self.trace.begin_of(self._told), self._told > 1
-        self._told = len(engine.journal.kinds)
-        if start == self.trace.read() and not engine.plan and not engine.errors:
-            return ""
-        return self.failure(start, ", after what is told above" * was_told)
+        """Tell what is new since the last section; empty if nothing is.
 
-    def failure(self, start: int, which: str = "") -> str:
-        """Tell what happened from an entry on in a test that failed; first, what to look at.
-
-        Args:
-            start: The first entry that is told.
-            which: What the heading adds.
+        It begins with what to look at.
         """
         engine, trace = self.engine, self.trace
+        self._notice_reset()
+        start, was_told = trace.begin_of(self._told), self._told > 1
+        self._told = len(engine.journal.kinds)
+        is_new = start < trace.read()
+        if not is_new and not engine.plan and not engine.errors:
+            return ""
         from .highlights import Highlights
         from .timeline_text import timeline_text
 
@@ -110,8 +104,8 @@ class Story:
         highlights = Highlights(engine, self.api, labels, trace, start, self.named)
         lines = highlights.lines()
         parts = ["What to look at", *(f"  {line}" for line in lines), ""] if lines else []
-        if start < trace.read():
-            parts += [f"What happened{which}"]
+        if is_new:
+            parts += ["What happened, after what is told above" if was_told else "What happened"]
         named = [*self.named, *highlights.priced]
         parts += [timeline_text(engine, labels, trace, start, named=named, folded=True)]
         for raised in list(dict.fromkeys(map(self._traceback, engine.errors)))[:_RAISED]:

@@ -107,6 +107,11 @@ def _test(test: Shown, has_all: bool) -> Iterator[str]:
     yield f'<div class="inside" id="{anchor}"><a href="#{anchor}">Link to this test</a>'
     yield _scrolling("Failure", test.failure)
     timelines = test.timelines
+    if test.told:
+        timelines = [
+            *(("", picture) for _, picture in timelines),
+            *((one, "") for one in test.told),
+        ]
     for one in test.explorations:
         yield f"<h3>Exploration of {escape(one['body'])}()</h3><p>{escape(one['result'])}</p>"
         yield _scrolling("Finding", one["finding"]) + _scrolling("Test to paste", one["test"])

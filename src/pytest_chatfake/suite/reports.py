@@ -118,10 +118,11 @@ def interrupt(config: pytest.Config) -> None:
             terminal.line(text)
 
 
-def failure_of(report: pytest.TestReport) -> str:
-    """Return the text of a failure without what a page has elsewhere: timelines, explorations."""
-    text = re.split(f"^-+ {TITLE} -+$", report.longreprtext, maxsplit=1, flags=re.MULTILINE)[0]
-    return re.sub(r"^E +chat_explore: (?s:.*)^E.*\n?", "", text, flags=re.MULTILINE).rstrip()
+def parts_of(report: pytest.TestReport) -> list[str]:
+    """Return the text of a failure, without what an exploration found; then each timeline."""
+    failure, *told = re.split(f"^-+ {TITLE} -+$", report.longreprtext, flags=re.MULTILINE)
+    failure = re.sub(r"^E +chat_explore: (?s:.*)^E.*\n?", "", failure, flags=re.MULTILINE)
+    return [one.strip("\n") for one in (failure, *told)]
 
 
 def begin_line(terminal: Any) -> None:

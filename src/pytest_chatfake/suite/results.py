@@ -31,24 +31,20 @@ class Results:
         """Look at no more."""
         active_stories.leaving = None
 
-    def collected(self, *, failed: bool) -> dict[str, Any]:
-        """Return what was collected of a test, and forget it.
-
-        Args:
-            failed: Whether any phase of it failed.
-        """
+    def collected(self) -> dict[str, Any]:
+        """Return what was collected of a test, and forget it."""
         for story in active_stories.stories():
             self._look_at(story)
         found = {
             "exercised": sorted(self._exercised),
-            "timelines": list(self._shown(active_stories.stories(), failed=failed)),
+            "timelines": list(self._shown(active_stories.stories())),
             "explorations": [
                 {
                     "body": one.body,
                     "result": one.result,
                     "finding": redacted(one.finding),
                     "test": redacted(one.test),
-                    "timelines": list(self._shown(one.stories, failed=True)),
+                    "timelines": list(self._shown(one.stories)),
                 }
                 for one in active_stories.explored
             ],
@@ -62,13 +58,12 @@ class Results:
             entries = story.trace.entries(story.begin_of_test())
             self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
-    def _shown(self, stories: Iterable[Story], *, failed: bool) -> Iterator[tuple[str, str]]:
+    def _shown(self, stories: Iterable[Story]) -> Iterator[tuple[str, str]]:
         """Give the text and the picture of each timeline, if there is one."""
         for story in stories if self._timelines else ():
             try:
                 start = story.begin_of_test()
                 if start < story.trace.read():
-                    text = story.failure(start) if failed else story.text(start, folded=True)
-                    yield text, story.picture(start, styled=False)
+                    yield story.text(start, folded=True), story.picture(start, styled=False)
             except Exception as error:
                 yield untold(error), ""

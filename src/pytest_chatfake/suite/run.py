@@ -47,15 +47,13 @@ class Run:
         self._suffix = "" if part is None else f", part {part}"  # another part is another test
         self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
         self._results = Results(timelines=(self._summary.page_at or self._data_at) is not None)
-        self._failed = False
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Let the last report of a test carry what was collected in this process."""
         report = yield
-        self._failed = report.failed or (self._failed and report.when != "setup")
         if report.when == "teardown":
-            setattr(report, CARRIER, self._results.collected(failed=self._failed))
+            setattr(report, CARRIER, self._results.collected())
         return report
 
     # Hooks: in the process that has the terminal
@@ -69,7 +67,7 @@ class Run:
         """Keep what was collected of the test that Ctrl-C ended: it gets no report."""
         test = self._test(item)
         if not test.is_over:  # else its report has it
-            test.carry(self._results.collected(failed=True))
+            test.carry(self._results.collected())
 
     def _test(self, of: pytest.TestReport | pytest.Item) -> Shown:
         name = of.nodeid + self._suffix

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from ..base.redaction import redacted
-from .reports import failure_of
+from .reports import parts_of
 from .results import CARRIER
 
 #: How a test may end, in the order in which a page shows them.
@@ -37,6 +37,7 @@ class Shown:
         worst: The first of ``OUTCOMES`` that a phase of it had.
         seconds: How long it took, in real time.
         failure: What its failure says.
+        told: The timelines as its failure tells them: what to look at comes first.
         timelines: The text and the picture of each fake's timeline.
         explorations: What each has found, and the timelines of the world that failed.
         exercised: What it exercised.
@@ -49,6 +50,7 @@ class Shown:
     worst: str = "passed"
     seconds: float = 0.0
     failure: str = ""
+    told: list[str] = field(default_factory=list[str])
     timelines: list[tuple[str, str]] = field(default_factory=list[Any])
     explorations: list[dict[str, Any]] = field(default_factory=list[Any])
     exercised: list[str] = field(default_factory=list[str])
@@ -77,7 +79,9 @@ class Shown:
         self.worst = min(self.worst, _outcome(report), key=OUTCOMES.index)
         self.seconds += report.duration
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
-            self.failure += f"{redacted(failure_of(report))}\n"
+            failure, *told = map(redacted, parts_of(report))
+            self.failure += f"{failure}\n"
+            self.told += told
         self.carry(getattr(report, CARRIER, {}))
         self.is_over = self.is_over or report.when not in {"setup", "call"}
 
