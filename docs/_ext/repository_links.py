@@ -1,6 +1,6 @@
-"""Links to files of the repository that are no pages: the site shows their text and their path.
+"""Links to files of the repository that are no pages, if the repository has an address.
 
-The project has no public address that such a link could lead to.
+As long as it has none, the site shows their text and their path.
 """
 
 from __future__ import annotations
@@ -23,12 +23,18 @@ class RepositoryLinks(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         """Put the link's text in its place, with the path for who points at it."""
+        address = self.config.html_theme_options["source_repository"]
         folder = posixpath.dirname(self.env.docname)
         for link in list(self.document.findall(addnodes.download_reference)):
             path = posixpath.normpath(posixpath.join(folder, link["reftarget"]))
-            text = nodes.inline("", "", *link.children, classes=["repository-file"])
-            text["title"] = f"{path}, in the repository"
-            link.replace_self(text)
+            if address:
+                shown = nodes.reference(
+                    "", "", *link.children, refuri=f"{address}/blob/main/{path}"
+                )
+            else:
+                shown = nodes.inline("", "", *link.children, classes=["repository-file"])
+                shown["title"] = f"{path}, in the repository"
+            link.replace_self(shown)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

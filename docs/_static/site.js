@@ -1,3 +1,20 @@
+// If a phone cuts off a table, the page's tables show each row as a list, of three cells or more with heads.
+function stackTables() {
+  const tables = [...document.querySelectorAll(".table-wrapper > table")].filter((table) => table.tHead);
+  for (const table of tables) table.classList.remove("stacked");
+  const isCut = ({ parentElement: wrapper }) => wrapper.scrollWidth > wrapper.clientWidth;
+  if (innerWidth > 736 || !tables.some(isCut)) return;
+  for (const table of tables) {
+    const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    for (const row of table.tBodies[0].rows) {
+      for (const [column, cell] of [...row.cells].entries()) {
+        if (column && heads.length > 2) cell.dataset.head = heads[column];
+      }
+    }
+    table.classList.add("stacked");
+  }
+}
+
 // What is cut off and scrolls is reached by the tab key, and nothing else becomes a stop.
 function markScrollers() {
   for (const one of document.querySelectorAll("pre, .table-wrapper, .diagram")) {
@@ -5,8 +22,10 @@ function markScrollers() {
     else one.removeAttribute("tabindex");
   }
 }
-addEventListener("load", markScrollers);
-addEventListener("resize", markScrollers);
+for (const event of ["load", "resize"]) {
+  addEventListener(event, stackTables);
+  addEventListener(event, markScrollers);
+}
 
 // Each version of the site is a folder, and versions.json beside the folders names them: ["0.2", "0.1"].
 async function showVersions(place) {
