@@ -266,7 +266,7 @@ class Account:
         message: MessageState,
         now: int,
         price: Decimal | None,
-        first: reasons.Arrivals,
+        first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
         """Return the fact that the message is on a device: the first time, money moves."""
         conversation = message.conversation
@@ -288,8 +288,9 @@ class Account:
             outcome = "held" if entries else "later"
         if expires_at is None:  # pending: this delivery starts it (§1)
             expires_at = now + self._rules.conversation_length
-        rule = first[self._rules.charge_per, outcome]
-        return Fact(what, message, now, rule, charge, conversation, expires_at, entries)
+        if self._rules.charge_per == "message":
+            outcome = f"each-{outcome}"
+        return Fact(what, message, now, first[outcome], charge, conversation, expires_at, entries)
 
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
         if not message.held:

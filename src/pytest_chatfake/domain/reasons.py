@@ -6,7 +6,6 @@ description that it rests on, or says that it is assumed, and which setting chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..base.notes import FACT
@@ -126,31 +125,26 @@ _LATE = _assumed("the session of {conversation} is over: it costs nothing", "cha
 _AT_ONCE = Reason("it was delivered and read at once, with no delivered event", "§3")
 _PRIVATE = _assumed("it was read without read receipts: the service sees a delivery", "")
 
-#: How the first arrival of a message ends, as far as money is concerned.
+#: How the first arrival of a message ends, as far as money is concerned; behind ``each-`` where
+#: each message is charged.
 Outcome: TypeAlias = str
 
-#: The rules of one way to arrive, by what is charged and by the outcome.
-Arrivals: TypeAlias = Mapping[tuple[ChargePer, Outcome], Rule]
-
-_OUTCOMES: Final[dict[tuple[ChargePer, Outcome], tuple[Reason, ...]]] = {
-    ("conversation", "first"): (_FIRST,),
-    ("conversation", "final"): (_FINAL, _FIRST),
-    ("conversation", "free"): (_NOTHING,),
-    ("conversation", "later"): (_LATER,),
-    ("conversation", "held"): (_LATER, _ITS_HOLD),
-    ("conversation", "late"): (_LATER, _LATE),
-    ("message", "first"): (_EACH,),
-    ("message", "final"): (_FINAL, _EACH),
-    ("message", "free"): (_NOTHING_EACH,),
+_OUTCOMES: Final[dict[Outcome, tuple[Reason, ...]]] = {
+    "first": (_FIRST,),
+    "final": (_FINAL, _FIRST),
+    "free": (_NOTHING,),
+    "later": (_LATER,),
+    "held": (_LATER, _ITS_HOLD),
+    "late": (_LATER, _LATE),
+    "each-first": (_EACH,),
+    "each-final": (_FINAL, _EACH),
+    "each-free": (_NOTHING_EACH,),
 }
 
 
-def _arrivals(way: str, *reasons: Reason) -> Arrivals:
+def _arrivals(way: str, *reasons: Reason) -> dict[Outcome, Rule]:
     return {
-        (per, outcome): _rule(
-            f"{way}-each-{outcome}" if per == "message" else f"{way}-{outcome}", *reasons, *more
-        )
-        for (per, outcome), more in _OUTCOMES.items()
+        outcome: _rule(f"{way}-{outcome}", *reasons, *more) for outcome, more in _OUTCOMES.items()
     }
 
 

@@ -10,7 +10,7 @@ from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 from werkzeug.routing import Map, MapAdapter, RequestRedirect, Rule
 
-from ..base.arguments import check_list, cited, unexpected
+from ..base.arguments import check_list, check_str, cited, unexpected
 from ..wire.exact_json import encode
 
 _Body: TypeAlias = dict[str, Any] | bytes | None
@@ -118,11 +118,10 @@ class Routes:
 
 def check_path(path: object) -> str:
     """Return a path that requests can have; raise a TypeError or ValueError for anything else."""
-    if not isinstance(path, str):
-        raise TypeError(unexpected("path", "a str", path))
-    if not path.startswith("/") or "?" in path:
-        raise ValueError(unexpected("path", "a slash first and no query string", path))
-    return path
+    given = check_str(path, "path")
+    if not given.startswith("/") or "?" in given:
+        raise ValueError(unexpected("path", "a slash first and no query string", given))
+    return given
 
 
 def map_of(rules: list[Rule]) -> Map:

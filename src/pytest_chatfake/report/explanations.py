@@ -19,7 +19,7 @@ from .trace import Trace
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
-    way["conversation", outcome]
+    way[outcome]
     for way in (DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE)
     for outcome in ("first", "final", "free")
 }

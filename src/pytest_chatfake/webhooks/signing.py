@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeAlias, cast
 from ..base.arguments import (
     check_bytes,
     check_choice,
+    check_str,
     check_takes,
     cited,
     unexpected,
@@ -265,10 +266,9 @@ def _secret(secret: object) -> bytes:
 
 def _template(template: object, what: str, needed: str) -> tuple[str, bool]:
     """Return a template as one for ``%``, which bytes have too, and whether it has a timestamp."""
-    if not isinstance(template, str):
-        raise TypeError(unexpected(what, "a str", template))
+    text = check_str(template, what)
     try:
-        parts = [*Formatter().parse(template)]
+        parts = [*Formatter().parse(text)]
     except ValueError as error:
         raise ValueError(f"{what} can't be read: {error} in {cited(template)}") from None
     fields = {name for _, name, _, _ in parts if name is not None}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from ...base.arguments import cited, unexpected
+from ...base.arguments import check_str, cited, unexpected
 from ...base.redaction import is_secret_header, tail
 
 #: Names and values, in order. A driver writes them in its own way once, and keeps that: endpoints
@@ -20,12 +20,11 @@ _VALUE = re.compile(r"[\x01-\x09\x0b\x0c\x0e-\xff]*")
 
 def check_header(header: object, what: str) -> str:
     """Return the name of a header; raise a TypeError or ValueError for what HTTP does not allow."""
-    if not isinstance(header, str):
-        raise TypeError(unexpected(what, "a str", header))
-    if not _NAME.fullmatch(header):
-        raise ValueError(unexpected(what, "a header's name such as 'X-Signature'", header))
-    complete_headers([(header, "")], "")
-    return str.__str__(header)  # of an enumeration's member, too
+    name = check_str(header, what)
+    if not _NAME.fullmatch(name):
+        raise ValueError(unexpected(what, "a header's name such as 'X-Signature'", name))
+    complete_headers([(name, "")], "")
+    return str.__str__(name)  # of an enumeration's member, too
 
 
 def complete_headers(headers: Iterable[tuple[str, str]], host: str) -> Headers:

@@ -153,7 +153,8 @@ class HandlerTarget(Target, Generic[RequestT]):
     def attempt(self, request: RequestT) -> Response:
         """Call the function."""
         result = self._app(request)
-        if inspect.isawaitable(result):
+        # Most handlers return nothing, and isawaitable() takes a microsecond to say so.
+        if result is not None and inspect.isawaitable(result):
             return self._portal.run(self._wait(request, result))
         return response_of(result)
 
