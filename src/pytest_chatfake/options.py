@@ -12,8 +12,10 @@ import pytest
 
 START = "2026-01-01T12:00:00Z"
 
-_SCOPES = ("function", "session")
-_TIMELINES = ("failed", "always", "never")
+_CHOICES = {
+    "chat_fake_loop_scope": ("function", "session"),
+    "chat_fake_timeline": ("failed", "always", "never"),
+}
 
 #: Options of the ini file: the default, the type, if it is no text, and the help.
 _INI: dict[str, tuple[Any, Any, str]] = {
@@ -156,15 +158,11 @@ def configuration(config: pytest.Config) -> list[str]:
 def check(config: pytest.Config) -> None:
     """Refuse invalid options."""
     exposure(config)
-    if (scope := config.getini("chat_fake_loop_scope")) not in _SCOPES:
-        raise pytest.UsageError(
-            f"the ini option chat_fake_loop_scope: expected {' or '.join(_SCOPES)}, got {scope!r}"
-        )
-    if (when := config.getini("chat_fake_timeline")) not in _TIMELINES:
-        raise pytest.UsageError(
-            f"the ini option chat_fake_timeline: expected {', '.join(_TIMELINES[:2])} or "
-            f"{_TIMELINES[2]}, got {when!r}"
-        )
+    for name, (*others, last) in _CHOICES.items():
+        if (value := config.getini(name)) not in {*others, last}:
+            raise pytest.UsageError(
+                f"the ini option {name}: expected {', '.join(others)} or {last}, got {value!r}"
+            )
     try:
         config.getini("chat_fake_strict")
     except (TypeError, ValueError, pytest.UsageError) as error:  # by pytest's version

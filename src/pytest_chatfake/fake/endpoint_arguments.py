@@ -81,8 +81,8 @@ def target_of(
         if not takes(handler, object()):
             raise TypeError(unexpected("handler", "a function of the request", handler))
         return f"{_name(handler)}()", HandlerTarget(handler, portal=portal)
-    name = check_str(url, "url")
-    return name, UrlTarget(name, timeout=timeout)
+    assert url is not None
+    return url, UrlTarget(url, timeout=timeout)
 
 
 def _check_app(app: Callable[..., Any], what: str, *arguments: str) -> None:

@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
-from ..base.arguments import check_bytes, check_list, check_str, cited, shortened, unexpected
+from ..base.arguments import (
+    check_bytes,
+    check_list,
+    check_mapping,
+    check_str,
+    cited,
+    shortened,
+    unexpected,
+)
 from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
 from .events import OtherEvent
@@ -36,9 +44,7 @@ def edits(
     paths = check_list(remove, "remove", _FIELDS)
     if not all(isinstance(path, str) for path in paths):
         raise TypeError(unexpected("remove", f"a list of {_FIELDS}", remove))
-    if changes is not None and not isinstance(changes, Mapping):
-        raise TypeError(unexpected("changes", "a mapping of fields to values", changes))
-    values = dict(changes or {})
+    values = {} if changes is None else dict(check_mapping(changes, "changes"))
     if raw is not None:
         body = check_bytes(raw, "raw")
         if values or paths:
@@ -128,9 +134,8 @@ def other_event(
         raise ValueError(f"the type {cited(name)} names no key for the resource: give key=")
     if place in ENVELOPE_KEYS:
         raise ValueError(f"key can't be {cited(place)}: the envelope has a field of that name")
-    if resource is not None and not isinstance(resource, Mapping):
-        raise TypeError(unexpected("resource", "a mapping of field names to values", resource))
-    return OtherEvent(name, given, place, encode(dict(resource or {})), None)
+    fields = {} if resource is None else dict(check_mapping(resource, "resource"))
+    return OtherEvent(name, given, place, encode(fields), None)
 
 
 def _key_of(event_type: str) -> str:

@@ -39,9 +39,7 @@ def parse_url(url: str) -> Address:
         TypeError: The URL is not a ``str``.
         ValueError: Nothing could be posted to it; the message says what to write.
     """
-    if not isinstance(url, str):
-        raise TypeError(unexpected("url", "a str such as 'http://127.0.0.1:8000/'", url))
-    if re.search(r"[\x00-\x20\x7f]", url):
+    if re.search(r"[\x00-\x20\x7f]", check_str(url, "url")):
         raise ValueError(
             f"url: {cited(url)} has a space or a control character. Quote it, as in %20."
         )
@@ -80,9 +78,7 @@ def checked_path(path: str) -> str:
         TypeError: It is not a ``str``.
         ValueError: It is invalid; the message says what to write.
     """
-    if not isinstance(path, str):
-        raise TypeError(unexpected("path", "a str such as '/hooks/chat'", path))
-    if not path.startswith("/"):
+    if not check_str(path, "path").startswith("/"):
         raise ValueError(unexpected("path", "a slash first, as in '/hooks/chat'", path))
     if "#" in path:
         raise ValueError(f"path: {cited(path)} has a fragment, which is never sent. Omit '#...'.")
