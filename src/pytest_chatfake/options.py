@@ -157,7 +157,7 @@ def configuration(config: pytest.Config) -> list[str]:
 
 def check(config: pytest.Config) -> None:
     """Refuse invalid options."""
-    exposure(config)
+    exposure(config)  # refuses what is no address
     for name, (*others, last) in _CHOICES.items():
         if (value := config.getini(name)) not in {*others, last}:
             raise pytest.UsageError(

@@ -14,7 +14,7 @@ from datetime import timedelta
 from functools import partial
 from hashlib import blake2b
 from random import Random
-from typing import Any, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from ..base.arguments import check_share, check_takes, cited
 from ..base.calling_line import Line
@@ -179,8 +179,10 @@ class Autopilots:
             self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
                 self._engine.changes.watchers.append(self._watch)
-                handlers: dict[DueKind, Any] = {"autopilot": self._deliver, "reading": self._read}
-                self._engine.changes.due_handlers |= {**handlers, "reply": self._reply}
+                handlers = self._engine.changes.due_handlers
+                handlers["autopilot"] = self._deliver
+                handlers["reading"] = self._read
+                handlers["reply"] = self._reply
         return autopilot
 
     def end(self, autopilot: Autopilot) -> None:

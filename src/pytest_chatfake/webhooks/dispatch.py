@@ -85,6 +85,11 @@ class Dispatch:
         """Return whether it still goes to an endpoint; no retry does, while that is disabled."""
         return endpoint.connected and not (endpoint.disabled and self.number > 1)
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it still goes to any endpoint."""
+        return any(map(self.goes_to, self.endpoints))
+
     def again(self, endpoint: Endpoint) -> Dispatch:
         """Return its repeat after it has failed: no fault concerns that, and its bytes stay."""
         return Dispatch(self.event, (endpoint,), self.depth, self.number + 1, content=self.content)

@@ -312,7 +312,7 @@ class Drain:
             if ok:
                 return None
             if endpoint.disabled:
-                self._outbox.forget_late()
+                self._outbox.forget_unwanted()
             elif ordering is not None and ordering.retries_at_barriers:
                 ordering.keep_failed(dispatch, endpoint)
             elif dispatch.number <= len(endpoint._retries) and place is not None:

@@ -95,7 +95,7 @@ class Outbox:
     @property
     def queued(self) -> list[Event]:
         """The events in the queue that an endpoint is still connected for."""
-        return [dispatch.event for dispatch in self.queue if _is_connected(dispatch)]
+        return [dispatch.event for dispatch in self.queue if dispatch.is_wanted]
 
     # Writing
 
@@ -203,19 +203,19 @@ class Outbox:
         """Schedule a dispatch; the delay counts from a moment, or from now."""
         start = self.now() if since is None else since
         with self._lock:
-            if _is_connected(dispatch):
+            if dispatch.is_wanted:
                 self._schedule.add(start + delay, "attempt", dispatch)
 
     def disconnect(self, endpoint: Endpoint) -> None:
         """Disconnect an endpoint, and forget the attempts that were scheduled for it alone."""
         self.endpoints.disconnect(endpoint)
-        self.forget_late()
+        self.forget_unwanted()
 
-    def forget_late(self) -> None:
-        """Forget the attempts that were scheduled only for endpoints that get none any more."""
+    def forget_unwanted(self) -> None:
+        """Forget the attempts that are scheduled for no endpoint any more."""
         with self._lock:
             for key, (_, subject) in tuple(self._schedule.work.items()):
-                if isinstance(subject, Dispatch) and not _is_connected(subject):
+                if isinstance(subject, Dispatch) and not subject.is_wanted:
                     self._schedule.cancel(key)
 
     def take_due(self, dispatch: Dispatch, due: int) -> None:
@@ -224,7 +224,3 @@ class Outbox:
         if self.now() - due > MILLISECOND:
             dispatch.due = due
         (self.queue if self.paused is None else self.paused).append(dispatch)
-
-
-def _is_connected(dispatch: Dispatch) -> bool:
-    return any(map(dispatch.goes_to, dispatch.endpoints))
