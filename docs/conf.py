@@ -98,4 +98,5 @@ html_theme_options = {
 
 # A command is copied without its prompt and what it prints; what is printed alone is not copied.
 copybutton_prompt_text = "$ "
+copybutton_copy_empty_lines = False
 copybutton_selector = "div.highlight:not(.highlight-text *) > pre"

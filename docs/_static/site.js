@@ -38,5 +38,5 @@ async function showVersions(place) {
     place.append(link, " ");
   }
 }
-const versions = document.getElementById("versions");
+const versions = document.getElementById("site-versions");
 if (versions) showVersions(versions);
