@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ MADE_BY_USERS = {
 ALIASES = ("Mode", "Money", "Price", "Signer")
 
 
+@cache
 def _spelt_out() -> dict[str, str]:
     """What the aliases stand for, by the package's own source."""
     found: dict[str, str] = {}
