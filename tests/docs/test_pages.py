@@ -12,7 +12,7 @@ import pytest
 import section_marks
 
 from .outputs import printed
-from .pages import PAGES, defined_in, module_of, name, run, shown_outputs
+from .pages import PAGES, ROOT, defined_in, module_of, name, run, shown_outputs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +51,12 @@ def test_every_mark_of_a_section_leads_to_it(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_no_mark_of_a_merge_is_left_in_a_page(page: Path) -> None:
     assert "=======" not in page.read_text("utf-8").splitlines()
+
+
+def test_every_page_that_a_search_should_show_is_there() -> None:
+    searches = (ROOT / "tests" / "by_hand" / "searches.txt").read_text("utf-8")
+    expected = set(re.findall(r"^[^#\n]+ = (.+)$", searches, re.MULTILINE))
+    assert expected <= {name(page).removesuffix(".md") for page in PAGES}
 
 
 def test_the_services_sections_are_numbered_as_the_description_is() -> None:
