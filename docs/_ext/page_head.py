@@ -8,7 +8,6 @@ from __future__ import annotations
 import textwrap
 from html import escape, unescape
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from docutils import nodes
 
@@ -36,8 +35,8 @@ def _describe(
         "og:title": unescape(context["title"]),
         "og:description": description,
     }
-    if base := app.config.html_baseurl:
-        fields["og:url"] = urljoin(base, app.builder.get_target_uri(pagename))
+    if context["pageurl"]:
+        fields["og:url"] = context["pageurl"]
     metas = [f'<meta name="description" content="{escape(description)}">']
     metas += [f'<meta property="{name}" content="{escape(fields[name])}">' for name in fields]
     context["metatags"] += "\n".join(["", *metas])
