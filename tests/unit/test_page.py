@@ -30,7 +30,7 @@ class Tags(HTMLParser):
 
 def written(said: str, outcome: str = "failed", times: int = 1) -> str:
     """The page of tests that are called and say so, where everything can be called or said."""
-    explored = {"body": said, "result": said, "finding": said, "test": said, "timelines": []}
+    explored = {"body": said, "result": said, "finding": said, "test": said, "stories": []}
     tests = [
         Shown(
             f"test_it.py::{said}, {number}",

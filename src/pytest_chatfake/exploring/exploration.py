@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable
+from ..base.redaction import redacted
 from ..base.views import counted
 from ..report import active_stories
 from ..report.active_stories import Explored
@@ -287,7 +288,7 @@ class Exploration:
             if world.has_threads:
                 more.append("Attempts ran in threads: this world may pass when it is run again.")
             if type(alone.error) is type(error) and alone.log().order == log.order:
-                self._found.test = test.source
+                self._found.test = redacted(test.source)
                 lacks = "" if test.is_complete else "; pasted, it lacks what its first line names"
                 error.add_note(
                     f"As a test of its own (it was run, and fails the same way{lacks}):\n\n"
@@ -299,7 +300,7 @@ class Exploration:
             more.append(f"There is no test to paste: {test}.")
         more.append(f"This world alone: chat_explore(only={[*map(str, world.deviations)]})")
         error.add_note("\n".join(more))
-        self._found.finding = "\n".join([note, *more])
+        self._found.finding = redacted("\n".join([note, *more]))
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth

@@ -20,8 +20,8 @@ class Explored:
     Attributes:
         body: The name of its body.
         result: How many worlds there were, or in which one it failed.
-        finding: What deviated in that world.
-        test: The source of a test to paste; empty: there is none.
+        finding: What deviated in that world, without secrets.
+        test: The source of a test to paste, without secrets; empty: there is none.
         stories: The story of that world's fake; none: no world failed.
     """
 

@@ -123,7 +123,7 @@ def svg(
             marks += _arrow(left, *_ends(row, lanes, labels), tone, label)
             text = " ".join([place, kind, text, *marks_of(row, labels)])
         else:
-            text, marks = row, _text("dim", left + _LANE + 12, 21, row)
+            text, marks = row, _text("dim", 44, 21, row)
         parts += [
             f'<g class="{tone}" role="listitem" tabindex="0"',
             f' transform="translate(0 {_HEAD + _ROW * index})"><title>{escape(text)}</title>',

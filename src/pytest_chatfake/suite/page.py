@@ -115,7 +115,7 @@ def _test(test: Shown, has_all: bool) -> Iterator[str]:
     for one in test.explorations:
         yield f"<h3>Exploration of {escape(one['body'])}()</h3><p>{escape(one['result'])}</p>"
         yield _scrolling("Finding", one["finding"]) + _scrolling("Test to paste", one["test"])
-        timelines = [*timelines, *one["timelines"]]
+        timelines = [*timelines, *one["stories"]]
     for text, picture in timelines:
         if picture and (has_all or test.outcome != "passed"):
             yield f'<h3>Picture</h3><div class="picture">{picture}</div>'

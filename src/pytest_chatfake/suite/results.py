@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from ..base.redaction import redacted
 from ..report import active_stories
 from ..report.coverage import exercised
 from ..report.story import Story
@@ -39,13 +38,7 @@ class Results:
             "exercised": sorted(self._exercised),
             "timelines": list(self._shown(active_stories.stories())),
             "explorations": [
-                {
-                    "body": one.body,
-                    "result": one.result,
-                    "finding": redacted(one.finding),
-                    "test": redacted(one.test),
-                    "timelines": list(self._shown(one.stories)),
-                }
+                {**vars(one), "stories": list(self._shown(one.stories))}
                 for one in active_stories.explored
             ],
         }
