@@ -9,7 +9,7 @@ import hashlib
 import re
 from html.parser import HTMLParser
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_chatfake.suite.page import page
@@ -46,6 +46,7 @@ def written(said: str, outcome: str = "failed", times: int = 1) -> str:
     return page([{"Options": said}], tests, [], [said])
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1))
 @example("<script>alert('$1')</script>")
 @example('"><b onclick=x>')
