@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Final
 from urllib.parse import quote
@@ -47,7 +47,7 @@ def page(
         "pictured": _PICTURED,
         "tests": "".join(part for test in ordered for part in _test(test, has_all)),
     }
-    return Template((files(__package__) / "page.html").read_text("utf-8")).substitute(parts)
+    return Template(Path(__file__).with_name("page.html").read_text("utf-8")).substitute(parts)
 
 
 def totals(tests: Collection[Shown]) -> str:
