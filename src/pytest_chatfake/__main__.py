@@ -115,7 +115,7 @@ def _naming(text: str) -> tuple[Naming, Collection[str]]:
         found: object = import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # the module is the user's, and may fail in any way
         raise ArgumentTypeError(f"{text!r} can't be imported: {error}") from None
     naming = getattr(found, "naming", found)
     if not isinstance(naming, Naming):

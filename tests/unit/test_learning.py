@@ -177,19 +177,19 @@ def test_an_account_with_a_brand_of_its_own(events, expected, told, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("count", "to", "is_few"),
+    ("count", "to", "few"),
     [
-        (19, {"to": phone}, True),
-        (60, {"to": lambda n: f"+4915510047{n % 2}"}, True),
-        (20, {"to": phone}, False),
-        (20, {}, False),
+        (19, {"to": phone}, "messages"),
+        (60, {"to": lambda n: f"+4915510047{n % 2}"}, "recipients"),
+        (20, {"to": phone}, ""),
+        (20, {}, ""),
     ],
 )
-def test_what_few_messages_or_few_people_show_is_a_comment(tmp_path, count, to, is_few):
+def test_what_few_messages_or_few_people_show_is_a_comment(tmp_path, count, to, few):
     lines, _ = learned(tmp_path, account("egret", count, name=lambda n: WORDS, **to))
 
-    assert is_few == ('        # "name": ...,  # too few: ' in "\n".join(lines))
-    assert is_few == lines[3].startswith('    # currency="CHF",  # too few: ')
+    assert bool(few) == (f'        # "name": ...,  # too few {few}: ' in "\n".join(lines))
+    assert bool(few) == lines[3].startswith(f'    # currency="CHF",  # too few {few}: ')
 
 
 def test_a_contradiction_is_no_code_and_exit_status_1(tmp_path):

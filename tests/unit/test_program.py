@@ -71,6 +71,18 @@ def test_a_naming_that_is_none_is_refused(
     assert problem in capsys.readouterr().err
 
 
+def test_a_naming_whose_module_fails_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken_settings.py").write_text("NAMING = (")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["schema", "--naming", "broken_settings:NAMING"])
+
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert "'broken_settings:NAMING' can't be imported: '(' was never closed" in last
+
+
 def test_fields_that_the_account_omits_are_not_required(
     tmp_path: Path,
 ) -> None:

@@ -230,7 +230,7 @@ def test_requests_stand_where_they_were_asked_with_what_faults_did():
                 "1 fault: api.fail(503)",
                 "2 request: GET /v2/balance with the key ...1234: 503 [api.fail(503): here]",
                 "3 request: GET /v2/balance with the key ...5678 (not this fake's): 401",
-                "4 request: GET /nowhere with the key ...1234: 404 (an endpoint of your own? see chat_fake.route)",
+                "4 request: GET /nowhere with the key ...1234: 404 (add it: chat_fake.send_endpoint() or route())",
             ]
         ) == told(fake)
 

@@ -92,7 +92,7 @@ class ApiRequest(NamedTuple):
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
         unknown = self.accepted and self.status == 404 and not self.marks
-        hint = " (an endpoint of your own? see chat_fake.route)" if unknown else ""
+        hint = " (add it: chat_fake.send_endpoint() or route())" if unknown else ""
         return f"{shown_method(self.method)} {self.path} with {key}: {status}{hint}"
 
 

@@ -144,10 +144,12 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
         told = ", ".join(f"{value} {count}" for value, count in counts[:9])
         return _WRONG, f"{name}: {told}: not set; {evidence}"
     people = {one.person for one in events} - {None}
-    is_few = len({one.message["id"] for one in events}) < _MESSAGES or 0 < len(people) < _PEOPLE
-    if is_few and setting.startswith("extra."):
+    few = "recipients: " if 0 < len(people) < _PEOPLE else ""
+    if len({one.message["id"] for one in events}) < _MESSAGES:
+        few = "messages: "
+    if few and setting.startswith("extra."):
         value = "..."  # it may be somebody's
     is_usual = value == code(_DEFAULTS.get(setting, ...))
-    note = "the default: " if is_usual else "too few: " * is_few
+    note = "the default: " if is_usual else few and f"too few {few}"
     line = part.form.format(name=name, value=value, key=code(name), off="# " * bool(note))
     return _CODE, f"{line}  # {note}{evidence}"
