@@ -148,7 +148,7 @@ class HmacSigner:
                 )
         self._digest = check_choice(digest, "digest", _DIGESTS)
         self._encoding = check_choice(encoding, "encoding", ("hex", "base64"))
-        self._offset = int(parse_offset(offset, "offset") / SECOND)
+        self._offset = _whole_seconds(offset)
         carried = shown or timestamp_header is not None
         if signed and not carried:
             raise ValueError(
@@ -210,7 +210,7 @@ class StandardWebhooksSigner:
         offset: timedelta | float = 0,
     ) -> None:
         self._secrets = _keys(_decoded, secret, secrets)
-        self._offset = int(parse_offset(offset, "offset") / SECOND)
+        self._offset = _whole_seconds(offset)
 
     def __repr__(self) -> str:
         shift = f", offset={self._offset}" if self._offset else ""
@@ -238,6 +238,11 @@ def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tu
     if not isinstance(given, (list, tuple)) or not given or None not in (secret, secrets):
         raise TypeError("secrets: expected a list of at least one secret, and no secret beside it")
     return tuple(map(key, cast("Sequence[object]", given)))
+
+
+def _whole_seconds(offset: object) -> int:
+    """Return an offset as timestamps count; what is less than a second is cut off."""
+    return int(parse_offset(offset, "offset") / SECOND)
 
 
 def _base64(mac: bytes) -> str:
