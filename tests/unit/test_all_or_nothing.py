@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake.base.notes import CLOCK
 from pytest_chatfake.domain.facts import Fact
 from pytest_chatfake.domain.ledger import LedgerEntry
 from pytest_chatfake.domain.people import PersonFact
+from pytest_chatfake.engine.records import ClockRecord
 from pytest_chatfake.webhooks.events import Event
 
 from .fakes import frozen_fake
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: The ways in which one of them is made.
 MAKERS = [
     *((Fact, "__init__"), (PersonFact, "__new__")),
-    *((LedgerEntry, "__new__"), (Event, "__init__")),
+    *((LedgerEntry, "__init__"), (Event, "__init__")),
 ]
 
 
@@ -62,11 +62,17 @@ def seen(fake: ChatFake) -> list[object]:
         {name: getattr(one, name) for name in one.__slots__} for one in account.conversations.all
     ]
     return [
-        *(messages, conversations, list(ledger._rows), ledger.available, ledger.held),
-        *(ledger.charged, list(outbox.events._bodies), len(outbox.attempts), len(outbox.queue)),
-        [(kind, id(subject)) for kind, subject in engine.schedule.work.values()],
-        *(dict(account.people), [note for note in engine.journal.kinds if note != CLOCK]),
-        outbox.events.next_inbound_id(),
+        *(messages, conversations, list(ledger.entries), ledger.available, ledger.held),
+        *(
+            ledger.charged,
+            [one.body for one in outbox.events],
+            len(outbox.attempts),
+            len(outbox.queue),
+        ),
+        [(kind, id(subject)) for kind, subject in engine.core.schedule.work.values()],
+        dict(account.people),
+        [one for one in engine.core.history.records if not isinstance(one, ClockRecord)],
+        outbox.next_inbound_id(),
     ]
 
 

@@ -60,7 +60,8 @@ def by_brute_force(events, depth):
 def sending(chat_fake, *, events=2, settles=False):
     """Connect a receiver, send so many events, and return the numbers of those that came."""
     got = []
-    chat_fake.webhooks.connect(handler=lambda request: got.append(request.event._index + 1))
+    events_ = chat_fake._engine.outbox.events
+    chat_fake.webhooks.connect(handler=lambda request: got.append(events_.index(request.event) + 1))
     for number in range(events):
         chat_fake.send_text(to=f"+{number}")
         if settles:
@@ -461,11 +462,6 @@ def log_of(*attempts):
         ("delay", "2 read a, 1 sent b", "`sent` m1 at b was attempted 1 day later"),
         ("duplicate_new_id", "1 sent, 1 sent", "`sent` m1 was attempted again under another id"),
         ("evolve", "1 sent", "every event had unknown fields"),
-        (
-            "evolve",
-            "0 chat.unknown.added, 1 sent",
-            "every event had unknown fields, and one of an unknown type came before it",
-        ),
         ("concurrently", "1 sent", "`sent` m1 was attempted late"),
         (
             "concurrently",
@@ -826,7 +822,8 @@ def test_an_async_body_is_explored_when_it_is_awaited():
 
     async def world(fake):
         orders.append(got := [])
-        fake.webhooks.connect(handler=lambda request: got.append(request.event._index + 1))
+        events = fake._engine.outbox.events
+        fake.webhooks.connect(handler=lambda request: got.append(events.index(request.event) + 1))
         await fake.send_text().deliver()
         await fake.settle()
 

@@ -132,7 +132,7 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb: str)
             except Interrupted:
                 pass
             came = interruption.came
-            assert is_free(fake._engine.lock), number
+            assert is_free(fake._engine.core.lock), number
             _ = fake.timeline.text  # what a report shows
             _ = fake.webhooks.attempts
             try:

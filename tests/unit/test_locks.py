@@ -17,9 +17,10 @@ import pytest
 from werkzeug.test import Client
 
 from pytest_chatfake import ApiFault, ChatFake
+from pytest_chatfake.base.growing_index import GrowingIndex
+from pytest_chatfake.base.history import History, Record
 from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.schedule import Schedule
-from pytest_chatfake.engine import engine as engine_module
 from pytest_chatfake.engine.callbacks import Callbacks
 from pytest_chatfake.engine.process_time import ProcessTime
 from pytest_chatfake.http_api import service as service_module
@@ -28,7 +29,7 @@ from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watchdog import Watchdog
 from pytest_chatfake.transport.server import listener as listener_module
 from pytest_chatfake.transport.server.listener import Listener
-from pytest_chatfake.webhooks.events import EventLog
+from pytest_chatfake.webhooks import core as core_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -154,7 +155,7 @@ def fake(locked: bool, meeting: Meeting, monkeypatch: pytest.MonkeyPatch) -> Ite
 
     shim = SimpleNamespace(RLock=make, get_ident=threading.get_ident)
     with monkeypatch.context() as patch, ExitStack() as stack:
-        patch.setattr(engine_module, "threading", shim)
+        patch.setattr(core_module, "threading", shim)
         fake = stack.enter_context(ChatFake())
         yield fake
         fake.settle()
@@ -211,7 +212,7 @@ def report_balance(fake: ChatFake) -> object:
         (Schedule, "pop_due", lambda fake: fake.settle()),
         (ProcessTime, "read", report_balance),
         (Callbacks, "call", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
-        (EventLog, "of", lambda fake: fake._engine.outbox.events_of(0)),
+        (GrowingIndex, "all", lambda fake: fake._engine.outbox.events_of(None)),
     ],
     ids=["next_due", "is_due", "due", "balance", "predicate", "events"],
 )
@@ -468,6 +469,17 @@ def test_the_loop_that_fakes_share_is_used_by_one_at_a_time(
     assert expected(locked) == meeting.outcome
 
 
+def test_two_records_never_get_one_number(locked: bool, lock: Any, meeting: Meeting) -> None:
+    history = History()
+    history._lock = lock
+    history.records = meeting.standing(list, "__len__")()
+    first, second = Record(), Record()
+    meeting.hold(lambda: history.add(first), lambda: history.add(second))
+
+    assert expected(locked) == meeting.outcome
+    assert locked is (first._index != second._index)
+
+
 def test_the_locks_of_this_file_are_all_there_are() -> None:
     """Whoever adds a lock adds its test here."""
     from pathlib import Path
@@ -480,7 +492,7 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     }
     client = "transport/client"
     assert {
-        *["engine/engine.py", "http_api/service.py"],
+        *["base/history.py", "http_api/service.py", "webhooks/core.py"],
         *[f"{client}/private_loop.py", f"{client}/watchdog.py"],
         *["transport/server/listener.py", "webhooks/drain.py"],
     } == found

@@ -10,9 +10,9 @@ from .fakes import frozen_fake
 def check(fake):
     """Compare what is found for each message with what is read of everything."""
     story = fake._story
-    everything = story.trace.entries()
+    everything = story.trace.records
     for message in fake.messages:
-        expected = [one for one in everything if one.state is message._state]
+        expected = [one for one in everything if one._message is message._state]
         assert expected
         assert expected == story.trace.of(message._state)
 
@@ -56,7 +56,7 @@ def test_what_is_found_for_a_message_is_what_is_read_of_everything():
         fake.send_text(to="+dropped")
         fake.clock.advance(days=30)
         check(fake)
-        assert len(fake._engine.journal.kinds) > 2 * 1024
+        assert len(fake._engine.core.history.records) > 2 * 1024
 
         fake.reset()
         hooks.receiver()

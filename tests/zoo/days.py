@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 from .apps import RANK, App, CountsDuplicates
 
 if TYPE_CHECKING:
-    from pytest_chatfake import ChatFake, WebhookRequest
+    from pytest_chatfake import ChatFake
 
 
 #: The fields of a message that is sent or delivered.
@@ -64,27 +63,9 @@ class RefusesAnUnknownField(CountsDuplicates):
             self.spend += message["totalPrice"]
 
 
-class RefusesAnUnknownType(App):
-    """Listens for everything, and answers 500 to an event of a type that it does not know."""
-
-    def connect(self, chat_fake: ChatFake) -> None:
-        chat_fake.webhooks.connect(handler=self, events="*")
-
-    def __call__(self, request: WebhookRequest) -> int:
-        if json.loads(request.body)["type"] == "chat.message.updated":
-            return 200
-        return 500 if self.bug else 200
-
-    def scene(self, chat_fake: ChatFake) -> None:
-        chat_fake.send_text("Sale").deliver()
-        chat_fake.settle()
-        assert 500 not in [attempt.status_code for attempt in chat_fake.webhooks.attempts]
-
-
 #: Each with the deviation that finds it, and its verb.
 DAYS: list[tuple[type[App], str, str]] = [
     (ForgetsWhatItShowed, "delay", "webhooks.delay(duration=86400, start=2)"),
     (TrustsEventIds, "duplicate_new_id", "webhooks.duplicate(new_id=True, start=2)"),
     (RefusesAnUnknownField, "evolve", "webhooks.evolve()"),
-    (RefusesAnUnknownType, "evolve", "webhooks.evolve()"),
 ]

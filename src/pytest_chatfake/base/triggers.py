@@ -7,10 +7,11 @@ from typing import Any, Generic, Self, TypeVar
 
 from .arguments import check_int
 from .calling_line import Line, is_in_fixture
+from .history import History, Record
 from .views import counted
 
 
-class Trigger(ABC):
+class Trigger(Record, ABC):
     """A fault that fires ``times`` times (None: always), from the ``start``-th match on.
 
     Usable as a context manager, which removes it at the end.
@@ -26,7 +27,7 @@ class Trigger(ABC):
         self.fired = 0
         self.line = line
         self._is_shared = is_in_fixture()  # which may set it up for other tests
-        self._chances = 0
+        self._matched = 0
         self._times = None if times is None else check_int(times, "times", 1)
         self._start = check_int(start, "start", 1)
         self._registry: Triggers[Any] | None = None
@@ -52,8 +53,8 @@ class Trigger(ABC):
 
     def _should_fire(self) -> bool:
         """Count a match, and return whether to fire on it."""
-        self._chances += 1
-        return self._chances >= self._start and (self._times is None or self.fired < self._times)
+        self._matched += 1
+        return self._matched >= self._start and (self._times is None or self.fired < self._times)
 
     def _fire(self) -> None:
         """Count that it fired."""
@@ -66,18 +67,24 @@ _T = TypeVar("_T", bound=Trigger)
 class Triggers(Generic[_T]):
     """Triggers, in the order in which they were set up.
 
+    Args:
+        history: Records each.
+
     Attributes:
         active: Those that are not removed.
         ever: All that were set up, removed or not: some may be unused.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, history: History) -> None:
+        self._history = history
         self.active: tuple[_T, ...] = ()
         self.ever: list[_T] = []
 
-    def add(self, trigger: _T) -> _T:
+    def add(self, trigger: _T, now: int) -> _T:
         """Set a trigger up, and return it."""
         trigger._registry = self
+        trigger.moment = now
+        self._history.add(trigger)
         self.active = (*self.active, trigger)
         self.ever.append(trigger)
         return trigger

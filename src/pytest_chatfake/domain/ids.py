@@ -16,7 +16,6 @@ class Ids(NamedTuple):
         inbound: The id of the message of that number that a person has written (assumed).
         event: The id of the event of that number, ``evt_<id>`` (§2.2).
         other_event: The id of the event of another type of that number.
-        unknown_event: The id of the event of that number, of a type that nobody knows.
         conversation: The id of the conversation of that number, a hex string (§2.4).
     """
 
@@ -25,7 +24,6 @@ class Ids(NamedTuple):
     inbound: str
     event: str
     other_event: str
-    unknown_event: str
     conversation: str
 
 
@@ -43,7 +41,6 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
         inbound=digest[8:24] + "%08x",
         event="evt_" + digest[32:48] + "%08x",
         other_event="evt_" + digest[8:16] + digest[48:56] + "%08x",
-        unknown_event="evt_" + digest[16:24] + digest[40:48] + "%08x",
         conversation=digest[40:64] + "%08x",
     )
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from ..base.views import View
+from ..base.history import Record
 from .instants import instant
+from .messages import MessageState
 from .money import EXACT, ZERO
 
 Kind: TypeAlias = Literal["opening", "top_up", "adjustment", "hold", "release", "charge"]
 
 
-class LedgerEntry(NamedTuple):
+@dataclass(slots=True, unsafe_hash=True)
+class LedgerEntry(Record):
     """One entry of the ledger.
 
     Attributes:
@@ -25,11 +28,12 @@ class LedgerEntry(NamedTuple):
         conversation_id: That message's conversation, if any.
     """
 
-    kind: Kind
-    amount: Decimal
+    kind: Final[Kind]
+    amount: Final[Decimal]
     moment: int
-    message_id: str | None = None
-    conversation_id: str | None = None
+    message_id: Final[str | None] = None
+    conversation_id: Final[str | None] = None
+    _message: MessageState | None = field(default=None, repr=False, compare=False)
 
     @property
     def at(self) -> datetime:
@@ -67,22 +71,14 @@ class Ledger:
         entries: All entries so far, in order.
     """
 
-    __slots__ = ("_rows", "available", "charged", "entries", "held")
-
     def __init__(self) -> None:
-        self._rows: list[tuple[Any, ...]] = []
-        self.entries: View[LedgerEntry] = View(self._rows, LedgerEntry._make)
+        self.entries: list[LedgerEntry] = []
         self.available: Decimal = ZERO
         self.held: Decimal = ZERO
         self.charged: Decimal = ZERO
 
-    def kind(self, place: int) -> str:
-        """Return the kind of the entry at a place."""
-        kind: str = self._rows[place][0]
-        return kind
-
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.entries)
 
     def running(self) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
         """Give what was available, held and charged after each entry."""
@@ -93,7 +89,7 @@ class Ledger:
 
     def post(self, entry: LedgerEntry) -> None:
         """Append ``entry`` and move the totals."""
-        kind, amount, _, _, _ = entry
+        kind, amount = entry.kind, entry.amount
         add, subtract = EXACT.add, EXACT.subtract
         if kind == "hold":
             self.available = subtract(self.available, amount)
@@ -106,5 +102,4 @@ class Ledger:
             self.charged = add(self.charged, amount)
         else:
             self.available = add(self.available, amount)
-        # A plain tuple of atoms is nothing that the garbage collector has to look at.
-        self._rows.append(tuple(entry))
+        self.entries.append(entry)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from ..base.notes import FACT
-
 
 class Reason(NamedTuple):
     """One link of the chain.
@@ -30,12 +28,10 @@ class Rule(NamedTuple):
     """What a fact rests on.
 
     Attributes:
-        code: Its number in the journal.
         key: Its name.
         reasons: Why, in order.
     """
 
-    code: int
     key: str
     reasons: tuple[Reason, ...]
 
@@ -53,12 +49,14 @@ CHARGED_BY: Final[dict[ChargePer, str]] = {
 Joining: TypeAlias = Literal["new", "joined", "given"]
 
 #: Every rule, by its code.
-RULES: Final[dict[int, Rule]] = {}
+
+
+RULES: Final[list[Rule]] = []
 
 
 def _rule(key: str, *reasons: Reason) -> Rule:
-    code = FACT + len(RULES)
-    rule = RULES[code] = Rule(code, key, reasons)
+    rule = Rule(key, reasons)
+    RULES.append(rule)
     return rule
 
 

@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 from ..base.errors import ChatFakeError
+from ..base.history import Record
 
 T = TypeVar("T")
 
@@ -68,18 +69,18 @@ class Responses:
     """Knows whether the running code writes a response, and to which request of one fake.
 
     Attributes:
-        requests: The place of the request that each thread responds to.
+        requests: The request that each thread responds to.
     """
 
     def __init__(self) -> None:
-        self.requests: dict[int, int] = {}
+        self.requests: dict[int, Record] = {}
 
     def is_current(self) -> bool:
         """Return whether the caller is part of a response."""
         return self in _responding.get()
 
     @contextmanager
-    def block(self, request: int | None) -> Generator[None, None, None]:
+    def block(self, request: Record | None) -> Generator[None, None, None]:
         """Return a block that writes a response; None: its request is not in the log."""
         token = _responding.set((*_responding.get(), self))
         thread = threading.get_ident()

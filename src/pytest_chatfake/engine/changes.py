@@ -14,18 +14,19 @@ from typing import Any, TypeAlias, cast
 
 from ..base.arguments import cited
 from ..base.calling_line import Line
-from ..base.notes import ATTEMPT, ENTRY, POSTING, REQUEST, VERB
+from ..base.history import Record
 from ..domain.account import Account
 from ..domain.facts import Fact, Verb
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.rehearsal import following, following_person
 from ..domain.schedule import Due, DueKind
+from ..webhooks.core import Core
 from ..webhooks.drain import Drain
-from ..webhooks.events import Event, OtherEvent
+from ..webhooks.events import CustomEvent, Event
 from ..webhooks.outbox import Outbox
 from .callbacks import Responses
-from .journal import Journal
+from .records import ClockRecord, DropRecord, VerbRecord
 
 #: Returns more fields for an event of a message with a status, as JSON text.
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
@@ -55,13 +56,13 @@ class Changes:
 
     def __init__(
         self,
+        core: Core,
         outbox: Outbox,
         drain: Drain,
-        journal: Journal,
         responses: Responses,
     ) -> None:
+        self._core = core
         self._outbox = outbox
-        self._journal = journal
         self._drain = drain
         self._requests = responses.requests
         self.fields_of: FieldsOf | None = None
@@ -74,7 +75,6 @@ class Changes:
         }
         self.due_handlers: dict[DueKind, Callable[[int, Any], None]] = {
             "attempt": lambda at, dispatch: outbox.take_due(dispatch, at),
-            "drop": self._drop,
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
@@ -82,7 +82,7 @@ class Changes:
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
-        account, journal = self.account, self._journal
+        account = self.account
         message, ledger = verb.message, account.ledger
         posted = len(ledger) if message is None else 0
         try:  # everything that may fail comes before the first change
@@ -93,22 +93,30 @@ class Changes:
             if self.fields_of is not None:
                 decide = partial(self._decided, verb, now)
                 facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
-            told = self._outbox.write_facts(facts, fields)
+            events = self._outbox.write_facts(facts, fields, line)
         except BaseException:
             if message is not None and message.state == "submitted":
                 message.withdraw()
             raise
-        journal.verb((what, line, message, now))
-        journal.note(VERB)
-        if self._drain.in_flight or self._requests:
-            self._note_cause()
+        record = self.note(what, line, message, now)
         if message is None and len(ledger) > posted:
-            journal.note(POSTING)
-        for fact, event, body in told:
-            account.apply(fact)
-            self._outbox.emit(fact, event, body, line)
+            record.posted = ledger.entries[-1]
+        self._apply(facts, events, record)
         if self.watchers:
             self._tell(facts)
+
+    def _apply(self, facts: Sequence[Fact], events: Sequence[Event], cause: VerbRecord) -> None:
+        """Apply facts, and emit their events."""
+        for fact, event in zip(facts, events, strict=True):
+            self._post(fact, cause)
+            self._outbox.emit(event, cause)
+
+    def _post(self, fact: Fact, cause: Record) -> None:
+        """Apply a fact, and record what the ledger took."""
+        self.account.apply(fact)
+        for entry in fact.entries:
+            entry._message = fact.message
+            self._core.history.add(entry, cause)
 
     def _decided(self, verb: Verb, now: int) -> list[Fact]:
         return following(self.account, self.account.decide(verb, now), now)
@@ -137,28 +145,25 @@ class Changes:
 
     def _redeliver(self, verb: Verb, what: str, line: Line, now: int) -> None:
         (event,) = cast("tuple[Event]", verb.arguments)
-        if event._log is not self._outbox.events:
+        if not self._core.history.has(event):
             raise ValueError(f"{cited(event)} was not emitted by this fake")
-        self.note(what, line, event, now)
-        self._outbox.redeliver(event, line)
+        self._outbox.redeliver(event, line, self.note(what, line, event, now))
 
     def _emit(self, verb: Verb, what: str, line: Line, now: int) -> None:
         outbox, message = self._outbox, cast("MessageState", verb.message)
         status, edit, type_ = verb.arguments
         fields = "" if self.fields_of is None else self.fields_of(message, status)
         fact = self.account.shown(message, status, now)
-        written = outbox.write_synthetic(fact, fields, status, edit)
-        self.note(what, line, message, now)
-        outbox.emit_synthetic(fact, written, status, type_, line)
+        event = outbox.write_synthetic(fact, fields, status, edit, type_, line)
+        outbox.emit(event, self.note(what, line, message, now))
 
     def _emit_event(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        (draft,) = verb.arguments
+        (custom,) = verb.arguments
         subject = None
-        if not isinstance(draft, OtherEvent):  # a person writes
-            draft, subject = draft(what, now)
-        draft, written = self._outbox.write_other(draft, now)
-        self.note(what, line, subject, now)
-        self._outbox.emit_other(draft, written, line, now)
+        if not isinstance(custom, CustomEvent):  # a person writes
+            custom, subject = custom(what, now)
+        event = self._outbox.write_custom(custom, line, now)
+        self._outbox.emit_custom(event, self.note(what, line, subject, now))
 
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
         people, address, changes = verb.arguments
@@ -171,45 +176,40 @@ class Changes:
         if self.fields_of is not None:
             facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
         fact = people.decide(what, address, changes, now)
-        told = self._outbox.write_facts(facts, fields)
-        self.note(what, line, fact, now)
+        events = self._outbox.write_facts(facts, fields, line)
+        record = self.note(what, line, fact, now)
         people.apply(fact)
-        for one, event, body in told:
-            self.account.apply(one)
-            self._outbox.emit(one, event, body, line)
+        self._apply(facts, events, record)
         self._tell([fact, *facts])
 
     # Due work
 
-    def execute_due(self, due: Due) -> None:
-        """Run a due event."""
+    def execute_due(self, due: Due, move: ClockRecord | None) -> None:
+        """Perform due work; the last move of time caused it, unless other code moved time on."""
         at, kind, subject = due
-        self.due_handlers[kind](at, subject)
+        if kind == "drop":
+            self._drop(at, subject, move if move is not None and at <= move.end else None)
+        else:
+            self.due_handlers[kind](at, subject)
 
-    def _drop(self, at: int, message: MessageState) -> None:
+    def _drop(self, at: int, message: MessageState, cause: ClockRecord | None) -> None:
         facts = self.account._drop(message, at)
         for fact in facts:
-            self._journal.note(fact.rule.code + ENTRY * len(fact.entries))
-            self._journal.drops.append(message)
-            self.account.apply(fact)
+            self._post(fact, self._core.history.add(DropRecord(message, at), cause))
         self._tell(facts)
 
-    # Notes
+    # Records
 
-    def note(self, what: str, line: Line, subject: object, now: int) -> None:
-        """Note a call of the test that changes later events, and not the account."""
-        self._journal.verb((what, line, subject, now))
-        self._journal.note(VERB)
-        self._note_cause()
+    def note(self, what: str, line: Line, subject: object, now: int) -> VerbRecord:
+        """Record a verb, or a call of the test that changes later events and not the account."""
+        return self._core.history.add(VerbRecord(what, line, subject, now), self._cause())
 
-    def _note_cause(self) -> None:
-        """Note the cause of the last verb, if it was called inside a response or an attempt."""
+    def _cause(self) -> Record | None:
+        """Return the request or the attempt that the running code is part of, if any."""
+        if not (self._drain.in_flight or self._requests):
+            return None
         request = self._requests.get(threading.get_ident())
         if request is not None:
-            self._journal.caused_by(REQUEST, request)
-        elif (attempt := self._drain.current()) is not None:
-            place = -1
-            for _ in range(self._drain.begun - attempt.place + 1):  # those of its batch came after
-                end = None if place < 0 else place
-                place = self._journal.kinds.rfind(ATTEMPT, 0, end)
-            self._journal.caused_by(ATTEMPT, place)
+            return request
+        attempt = self._drain.current()
+        return None if attempt is None else attempt.record

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 from ..base.calling_line import Line
 from ..base.errors import ClockError
-from ..base.notes import CLOCK
 from ..domain.instants import nanoseconds, stamp
-from ..domain.schedule import Due, Schedule
-from .journal import Journal
+from ..domain.schedule import Due
+from ..webhooks.core import Core
 from .process_time import ProcessTime
+from .records import ClockRecord
 
 #: Latest supported time; leaves room for expiry and drop before year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
@@ -31,30 +30,29 @@ class DueRunner:
 
     def __init__(
         self,
-        schedule: Schedule,
+        core: Core,
         time: ProcessTime,
-        lock: AbstractContextManager[object],
-        run: Callable[[Due], None],
-        journal: Journal,
-        errors: list[BaseException],
+        run: Callable[[Due, ClockRecord | None], None],
     ) -> None:
-        self._schedule = schedule
+        self._core = core
         self._time = time
-        self._lock = lock
         self._run = run
-        self._journal = journal
-        self._errors = errors
         self._ran = 0
+        self._move: ClockRecord | None = None  # the last one
+
+    def reset(self) -> None:
+        """Forget the last move of time."""
+        self._move = None
 
     def next_due(self) -> int | None:
         """Return the moment of the next due event in nanoseconds; None if there is none."""
-        with self._lock:  # reading removes cancelled events
-            return self._schedule.next_due()
+        with self._core.lock:  # reading removes cancelled events
+            return self._core.schedule.next_due()
 
     def is_due(self) -> bool:
         """Return whether an event is due now."""
-        with self._lock:
-            return self._schedule.is_due(self._time.read())
+        with self._core.lock:
+            return self._core.schedule.is_due(self._time.read())
 
     def catch_up(self) -> None:
         """Run due events, and leave the attempts that they cause in the queue.
@@ -66,7 +64,7 @@ class DueRunner:
             try:
                 more = self._run_next()
             except Exception as error:  # of a script: re-raised at the test's next call
-                self._errors.append(error)
+                self._core.errors.append(error)
 
     # Steps: state changes up to each yield, where attempts are made
 
@@ -88,8 +86,7 @@ class DueRunner:
             raise ClockError(
                 f"time only goes forward: it is {stamp(now)}, and {stamp(target)} has passed"
             )
-        self._journal.moved((what, line, now, target))
-        self._journal.note(CLOCK)
+        self._move = self._core.history.add(ClockRecord(what, line, now, target))
         yield from self._run_each(limit, target)
         self._time.forward(target)
 
@@ -121,7 +118,7 @@ class DueRunner:
             yield from self.move_to(partial(max, target), what, line)
 
     def _limit(self) -> int:
-        return self._ran + len(self._schedule.work) + _MAX_DUE
+        return self._ran + len(self._core.schedule.work) + _MAX_DUE
 
     def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
         while self._run_next(target):
@@ -139,18 +136,18 @@ class DueRunner:
 
         With a ``target``, time is on its way there: events that are due by then are run, too.
         """
-        with self._lock:
+        with self._core.lock:
             if target is None:
                 now = self._time.read()
             else:
-                due_at = self._schedule.next_due()
+                due_at = self._core.schedule.next_due()
                 if due_at is None or due_at > target:
                     return False
                 self._time.forward(due_at)  # before it is removed: the move may be refused
                 now = target
-            due = self._schedule.pop_due(now)
+            due = self._core.schedule.pop_due(now)
             if due is None:
                 return False
             self._ran += 1
-            self._run(due)
+            self._run(due, self._move)
             return True

@@ -7,7 +7,7 @@ sync mode it is performed at once; in async mode it becomes a step of the plan, 
 performs. Both go the same way: run due events, let the account decide, write the webhooks, apply
 the facts, queue the webhooks; release the lock; attempt the queue.
 
-*The lock* (:attr:`Engine.lock`) is held from the decision to the queue: no other thread sees half
+*The lock* (:attr:`.Core.lock`) is held from the decision to the queue: no other thread sees half
 of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
 attempted, a response is written or a callback runs: each of these may come back with a request or
 a verb, from this thread or from another one. It is re-entrant, because due work runs under it and
@@ -27,7 +27,6 @@ done. It closes the fake. The process gets its resources back all the same.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from decimal import Decimal
 from functools import partial
@@ -35,24 +34,24 @@ from typing import cast
 
 from ..base.calling_line import Line, calling_line
 from ..base.errors import ClockError, ClosedError
-from ..base.notes import POSTING
+from ..base.history import Record
 from ..domain.account import Account
 from ..domain.facts import Verb
 from ..domain.ids import ids_of
 from ..domain.instants import stamp
 from ..domain.messages import MessageState
 from ..domain.money import EXACT
-from ..domain.schedule import Schedule
 from ..transport.client.loops import LoopBridge, bridge_to_running_loop, running_framework
 from ..transport.client.portal import Portal
+from ..webhooks.attempts import Attempt
+from ..webhooks.core import Core
 from ..webhooks.drain import Drain
-from ..webhooks.ordering import Pause
+from ..webhooks.ordering import TimedRepeat
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .callbacks import Callbacks, Responses
 from .changes import Changes
 from .due_runner import LAST, DueRunner
-from .journal import Journal
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
@@ -71,17 +70,15 @@ class Engine:
         self.settings = settings
         self.mode = settings.mode
         self.chance: str = settings.seed
-        self.lock: threading.RLock = threading.RLock()
         self.time: ProcessTime = ProcessTime()
-        self.schedule: Schedule = Schedule()
-        self.journal: Journal = Journal()
+        self.core: Core = Core(self.time.read)
         self.closed: bool = False
         self._interrupt: str = ""
-        self.errors: list[BaseException] = []
-        self.callbacks: Callbacks = Callbacks(self.lock)
+        self.callbacks: Callbacks = Callbacks(self.core.lock)
         self.responses: Responses = Responses()
         self._test_loop: LoopBridge | None = None
         self.outbox: Outbox = Outbox(
+            self.core,
             EventWriter(
                 settings.naming,
                 settings.currency,
@@ -90,45 +87,29 @@ class Engine:
                 settings.omit,
             ),
             per_message=settings.event_ids == "per-message",
-            now=self.time.read,
-            schedule=self.schedule,
-            lock=self.lock,
-            note=self.journal.note,
         )
-        self.drain: Drain = Drain(
-            self.outbox,
-            portal=portal,
-            timeout=settings.timeout,
-            lock=self.lock,
-            errors=self.errors,
-            note=self.journal.note,
-        )
-        self.changes: Changes = Changes(self.outbox, self.drain, self.journal, self.responses)
-        self.due_runner: DueRunner = DueRunner(
-            *(self.schedule, self.time, self.lock),
-            *(self.changes.execute_due, self.journal, self.errors),
-        )
+        self.drain: Drain = Drain(self.core, self.outbox, portal=portal, timeout=settings.timeout)
+        self.changes: Changes = Changes(self.core, self.outbox, self.drain, self.responses)
+        self.due_runner: DueRunner = DueRunner(self.core, self.time, self.changes.execute_due)
         self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
         self.performer: Performer = Performer(
             plan, self.drain, self.is_inside, self.raise_errors, self.close_if_interrupted
         )
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Open a new account: ids from the first, nothing due."""
         settings = self.settings
-        self.schedule.clear()
-        self.errors.clear()
+        self.core.reset()
+        self.due_runner.reset()
         self.blocked: bool = False
-        self.journal.clear()
         ids = ids_of(settings.seed, settings.naming.id_prefix)
         self.account: Account = Account(
-            settings.rules, ids, self.schedule, settings.opening_balance, self.time.read()
+            settings.rules, ids, self.core.schedule, settings.opening_balance, self.time.read()
         )
         self.changes.account = self.account
-        self.journal.note(POSTING)  # the opening balance
-        self.outbox.begin(ids)
+        self.outbox.reset(ids)
         if self.drain.ordering is not None:
             self.drain.ordering.clear()
 
@@ -146,7 +127,7 @@ class Engine:
             run = partial(self._changing, verb, what, line)
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
-        if self.errors:
+        if self.core.errors:
             self.raise_errors()
         try:
             while not self._change(verb, what, line):
@@ -174,9 +155,9 @@ class Engine:
 
     def _change(self, verb: Verb, what: str, line: Line) -> bool:
         """Perform a verb; or return False, if another event is due before it."""
-        with self.lock:
+        with self.core.lock:
             now = self.time.read()
-            if self.schedule.is_due(now):
+            if self.core.schedule.is_due(now):
                 return False
             if now > LAST:
                 raise ClockError(f"nothing can be sent after {stamp(LAST)}: the calendar ends")
@@ -218,7 +199,7 @@ class Engine:
         """
 
         def reached() -> bool:
-            with self.lock:
+            with self.core.lock:
                 return self.callbacks.call(f"the predicate of {what}", "True or False", predicate)
 
         line = calling_line(3)
@@ -234,22 +215,22 @@ class Engine:
         due, ordering = self.due_runner, self.drain.ordering
         step = due.run_due
         if ordering is not None:
-            end_pause = None if self.is_inside() else self._end_pause
-            step = partial(ordering.with_barriers, due.run_due, due.is_due, end_pause)
+            end_wait = None if self.is_inside() else self._wait_for
+            step = partial(ordering.with_barriers, due.run_due, due.is_due, end_wait)
         return self.step("settle()", step)
 
-    def _end_pause(self, pause: Pause) -> Iterator[None]:
+    def _wait_for(self, repeat: TimedRepeat) -> Iterator[None]:
         """Move time to where an attempt is to be made again."""
-        return self.due_runner.move_to(partial(max, pause.due), pause.what, pause.line)
+        return self.due_runner.move_to(partial(max, repeat.due), repeat.what, repeat.line)
 
     def reset(self, forget: Callable[[], None]) -> PendingPlan:
         """Start afresh, or add that to the plan; ``forget`` clears the records of other rooms."""
 
         def run() -> Iterator[None]:
-            with self.lock:
+            with self.core.lock:
                 self.callbacks.refuse_reset()
                 forget()
-                self._begin()
+                self._reset()
             yield
 
         return self.step("reset()", run)
@@ -273,12 +254,12 @@ class Engine:
         try:
             for _ in step:
                 self._attempt()
-                if self.errors:  # found inside an attempt: time stays there
+                if self.core.errors:  # found inside an attempt: time stays there
                     self.raise_errors()
         except BaseException as error:
             self.close_if_interrupted(error)
             raise
-        if self.errors:
+        if self.core.errors:
             self.raise_errors()
 
     # Attempting
@@ -306,9 +287,9 @@ class Engine:
 
     def raise_errors(self) -> None:
         """Re-raise, in the test, the first error that could not be raised where it happened."""
-        if self.errors and not self.is_inside():
-            error = self.errors[0]
-            self.errors.clear()
+        if self.core.errors and not self.is_inside():
+            error = self.core.errors[0]
+            self.core.errors.clear()
             raise error
 
     # Reading
@@ -324,13 +305,18 @@ class Engine:
             self.plan.refuse_reading()
         if self.due_runner.is_due():
             self._run_what_is_due()
-        if self.errors:
+        if self.core.errors:
             self.raise_errors()
 
     def settle_before_read(self) -> None:
         """As :meth:`ensure_readable`; in sync mode, queued webhooks are attempted first."""
         self.ensure_readable()
         self._run(self._flush())
+
+    def last_attempt_of(self, request: Record) -> Attempt | None:
+        """Return the last attempt that a request to the API has caused so far."""
+        effects = self.core.history.effects_of(request)
+        return next((one for one in reversed(effects) if isinstance(one, Attempt)), None)
 
     def _flush(self) -> Iterator[None]:
         yield
@@ -347,7 +333,7 @@ class Engine:
     def reported_balance(self) -> tuple[Decimal, int]:
         """Return what the balance query reports now (§4.1), and the moment in nanoseconds."""
         self.due_runner.catch_up()
-        with self.lock:
+        with self.core.lock:
             ledger = self.account.ledger
             value = ledger.available
             if self.settings.balance_amount == "total":

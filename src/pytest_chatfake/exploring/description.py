@@ -7,14 +7,11 @@ from itertools import pairwise
 
 from ..base.views import listed, ordinal
 from ..report.timeline_text import length
-from ..webhooks.synthetic import UNKNOWN_TYPE
 from .deviations import KINDS, STATUS, Call, Deviation
 from .search import LoggedAttempt, WorldLog
 
 #: How many events a sentence names; of more, it names fewer, and counts the rest.
 _NAMED = 3
-
-_UNKNOWN_CAME = ", and one of an unknown type came before it"
 
 
 def describe(deviation: Deviation, log: WorldLog) -> str:
@@ -22,10 +19,9 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
     kind, start = deviation.kind, deviation.start
     if deviation.call is not None:
         return _describe_call(deviation, deviation.call, log)
-    attempts = [one for one in log.attempts if one is not None]
     if KINDS[kind].concerns == "everything":
-        came = any(one.what.startswith(UNKNOWN_TYPE) for one in attempts)
-        return "every event had unknown fields" + came * _UNKNOWN_CAME
+        return "every event had unknown fields"
+    attempts = [one for one in log.attempts if one is not None]
     places = [place for place, one in enumerate(attempts) if one.number == start]
     mine = attempts[places[0]] if places else log.waiting.get(start)
     if mine is None:

@@ -56,7 +56,7 @@ class LoggedAttempt(NamedTuple):
     what: str
     endpoint: str
     overlaps: bool
-    round: int
+    round: int = 0
     points: Sequence[tuple[str, str, int]] = ()
     crash: str = ""
 

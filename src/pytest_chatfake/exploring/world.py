@@ -14,10 +14,10 @@ from typing import Any
 
 from ..base.arguments import cited
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
-from ..base.notes import REQUEST
 from ..base.triggers import Trigger
 from ..base.views import counted
 from ..engine.process_time import Travel
+from ..engine.records import VerbRecord
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline
@@ -27,7 +27,9 @@ from ..webhooks.attempt_faults import AttemptFault
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
-from ..webhooks.ordering import Log, Made, Ordering
+from ..webhooks.in_flight import InFlight
+from ..webhooks.ordering import Barrier, Log, Ordering
+from ..webhooks.outbox import Outbox
 from .deviations import KINDS, Call, Deviation
 from .search import LoggedAttempt, LoggedCall, WorldLog, possible_deviations
 
@@ -161,7 +163,7 @@ class World:
         elif not self._is_alone:
             fake._baseline = environment.baseline(learning=not self.deviations)
         engine = fake._engine
-        self._ordering = Ordering(engine.outbox, self._log, environment.note)
+        self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)
         engine.drain.ordering = self._ordering
         if self._is_written:
             self._ordering.crash_points = environment.crash_points
@@ -198,8 +200,8 @@ class World:
     # The result
 
     @property
-    def _made(self) -> list[Made]:
-        return [one for one in self._log if isinstance(one, Made)]
+    def _made(self) -> list[InFlight]:
+        return [one for one in self._log if isinstance(one, InFlight)]
 
     @property
     def failed_before_barrier(self) -> bool:
@@ -218,14 +220,14 @@ class World:
         """Whether webhooks timed out because their app was still waiting for a call's response."""
         if all(one.kind != "webhooks_first" for one in self.deviations):
             return False
-        errors = [self.error, *self.fake._engine.errors]
+        errors = [self.error, *self.fake._engine.core.errors]
         is_timeout = any(isinstance(one, TimeoutError) for one in errors)
-        return is_timeout or any(one.outcome == "TimeoutError" for one in self._made)
+        return is_timeout or any(_outcome(one) == "TimeoutError" for one in self._made)
 
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate."""
         calls = (one.call for _, one in possible_deviations(self.log(), kinds, ()))
-        if any(one.outcome != "dropped" for one in self._made) or any(calls):
+        if any(one.record.fault != "drop" for one in self._made) or any(calls):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
         if not self.fake._engine.outbox.endpoints.ever:
@@ -285,7 +287,7 @@ class World:
         """Return the log of the world, as the search needs it."""
         engine, places = self.fake._engine, self._places()
         attempts = [
-            self._logged(one, places) if isinstance(one, Made) else None for one in self._log
+            None if isinstance(one, Barrier) else self._logged(one, places) for one in self._log
         ]
         made = {one.number for one in attempts if one is not None}
         return WorldLog(
@@ -296,51 +298,63 @@ class World:
                 for one, fault in zip(self.deviations, self._faults, strict=True)
                 if fault.fired and KINDS[one.kind].order == "unseen"
             ),
-            moments=[(one.moment,) if isinstance(one, Made) else one.moments for one in self._log],
+            moments=[
+                one.moments if isinstance(one, Barrier) else (one.record.moment,)
+                for one in self._log
+            ],
             session=engine.settings.rules.conversation_length,
             waiting={
-                number: self._logged(
-                    Made(number, engine.outbox.events[place], to, None, 0, 0), places
-                )
-                for (place, to), number in self._ordering._chances.items()
+                number: self._waiting(number, event, endpoint, places)
+                for (event, endpoint), number in self._ordering.choices.items()
                 if number not in made
             },
         )
 
-    def _logged(self, made: Made, places: Mapping[Endpoint, int]) -> LoggedAttempt:
-        item, watch = self._environment.item(made.event, places[made.endpoint]), made.watch
+    def _logged(self, attempt: InFlight, places: Mapping[Endpoint, int]) -> LoggedAttempt:
+        watch = attempt.watch
+        logged = self._waiting(attempt.choice, attempt.event, attempt.endpoint, places)
+        return logged._replace(
+            item=logged.item if effect_of(attempt.record.fault).reaches_app else -logged.item,
+            round=attempt.batch,
+            points=() if watch is None else tuple(watch.points),
+            crash=""
+            if watch is None
+            else "had responded and " * bool(watch.response) + str(watch.error),
+        )
+
+    def _waiting(
+        self, choice: int, event: Event, endpoint: Endpoint, places: Mapping[Endpoint, int]
+    ) -> LoggedAttempt:
         return LoggedAttempt(
-            made.chance,
-            -item if made.outcome in {"refused", "dropped"} else item,
-            _number(made.event),
-            _what(made.event),
-            made.endpoint._shown if len(places) > 1 else "",
-            made.endpoint._target.overlaps,
-            made.batch,
-            () if watch is None else tuple(watch.points),
-            "" if watch is None else "had responded and " * bool(watch.response) + str(watch.error),
+            choice,
+            self._environment.item(event, places[endpoint]),
+            _number(event),
+            _what(self.fake._engine.outbox, event),
+            endpoint._shown if len(places) > 1 else "",
+            endpoint._target.overlaps,
         )
 
     def _calls(self) -> Iterator[LoggedCall]:
         """Give the calls of the app that a deviation can name."""
-        api, causes = self.fake.api, self.fake._engine.journal.causes.values()
-        late = {place for kind, place in causes if kind == REQUEST}
-        late -= api._webhooks_first
+        api, records = self.fake.api, self.fake._engine.core.history.records
+        causes = {id(one._cause) for one in records if isinstance(one, VerbRecord)}
         numbers: Counter[Call] = Counter()
-        for place, one in enumerate(api._log):
+        for one in api._log:
             call = Call.of(one.path, one.method)
             if one.accepted and call is not None:
                 numbers[call] += 1
-                yield LoggedCall(numbers[call], call, place in late)
+                yield LoggedCall(
+                    numbers[call], call, id(one) in causes and not one._has_webhooks_first
+                )
 
     def outline(self) -> list[str]:
         """Return what happened without ids: the same in two runs of one body."""
         places = self._places()
         return [
-            f"{one.event.status or one.event.type} m{_number(one.event)} at endpoint "
-            f"{places[one.endpoint] + 1}: {one.outcome}"
-            if isinstance(one, Made)
-            else "a barrier"
+            "a barrier"
+            if isinstance(one, Barrier)
+            else f"{one.event.status or one.event.type} m{_number(one.event)} at endpoint "
+            f"{places[one.endpoint] + 1}: {_outcome(one)}"
             for one in self._log
         ]
 
@@ -348,19 +362,26 @@ class World:
         return {one: place for place, one in enumerate(self.fake._engine.outbox.endpoints.ever)}
 
 
+def _outcome(attempt: InFlight) -> int | str | None:
+    """Return how an attempt ended at the app; ``"refused"`` or ``"dropped"`` if it never came."""
+    effect, response = effect_of(attempt.record.fault), attempt.response
+    if response is None or not effect.reaches_app:
+        return effect.mark
+    return response.status if response.error is None else type(response.error).__name__
+
+
 def _number(event: Event) -> int:
     """Return the number of the message that an event is about; negative: recorded; 0: none."""
-    log = event._log
-    return log._numbers[event._index] or -log._recorded.get(event._about, 0)
+    return -event._recorded_number if event._message is None else event._message.number
 
 
-def _what(event: Event) -> str:
+def _what(outbox: Outbox, event: Event) -> str:
     """Return the status in an event, or its type; from the second such event on with a number."""
     if event.status is None:
         return event._label
-    log, place = event._log, event._index
-    told = [(one.status, one._about) for one in log.of(log._numbers[place]) if one._index <= place]
-    nth = told.count((event.status, event._about))
+    shown = event.status, event._recorded_id
+    before = (one for one in outbox.events_of(event._message) if one._index < event._index)
+    nth = 1 + [(one.status, one._recorded_id) for one in before].count(shown)
     return event.status if nth == 1 else f"{event.status} #{nth}"
 
 

@@ -45,8 +45,8 @@ class AgendaEntry(NamedTuple):
 
 def agenda(engine: Engine) -> list[AgendaEntry]:
     """Return the due events in order, with the expiries of open conversations."""
-    with engine.lock:
-        found = [(due[0], _entry(engine, *due)) for due in engine.schedule.pending()]
+    with engine.core.lock:
+        found = [(due[0], _entry(engine, *due)) for due in engine.core.schedule.pending()]
         found += _expiries(engine)
     return [entry for _, entry in sorted(found, key=lambda one: one[0])]
 
@@ -59,7 +59,7 @@ def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:
         why = "retry" if subject.number > 1 else "attempt"
         return _made(engine, at, why, state, event.line, f"{what}, caused")
     if kind == "drop":
-        line = engine.outbox.events_of(subject.number)[0].line
+        line = engine.outbox.events_of(subject)[0].line
         what = f"drop of message {subject.id} if it is still sent, sent"
         return _made(engine, at, "drop", subject, line, what)
     what = subject.reason(kind)
@@ -79,7 +79,7 @@ def _expiries(engine: Engine) -> Iterator[tuple[int, AgendaEntry]]:
         if conversation.expires_at > now:
             line = next(
                 event.line
-                for event in engine.outbox.events_of(message.number)
+                for event in engine.outbox.events_of(message)
                 if event.status in {"delivered", "read"} and not event.synthetic
             )
             what = f"conversation {conversation.id} expires, started"

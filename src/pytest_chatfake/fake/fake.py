@@ -127,9 +127,7 @@ class ChatFake:
         self.clock: Clock = Clock(engine)
         self.webhooks: Webhooks = Webhooks(engine, config, self._portal)
         key = config.api_key or _next_key(seed)
-        self.api: AccountApi = AccountApi(
-            engine, engine.time.read, engine.journal.note, config.currency, key
-        )
+        self.api: AccountApi = AccountApi(engine, key)
         self._baseline: Baseline | None = None  # of an exploration
         self._story = Story(engine, self.api)
         active_stories.register(self._story)
@@ -388,7 +386,7 @@ class ChatFake:
     def conversations(self) -> Sequence[Conversation]:
         """The conversations, in the order in which they were begun."""
         self._engine.ensure_readable()
-        with self._engine.lock:
+        with self._engine.core.lock:
             records = list(self._engine.account.conversations.all)
         return tuple(Conversation(self._engine, record) for record in records)
 
@@ -402,7 +400,7 @@ class ChatFake:
     def ledger(self) -> Sequence[LedgerEntry]:
         """The entries of the ledger, in order; the balances are their sums."""
         self._engine.ensure_readable()
-        return self._engine.account.ledger.entries
+        return View(self._engine.account.ledger.entries)
 
     @property
     def timeline(self) -> Timeline:
@@ -458,7 +456,7 @@ class ChatFake:
 
     def _shown(self, message: MessageState, names: Iterable[str]) -> dict[str, object]:
         """Return fields of the message resource of a message's newest event."""
-        events = self._engine.outbox.events_of(message.number)
+        events = self._engine.outbox.events_of(message)
         shown: dict[str, object] = {}
         if names and events:
             with suppress(ValueError, TypeError, KeyError):  # a synthetic one may be anything
@@ -471,7 +469,7 @@ class ChatFake:
     def balance(self) -> Balance:
         """The available, held and charged amounts now, in exact decimals (§2.1, §3 rule 5)."""
         self._engine.ensure_readable()
-        with self._engine.lock:
+        with self._engine.core.lock:
             ledger = self._engine.account.ledger
             return Balance(ledger.available, ledger.held, ledger.charged, self.config.currency)
 
@@ -914,7 +912,7 @@ class ChatFake:
 
     def _resource(self, sent: str, message: Message) -> dict[str, Any]:
         """Return the message resource of the message's first event, with a word for ``sent``."""
-        event = self._engine.outbox.events_of(message._state.number)[0]
+        event = self._engine.outbox.events_of(message._state)[0]
         resource: dict[str, Any] = event.json()[self.config.naming.message_key]
         return resource | {"status": sent} if resource["status"] == "sent" else resource
 

@@ -15,8 +15,8 @@ from ..domain.instants import instant, stamp
 from ..domain.messages import MessageState
 from ..domain.people import People, PersonFact
 from ..engine.engine import Engine
-from ..webhooks.events import OtherEvent
-from ..webhooks.synthetic import other_event
+from ..webhooks.events import CustomEvent
+from ..webhooks.synthetic import custom_event
 from ..wire.exact_json import encode
 from ..wire.naming import check_type
 
@@ -72,12 +72,12 @@ def writing(
     text = encode([given, fields])
     settings = engine.settings
 
-    def event(what: str, now: int) -> tuple[OtherEvent, PersonFact]:
+    def event(what: str, now: int) -> tuple[CustomEvent, PersonFact]:
         people.check_current(address, engine.account.people)
         fact = people.decide(what, address, {}, now)
         fact.after.check_writing(what)
         content, fields = json.loads(text, parse_float=Decimal)
-        id_ = engine.outbox.events.next_inbound_id()
+        id_ = engine.outbox.next_inbound_id()
         to = settings.sender
         resource = {
             "id": id_,
@@ -97,6 +97,6 @@ def writing(
             check_names(shape, _ARGUMENTS, "emit_event()")
         channel = settings.naming.event_type.partition(".")[0]
         arguments: Any = {"type": f"{channel}.inbound_message.received", **shape}
-        return other_event(*map(arguments.get, _ARGUMENTS)), fact
+        return custom_event(*map(arguments.get, _ARGUMENTS)), fact
 
     return Verb("emit_event", message, (event,))

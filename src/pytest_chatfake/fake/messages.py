@@ -81,7 +81,7 @@ class Conversation:
         """Its messages, in the order in which they were sent."""
         self._engine.ensure_readable()
         engine = self._engine
-        with engine.lock:
+        with engine.core.lock:
             return tuple(Message(engine, one) for one in engine.account.messages_in(self._record))
 
 
@@ -301,7 +301,7 @@ class Message:
     def events(self) -> Sequence[Event]:
         """Its events so far, in order."""
         self._known()
-        return tuple(self._engine.outbox.events_of(state_of(self, self._engine).number))
+        return tuple(self._engine.outbox.events_of(state_of(self, self._engine)))
 
     @property
     def charged(self) -> Decimal:

@@ -218,9 +218,9 @@ class Mutation:
         """Tell the app what is false while an attempt is made, and look at how it has ended."""
         noted: set[str] = set()
         event, request, overrides = attempt.event, attempt.request, attempt.dispatch.overrides
-        place = attempt.place, event.status
+        place = attempt.ordinal, event.status
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
-            engine = next(one._engine for one in opened if one._engine.outbox.events is event._log)
+            engine = next(one._engine for one in opened if one._engine.core.history.has(event))
             facts = _Facts(engine, engine.account.find(event.message_id or ""), event.status)
             root = engine.settings.naming.message_key
             request.body = self._choose(_EVENTS, request.body, noted, facts, root)
@@ -251,7 +251,7 @@ class Mutation:
 
     def _misreport(self, api: balances.AccountApi, truth: Reply) -> Reply:
         """Return the response to a balance query."""
-        body = self._choose(_BALANCES, truth.body, self.exercised, _Facts(api._port), "")
+        body = self._choose(_BALANCES, truth.body, self.exercised, _Facts(api._engine), "")
         return self._choose(_RESPONSES, truth._replace(body=body), self.exercised)
 
 

@@ -54,7 +54,7 @@ class HeldBack:
 
     def _resume(self, line: Line) -> None:
         outbox = self._engine.outbox
-        with self._engine.lock:
+        with self._engine.core.lock:
             if outbox.paused is self._held:
                 outbox.paused = None
             self._release(list(range(len(self._held))), line)
@@ -161,7 +161,7 @@ class Paused(HeldBack):
         line = calling_line()
 
         def run() -> Iterator[None]:
-            with self._engine.lock:
+            with self._engine.core.lock:
                 indices = self._indices(order, seed)
                 self._engine.note("release()", line)
                 self._release(indices, line)

@@ -10,7 +10,7 @@ from typing import Any, cast
 from ..base.arguments import unexpected, utf8
 from ..domain.instants import stamp
 from ..engine.due_runner import LAST
-from ..webhooks.events import OtherEvent
+from ..webhooks.events import CustomEvent
 from ..wire.naming import Naming
 from ..wire.recordings import read_recording
 
@@ -30,9 +30,9 @@ def check_path(path: str | PathLike[str]) -> None:
 
 def recorded_events(
     path: str | PathLike[str], naming: Naming
-) -> list[tuple[OtherEvent, int | None]]:
+) -> list[tuple[CustomEvent, int | None]]:
     """Return the events of a file, each with the moment when it was received, if known."""
-    events: list[tuple[OtherEvent, int | None]] = []
+    events: list[tuple[CustomEvent, int | None]] = []
     for entry in read_recording(path):
         kind = None if entry.problem else entry.json.get("type")
         if not (isinstance(kind, str) and kind):
@@ -43,7 +43,7 @@ def recorded_events(
         for name, text in (("type", kind), ("id", given or "")):
             utf8(text, f"{entry.where}: {name}")
         subject = _status_and_message(entry.json, naming)
-        events.append((OtherEvent(kind, given, "", "", entry.body, *subject), entry.at))
+        events.append((CustomEvent(kind, given, "", "", entry.body, *subject), entry.at))
     return events
 
 
@@ -58,7 +58,7 @@ def _status_and_message(event: Mapping[str, Any], naming: Naming) -> tuple[str, 
     return status, id_ if isinstance(id_, str) else ""
 
 
-def check_span(events: list[tuple[OtherEvent, int | None]], now: int) -> None:
+def check_span(events: list[tuple[CustomEvent, int | None]], now: int) -> None:
     """Refuse events whose recorded times would move the clock past the end of the calendar."""
     moments = [at for _, at in events if at is not None]
     if moments and now + max(moments) - moments[0] > LAST:

@@ -12,7 +12,8 @@ from ..report.story import Story
 from .messages import Message
 
 if TYPE_CHECKING:
-    from ..report.entries import Entry, Kind
+    from ..base.history import Record
+    from ..report.entries import Kind
 
 
 class TimelineEntry(NamedTuple):
@@ -55,10 +56,10 @@ class Timeline(Sequence[TimelineEntry]):
         return self.text()
 
     def __len__(self) -> int:
-        return len(self._story.trace.entries())
+        return len(self._story.trace)
 
     def __iter__(self) -> Iterator[TimelineEntry]:
-        return map(self._shown, self._story.trace.entries())
+        return map(self._shown, self._story.trace.records)
 
     @overload
     def __getitem__(self, index: int) -> TimelineEntry: ...
@@ -67,16 +68,21 @@ class Timeline(Sequence[TimelineEntry]):
     def __getitem__(self, index: slice) -> tuple[TimelineEntry, ...]: ...
 
     def __getitem__(self, index: int | slice) -> TimelineEntry | tuple[TimelineEntry, ...]:
-        return tuple(self)[index]
+        records = self._story.trace.records
+        if isinstance(index, slice):
+            return tuple(map(self._shown, records[index]))
+        return self._shown(records[index])
 
-    def _shown(self, entry: Entry) -> TimelineEntry:
+    def _shown(self, entry: Record) -> TimelineEntry:
+        from ..report.entries import kind_of, number_of
         from ..report.timeline_text import marks_of, text_of
 
         labels = self._story.labels
-        message = None if entry.state is None else Message(self._story.engine, entry.state)
+        message = None if entry._message is None else Message(self._story.engine, entry._message)
         text = " ".join([text_of(entry, labels), *marks_of(entry, labels)])
-        at = instant(entry.moment)
-        return TimelineEntry(entry.number, at, entry.kind, text, message, entry.cause)
+        at = instant(entry._began)
+        cause = None if entry._cause is None else number_of(entry._cause)
+        return TimelineEntry(number_of(entry), at, kind_of(entry), text, message, cause)
 
     def text(self) -> str:
         """Return it as aligned text, a line for each entry; the same as ``str()``."""

@@ -9,7 +9,7 @@ from functools import partial
 from operator import add
 from os import PathLike
 from types import FunctionType
-from typing import Any, Final, Literal, Unpack, overload
+from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
 from ..base.arguments import (
     check_bool,
@@ -25,7 +25,6 @@ from ..base.arguments import (
 from ..base.calling_line import calling_line
 from ..base.errors import ChatFakeError
 from ..base.marks import Mark
-from ..base.notes import WEBHOOK_FAULT
 from ..base.tripwires import find_function
 from ..base.views import counted
 from ..domain.facts import Verb
@@ -46,7 +45,7 @@ from ..webhooks.fault_kinds import FaultKind
 from ..webhooks.faults import Fault
 from ..webhooks.forgeries import CHANGED, GENUINE, forged, forgeries
 from ..webhooks.signing import OwnSigner, check_signer, retired, rotated
-from ..webhooks.synthetic import edits, other_event
+from ..webhooks.synthetic import custom_event, edits
 from .config import ChatFakeConfig
 from .endpoint_arguments import (
     event_types,
@@ -62,6 +61,8 @@ from .receiver import Receiver
 from .snapshots import PendingCheck, Snapshot, check_snapshot, taken
 
 _FORGING: Final = "assert_rejects_forgeries()"
+
+_Fault = TypeVar("_Fault", bound=Fault)
 
 
 class Webhooks:
@@ -232,7 +233,7 @@ class Webhooks:
         """
         self._engine.ensure_readable()
         attempts = self._outbox.attempts
-        attempts.seen = len(attempts)
+        self._outbox.seen = len(attempts)
         return tuple(attempts)
 
     def _forget(self) -> None:
@@ -376,9 +377,8 @@ class Webhooks:
         """Write events as a later version of the service may, with fields that nobody knows.
 
         Their envelopes, their resources and the conversations in these have a field
-        ``addedLater``, and their keys are in another order. Before each, the endpoints that listen
-        for it get an event of the type ``"chat.unknown.added"`` (assumed). The bodies in
-        ``fake.events`` stay as the service writes them today.
+        ``addedLater``, and their keys are in another order (assumed). The bodies in ``fake.events``
+        stay as the service writes them today.
 
         Args:
             **where: Which events; see :class:`Webhooks`. But ``times`` is None by default: all,
@@ -527,16 +527,17 @@ class Webhooks:
                 "refuse="
             )
         fault = Chaos(seed, given, longest, calling_line(2))
-        engine.journal.note(WEBHOOK_FAULT)
         engine.retry_at_barriers()
-        engine.outbox.faults.add(fault)
-        return fault
+        return self._set_up(fault)
 
     def _fault(self, kind: FaultKind, where: EventFilter, **effect: Any) -> Fault:
         concerned = checked(where, f"{kind}()", self._engine)
         fault = Fault(kind, line=calling_line(3), **concerned, **effect)
-        self._engine.journal.note(WEBHOOK_FAULT)
-        return self._outbox.faults.add(fault)
+        return self._set_up(fault)
+
+    def _set_up(self, fault: _Fault) -> _Fault:
+        self._outbox.faults.add(fault, self._engine.core.now())
+        return fault
 
     def _deviate(
         self,
@@ -549,9 +550,8 @@ class Webhooks:
         engine = self._engine
         concerned = checked(where, f"{kind}()", engine)
         fault = make(kind, steps, line=calling_line(3), **more, **concerned)
-        engine.journal.note(WEBHOOK_FAULT)
         engine.drain.enable_ordering(retries_at_barriers=kind not in {"drop", "delay"})
-        return engine.outbox.faults.add(fault)
+        return self._set_up(fault)
 
     # Events that come again, and events that should not come
 
@@ -682,7 +682,7 @@ class Webhooks:
             TypeError: A value can't be written as JSON.
             ValueError: An argument is empty, the key is the envelope's, or ``body`` is not alone.
         """
-        draft = other_event(type, resource, key, id, body)
+        draft = custom_event(type, resource, key, id, body)
         self._engine.perform(Verb("emit_event", None, (draft,)), "emit_event()")
         return PendingPlan(self._engine.performer)
 
@@ -783,7 +783,7 @@ class Webhooks:
     async def _forge(self, event: Event, endpoint: Endpoint, snapshot: Snapshot) -> list[str]:
         """Attempt forgeries of an event at an endpoint, and return a line for each that passed."""
         engine, outbox = self._engine, self._outbox
-        sample = WebhookRequest(event, event.body, {}, outbox.now() // SECOND, 1, endpoint)
+        sample = WebhookRequest(event, event.body, {}, engine.core.now() // SECOND, 1, endpoint)
         found = forgeries(sample)
         left_out = ", ".join(what for what in found if found[what] is None)
         engine.note(f"{_FORGING}, left out: {left_out or 'nothing'}", calling_line())

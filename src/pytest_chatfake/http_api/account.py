@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from werkzeug.exceptions import HTTPException
 
-from ..base.arguments import check_bytes, check_int, check_str, cited
+from ..base.arguments import check_bytes, check_int, check_names, check_str, cited
 from ..base.calling_line import calling_line
+from ..base.history import Record
 from ..base.marks import Mark
-from ..base.notes import API_FAULT, REQUEST, RESPONSE
 from ..base.redaction import tail
 from ..base.triggers import Triggers
 from ..base.views import counted
 from ..domain.instants import SECOND, instant, parse_duration
+from ..engine.engine import Engine
 from ..transport.server.replies import Reply, error_reply, plain, server_error
 from ..wire.bodies import balance_body
 from ..wire.exact_json import encode
@@ -29,7 +29,7 @@ from .faults import (
     ApiFault,
     ApiFaultKind,
     Damage,
-    Matching,
+    RequestFilter,
     damaged,
     named,
     shown_method,
@@ -51,13 +51,14 @@ _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 #: Where a request's environment keeps the function that completes its record, while it is answered.
 COMPLETE: Final = "pytest_chatfake.complete"
 
-#: Takes an account and its response to a balance query, and returns another one; None: what is told
-#: is true.
+#: A hook for mutants: takes an account and its response to a balance query, and returns another
+#: one; None: nothing is changed.
 falsify: Callable[[AccountApi, Reply], Reply] | None = None
 
 
-class ApiRequest(NamedTuple):
-    """One request to the fake.
+@dataclass(slots=True, eq=False)
+class ApiRequest(Record):
+    """One request to the fake; its response is written into it when that leaves.
 
     Attributes:
         method: For example ``GET``.
@@ -65,26 +66,37 @@ class ApiRequest(NamedTuple):
         key: The key it came with, by its last four characters; empty without one.
         accepted: Whether it was this fake's key.
         status: The status of the response; None if there was none, or it was lost, or not yet.
-        moment: When it was responded to, in nanoseconds since the epoch.
-        marks: What faults did to the response, and the lines that set them up.
+        moment: When it was responded to, in nanoseconds since the epoch; before, when it came.
         body: The body of a response of your own, if its status is none of 200 to 299; else empty.
         in_process: Whether it came through ``chat_fake.wsgi_app``, and not over a socket.
     """
 
-    method: str
-    path: str
-    key: str
-    accepted: bool
-    status: int | None
-    moment: int
-    marks: tuple[Mark, ...] = ()
+    method: Final[str]
+    path: Final[str]
+    key: Final[str]
+    accepted: Final[bool]
+    status: int | None = None
+    moment: int = 0
     body: bytes = b""
-    in_process: bool = False
+    in_process: Final[bool] = False
+    _marks: tuple[Mark, ...] = ()
+    _arrived: int = 0
+    _has_webhooks_first: bool = False  # because its route says so
+    _last_attempt: Record | None = None  # of those that it caused before its response
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What faults did to the response, and the lines that set them up."""
+        return self._marks
 
     @property
     def at(self) -> datetime:
         """When it was responded to: aware, UTC, to the microsecond."""
         return instant(self.moment)
+
+    @property
+    def _began(self) -> int:
+        return self._arrived
 
     def __str__(self) -> str:
         key = f"the key {self.key}" if self.key else "no X-API-Key"
@@ -94,51 +106,6 @@ class ApiRequest(NamedTuple):
         unknown = self.accepted and self.status == 404 and not self.marks
         hint = " (add it: chat_fake.send_endpoint() or route())" if unknown else ""
         return f"{shown_method(self.method)} {self.path} with {key}: {status}{hint}"
-
-
-class Responses(Protocol):
-    """Knows whether the running code is part of a response."""
-
-    def block(self, request: int | None, /) -> AbstractContextManager[None]:
-        """Return a block in which verbs act at once, and only queue their events."""
-        ...
-
-
-class Port(Protocol):
-    """What the API asks of the fake behind it, from many threads."""
-
-    #: Errors to re-raise in the test's next call.
-    errors: list[BaseException]
-
-    @property
-    def lock(self) -> AbstractContextManager[object]:
-        """Held while faults are counted."""
-        ...
-
-    def reported_balance(self) -> tuple[Decimal, int]:
-        """Return the amount that the query reports now, and the moment in nanoseconds."""
-        ...
-
-    @property
-    def responses(self) -> Responses:
-        """Knows who is part of a response."""
-        ...
-
-    def attempt_now(self) -> None:
-        """Attempt queued webhooks, before a response leaves."""
-        ...
-
-    def retry_at_barriers(self) -> None:
-        """Retry failed attempts at the next barrier, and not as time goes on."""
-        ...
-
-    def ensure_readable(self) -> None:
-        """Refuse to show results while steps are pending."""
-        ...
-
-    def refuse_closed(self) -> None:
-        """Refuse a call of a closed fake."""
-        ...
 
 
 class AccountApi:
@@ -155,27 +122,15 @@ class AccountApi:
     401 (§7.1): all of them are assumed.
     """
 
-    def __init__(
-        self,
-        port: Port,
-        now: Callable[[], int],
-        note: Callable[[int], None],
-        currency: str,
-        key: str,
-    ) -> None:
-        self._port = port
-        self._now = now
-        self._note = note
-        self._currency = currency
+    def __init__(self, engine: Engine, key: str) -> None:
+        self._engine = engine
+        self._core = engine.core
         self._keys: list[str] = []  # all that it ever had: none is shown
         self._set_key(key)
         self._log: list[ApiRequest] = []
-        self._webhooks_first: set[int | None] = set()  # the places of the requests to such routes
-        self._arrivals: dict[int, int] = {}  # when each of these came: it is recorded as answered
-        self._ended: list[int] = []  # the places of these, in the order of their responses
         self._routes = Routes()
         self._first_calls: FirstCalls = {}
-        self._faults: Triggers[ApiFault] = Triggers()
+        self._faults: Triggers[ApiFault] = Triggers(engine.core.history)
 
     def __repr__(self) -> str:
         return f"<chat_fake.api of the key {self._tail}: {counted(len(self._log), 'request')}>"
@@ -183,14 +138,11 @@ class AccountApi:
     @property
     def requests(self) -> Sequence[ApiRequest]:
         """The requests so far, in order: those with this fake's key, or with an unknown one."""
-        self._port.ensure_readable()
+        self._engine.ensure_readable()
         return tuple(self._log)
 
     def _forget(self) -> None:
         self._log.clear()
-        self._webhooks_first.clear()
-        self._arrivals.clear()
-        self._ended.clear()
         self._first_calls = {}  # one in flight is forgotten, too
         self._faults.clear()
 
@@ -201,45 +153,31 @@ class AccountApi:
 
     def _record(self, asked: ApiRequest) -> ApiRequest:
         """Record a request that comes now."""
-        asked = asked._replace(moment=self._now())
-        self._note(REQUEST)
-        self._log.append(asked)
+        asked._arrived = asked.moment = self._core.now()
+        self._log.append(self._core.history.add(asked))
         return asked
 
-    def _answered(
+    def _responded(
         self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes
     ) -> None:
-        """Complete its record, unless a reset has removed it."""
-        place = self._place_of(asked)
-        if place is not None:
-            marks = tuple(one._mark for one in faults)
-            self._arrivals[place] = asked.moment
-            self._log[place] = asked._replace(
-                status=status, moment=self._now(), marks=marks, body=body
-            )
-            self._ended.append(place)
-            self._note(RESPONSE)
-
-    def _place_of(self, asked: ApiRequest) -> int | None:
-        """Return the place of a record; it is among the last ones, if it is there."""
-        places = range(len(self._log) - 1, -1, -1)
-        return next((place for place in places if self._log[place] is asked), None)
+        """Complete the record of a request when its response leaves."""
+        asked._marks = tuple(one._mark for one in faults)
+        asked.status, asked.moment, asked.body = status, self._core.now(), body
+        asked._last_attempt = self._engine.last_attempt_of(asked)
 
     # Responses
 
     def _answer_balance(self, asked: ApiRequest) -> Reply:
         """Answer a balance query that came with the right key (§4.1)."""
-        value, now = self._port.reported_balance()
-        body = balance_body(value, self._currency)
+        value, now = self._engine.reported_balance()
+        body = balance_body(value, self._engine.settings.currency)
         reply = Reply(200, body)
-        marks: tuple[Mark, ...] = ()
         if self._faults.active:
             faults = self._due(asked.method, asked.path, now)
             reply = damaged(reply, faults, now)
-            marks = tuple(one._mark for one in faults)
-        status = None if reply.disconnect else reply.status
-        self._note(REQUEST)
-        self._log.append(asked._replace(status=status, moment=now, marks=marks))
+            asked._marks = tuple(one._mark for one in faults)
+        asked.status = None if reply.disconnect else reply.status
+        self._record(asked)
         if falsify is None or reply.disconnect or reply.body != body or asked.method != "GET":
             return reply
         return falsify(self, reply)._replace(delay=reply.delay)
@@ -257,7 +195,7 @@ class AccountApi:
         faults: list[ApiFault] = []
         if self._faults.active:
             faults = self._due(method, path, asked.moment, calls_route=found is not None)
-        request.environ[COMPLETE] = partial(self._answered, asked, faults)
+        request.environ[COMPLETE] = partial(self._responded, asked, faults)
         if faults and faults[-1]._kind not in TAKES_EFFECT:
             return damaged(NO_REPLY, faults, asked.moment)
         is_race = any(one._kind == "webhooks_first" for one in faults)
@@ -275,7 +213,7 @@ class AccountApi:
             self._take_back(faults)
             if found is None or isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
-            self._port.errors.append(error)
+            self._core.errors.append(error)
             return server_error(error)
         return response
 
@@ -289,21 +227,20 @@ class AccountApi:
         is_race: bool,
     ) -> Response | Reply | None:
         """Call a route of the user's, and attempt its webhooks if they come first."""
-        place = self._place_of(asked)
         try:
-            with self._port.responses.block(place):
+            with self._engine.responses.block(asked):
                 response = answer(self._first_calls, route, request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         if response is None:
             return None
         if route.webhooks_first:
-            self._webhooks_first.add(place)
+            asked._has_webhooks_first = True
         if is_race or route.webhooks_first:
             try:
-                self._port.attempt_now()
+                self._engine.attempt_now()
             except Exception as error:  # a receiver's, which is no failure of the route
-                self._port.errors.append(error)
+                self._core.errors.append(error)
         return response
 
     def _not_found(self, path: str, method: str) -> Reply:
@@ -323,7 +260,7 @@ class AccountApi:
         Each counts all that match, also those that another fault answers.
         """
         fired: list[ApiFault] = []
-        with self._port.lock:
+        with self._core.lock:
             due = [
                 one
                 for one in self._faults.active
@@ -343,8 +280,8 @@ class AccountApi:
         return fired
 
     def _take_back(self, faults: list[ApiFault]) -> None:
-        """Let faults not have fired, as there was no response to damage."""
-        with self._port.lock:
+        """Un-count faults that fired: the route raised, so there was no response to damage."""
+        with self._core.lock:
             for fault in faults:
                 fault.fired -= 1
             faults.clear()
@@ -358,10 +295,7 @@ class AccountApi:
         code: str | None = None,
         message: str | None = None,
         body: str | bytes | Mapping[str, object] | None = None,
-        path: str | None = None,
-        method: str | None = None,
-        times: int | None = 1,
-        start: int = 1,
+        **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond with an error; nothing of your own is called.
 
@@ -385,17 +319,12 @@ class AccountApi:
             shown.append("body=...")
         else:
             error = _error_reply(status, code, message)
-        matching = Matching(times, start, path, method)
-        return self._add("fail", shown, partial(_replaced, error), matching)
+        return self._add("fail", shown, partial(_replaced, error), where)
 
     def delay(
         self,
         duration: timedelta | float,
-        *,
-        path: str | None = None,
-        method: str | None = None,
-        times: int | None = 1,
-        start: int = 1,
+        **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond late by ``duration``, a ``timedelta`` or seconds, a minute at most.
 
@@ -410,31 +339,24 @@ class AccountApi:
             "delay",
             [f"{seconds:g}"],
             lambda reply, _: reply._replace(delay=reply.delay + seconds),
-            Matching(times, start, path, method),
+            where,
         )
 
     def disconnect(
         self,
-        *,
-        path: str | None = None,
-        method: str | None = None,
-        times: int | None = 1,
-        start: int = 1,
+        **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Close the connection without a response; nothing of your own is called.
 
         In process the client gets a ``ConnectionResetError``.
         """
-        return self._add("disconnect", (), _cut_off, Matching(times, start, path, method))
+        return self._add("disconnect", (), _cut_off, where)
 
     def lose_response(
         self,
         *,
         status: int | None = None,
-        path: str | None = None,
-        method: str | None = None,
-        times: int | None = 1,
-        start: int = 1,
+        **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Carry out the request, and close the connection without a response.
 
@@ -446,17 +368,12 @@ class AccountApi:
         if status is not None:
             error = _error_reply(check_int(status, "status", 200, 599))
             damage = partial(_replaced, error)
-        shown, matching = named(status=status), Matching(times, start, path, method)
-        return self._add("lose_response", shown, damage, matching)
+        return self._add("lose_response", named(status=status), damage, where)
 
     def truncate(
         self,
         length: int | None = None,
-        *,
-        path: str | None = None,
-        method: str | None = None,
-        times: int | None = 1,
-        start: int = 1,
+        **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Cut the body off after ``length`` bytes (None: half of them).
 
@@ -469,16 +386,12 @@ class AccountApi:
             return reply.cut_off(length)
 
         shown = [] if length is None else [cited(length)]
-        return self._add("truncate", shown, cut, Matching(times, start, path, method))
+        return self._add("truncate", shown, cut, where)
 
     def rate_limit(
         self,
         retry_after: timedelta | float,
-        *,
-        path: str | None = None,
-        method: str | None = None,
-        times: int | None = None,
-        start: int = 1,
+        **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond with 429 and ``Retry-After`` until that time has passed on the fake's clock.
 
@@ -494,25 +407,19 @@ class AccountApi:
             seconds = str(-(-left // SECOND))
             return _replaced(error._replace(headers=(("Retry-After", seconds),)), reply, left)
 
-        matching = Matching(times, start, path, method)
-        return self._add("rate_limit", [f"{length / SECOND:g}"], limited, matching, length)
+        return self._add("rate_limit", [f"{length / SECOND:g}"], limited, where, length)
 
     def webhooks_first(
         self,
-        *,
-        path: str | None = None,
-        method: str | None = None,
-        times: int | None = 1,
-        start: int = 1,
+        **where: Unpack[RequestFilter],
     ) -> ApiFault:
         """Respond to a call of your own endpoint after the webhooks that it causes.
 
         The race that a fast service wins: as ``webhooks_first=True`` of a route, for single calls.
         It counts only requests to endpoints of your own.
         """
-        matching = Matching(times, start, path, method)
-        race = self._add("webhooks_first", (), lambda reply, _: reply, matching)
-        self._port.retry_at_barriers()
+        race = self._add("webhooks_first", (), lambda reply, _: reply, where)
+        self._engine.retry_at_barriers()
         return race
 
     def _add(
@@ -520,13 +427,13 @@ class AccountApi:
         kind: ApiFaultKind,
         arguments: Iterable[str],
         damage: Damage,
-        matching: Matching,
+        where: RequestFilter,
         lasts: int = 0,
     ) -> ApiFault:
-        self._port.refuse_closed()
-        fault = ApiFault(kind, arguments, damage, matching, lasts, calling_line(3))
-        self._note(API_FAULT)
-        return self._faults.add(fault)
+        self._engine.refuse_closed()
+        check_names(where, RequestFilter.__annotations__, f"api.{kind}()")
+        fault = ApiFault(kind, arguments, damage, where, lasts, calling_line(3))
+        return self._faults.add(fault, self._core.now())
 
 
 def _cut_off(reply: Reply, _: int) -> Reply:

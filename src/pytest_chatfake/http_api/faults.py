@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias, TypedDict
 
 from werkzeug.routing import Rule
 
@@ -34,20 +34,21 @@ NO_REPLY: Final = Reply(200, b"")
 _MAX_SHOWN: Final = 20
 
 
-class Matching(NamedTuple):
+class RequestFilter(TypedDict, total=False):
     """Which requests a fault concerns, and for which of them it fires.
 
     Attributes:
-        times: For how many of them; None: until it is removed.
-        start: The first of them.
+        times: For how many of them, 1 by default; None: until it is removed, which is the default
+            of :meth:`.AccountApi.rate_limit`.
+        start: The first of them; 1, the default, is the next.
         path: A path, or a rule as of a route; None: any.
         method: None: any.
     """
 
     times: int | None
     start: int
-    path: str | None = None
-    method: str | None = None
+    path: str | None
+    method: str | None
 
 
 class ApiFault(Trigger):
@@ -58,12 +59,13 @@ class ApiFault(Trigger):
         kind: ApiFaultKind,
         arguments: Iterable[str],
         damage: Damage,
-        matching: Matching,
+        where: RequestFilter,
         lasts: int,
         line: Line,
     ) -> None:
-        super().__init__(matching.times, matching.start, line)
-        path, method = matching.path, matching.method
+        times = where.get("times", None if lasts else 1)
+        super().__init__(times, where.get("start", 1), line)
+        path, method = where.get("path"), where.get("method")
         self._kind: ApiFaultKind = kind
         self._arguments = tuple(arguments)
         self._damage = damage

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -160,7 +161,7 @@ class Service:
     def _record(self, asked: ApiRequest, status: int | None, body: bytes = b"") -> None:
         """Record a request with nobody's key with all accounts."""
         for account in list(self._accounts.values()):
-            account._record(asked._replace(status=status, body=body))
+            account._record(replace(asked, status=status, body=body))
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer as a WSGI app: the same API, without a socket and without real waiting."""

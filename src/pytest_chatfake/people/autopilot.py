@@ -175,7 +175,7 @@ class Autopilots:
         asks = any(map(callable, (deliver_after, read_after, replies)))
         chances = (deliver, read, fail_share, replies, reply)
         autopilot = Autopilot(self, to, *chances, seed, line, asks)
-        with self._engine.lock:
+        with self._engine.core.lock:
             self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
                 self._engine.changes.watchers.append(self._watch)
@@ -187,7 +187,7 @@ class Autopilots:
 
     def end(self, autopilot: Autopilot) -> None:
         """Forget an autopilot, and cancel what it has scheduled."""
-        with self._engine.lock:
+        with self._engine.core.lock:
             if autopilot not in self._autopilots[autopilot._to]:
                 return
             self._autopilots[autopilot._to].remove(autopilot)
@@ -207,7 +207,7 @@ class Autopilots:
         if plan is not None and plan.message is message:
             del self._plans[message.number]
             for key in (plan.deliver_key, plan.read_key, plan.reply_key):
-                self._engine.schedule.cancel(key)
+                self._engine.core.schedule.cancel(key)
 
     # Facts and their consequences: the lock is held
 
@@ -241,7 +241,7 @@ class Autopilots:
                 plan = autopilot._draw(message)
         except Exception as error:  # of such a function: re-raised at the test's next call
             error.add_note(f"in a function of autopilot(), set up at {autopilot._line}")
-            self._engine.errors.append(error)
+            self._engine.core.errors.append(error)
             return
         self._plans[message.number] = plan
         self._reschedule(plan)
@@ -259,7 +259,7 @@ class Autopilots:
                 try:
                     self._act(plan, fact.at)
                 except Exception as error:  # re-raised at the test's next call
-                    self._engine.errors.append(error)
+                    self._engine.core.errors.append(error)
 
     def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
         """Schedule what will happen if the person stays as they are, and nothing else.
@@ -289,7 +289,7 @@ class Autopilots:
         """Schedule a verb for another moment, or not at all; return the key that cancels it."""
         if key and due == due_of(key):
             return key
-        schedule = self._engine.schedule
+        schedule = self._engine.core.schedule
         schedule.cancel(key)
         return 0 if due is None or due <= after else schedule.add(due, kind, plan)
 

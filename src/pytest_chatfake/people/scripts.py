@@ -132,7 +132,7 @@ class Scripts:
         self._idle.pop(later, None)
         self._autopilots.leave(message)
         step = ScheduledVerb(scheduled, what, line)
-        step.key = self._engine.schedule.add(moment, "step", step)
+        step.key = self._engine.core.schedule.add(moment, "step", step)
         message.script = message.script or {}
         message.script[step.key] = scheduled.name
 
@@ -143,7 +143,7 @@ class Scripts:
 
     def _drop(self, message: MessageState) -> None:
         for key in message.script or ():
-            self._engine.schedule.cancel(key)
+            self._engine.core.schedule.cancel(key)
         message.script = None
         for later in [later for later in self._idle if later.message is message]:
             del self._idle[later]

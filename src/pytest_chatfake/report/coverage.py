@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from ..base.history import Record
 from ..domain.people import PersonFact
 from ..domain.reasons import ChargePer
-from ..engine.journal import VerbRecord
+from ..engine.records import VerbRecord
 from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.fault_kinds import EFFECTS, effect_of
-from .entries import Entry
+from .entries import kind_of
 
 #: All that a suite may try, in the order in which it is shown: by its group and its name, a pattern
 #: of the signs of entries that show it.
@@ -97,16 +98,16 @@ ITEMS: Final = tuple(
 )
 
 
-def _signs(one: Entry) -> Iterator[str]:
+def _signs(one: Record) -> Iterator[str]:
     """Say what an entry shows, each in a word or two."""
-    yield f"kind {one.kind}"
-    yield from (f"mark {mark.kind}" for mark in one.marks)
-    if one.rule is not None:
-        yield f"rule {one.rule.key}"
-    match one.record:
+    yield f"kind {kind_of(one)}"
+    yield from (f"mark {mark.kind}" for mark in one._marks)
+    if one._rule is not None:
+        yield f"rule {one._rule.key}"
+    match one:
         case VerbRecord(what=what, subject=subject):
             yield f"verb {what}"
-            if one.cause is not None:
+            if one._cause is not None:
                 yield "inside"
             if isinstance(subject, PersonFact):
                 is_so = subject.after._asdict()
@@ -126,7 +127,7 @@ def _signs(one: Entry) -> Iterator[str]:
             pass
 
 
-def exercised(found: Iterable[Entry], per: ChargePer) -> set[str]:
+def exercised(found: Iterable[Record], per: ChargePer) -> set[str]:
     """Return the names of what a fake has exercised, as ``group: name``, and what it charges."""
     signs = "\n".join({sign for one in found for sign in _signs(one)})
     shown = [item for item in ITEMS if re.search(f"^{item.sign}$", signs, re.MULTILINE)]

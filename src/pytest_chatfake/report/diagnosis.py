@@ -14,7 +14,9 @@ from ..domain.money import ZERO
 from ..domain.reasons import CHARGED_BY
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
+from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
+from .entries import has_failed
 from .explanations import Explanations
 from .labels import Labels
 from .pending import advance, first_pending
@@ -129,7 +131,9 @@ class Diagnosis:
         """Say why the API may not have been asked for something."""
         asked = [f"{one.method} {one.path}" for one in self.story.api._log]
         wanted, outbox = f"{method} {path}", self._engine.outbox
-        failed = [one for one in self.story.trace.odd() if one.failed and one.endpoint]
+        refused = [
+            one for one in self.story.trace.odd() if isinstance(one, Attempt) and has_failed(one)
+        ]
         if not path.startswith("/") or "?" in path:
             yield "Write the path alone, from its first / on, without host and query."
         elif wanted not in asked and (near := nearest(wanted, asked)):
@@ -137,9 +141,9 @@ class Diagnosis:
         elif outbox.endpoints and (pending := list(self._first({"attempt", *_ENDS}))):
             yield "The app may ask when it gets the next event:"
             yield from pending
-        elif failed:
+        elif refused:
             yield "The app may ask when it has taken an event, and this attempt failed:"
-            yield f"{text_of(failed[-1], self.labels, hinted=True)}."
+            yield f"{text_of(refused[-1], self.labels, hinted=True)}."
         elif not asked:
             yield "The API got no request at all."
             yield (

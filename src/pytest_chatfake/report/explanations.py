@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..base.history import Record
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
+from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import ZERO
 from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
 from ..engine.engine import Engine
 from ..webhooks.events import Event
 from ..wire.exact_json import number
-from .entries import Entry
+from .entries import kind_of, number_of
 from .labels import Labels
 from .timeline_text import lines_of
 from .trace import Trace
@@ -38,31 +40,31 @@ class Explanations:
         self._account = engine.account
         self._labels = labels
         self._trace = trace
-        self._found: dict[int, list[Entry]] = {}
+        self._found: dict[int, list[Record]] = {}
 
-    def of(self, message: MessageState) -> list[Entry]:
+    def of(self, message: MessageState) -> list[Record]:
         """Return what happened to a message, in order."""
         if message.number not in self._found:
             self._found[message.number] = self._trace.of(message)
         return self._found[message.number]
 
-    def facts(self, message: MessageState) -> list[Entry]:
+    def facts(self, message: MessageState) -> list[Record]:
         """Return what happened to a message by the rules, in order."""
-        return [entry for entry in self.of(message) if entry.rule is not None]
+        return [entry for entry in self.of(message) if entry._rule is not None]
 
-    def deciding(self, message: MessageState) -> Entry:
+    def deciding(self, message: MessageState) -> Record:
         """Return the fact that decides what a message costs: its end, else its first arrival."""
         return self.facts(message)[:2][-1]
 
-    def sentences(self, fact: Entry) -> list[str]:
+    def sentences(self, fact: Record) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
-        assert fact.rule is not None
-        assert fact.state is not None
-        return [self._sentence(reason, fact, fact.state) for reason in fact.rule.reasons]
+        assert fact._rule is not None
+        assert fact._message is not None
+        return [self._sentence(reason, fact, fact._message) for reason in fact._rule.reasons]
 
     def was_held(self, message: MessageState) -> bool:
         """Return whether something was ever held for a message."""
-        return any(entry.kind == "hold" for entry in self.of(message))
+        return any(kind_of(entry) == "hold" for entry in self.of(message))
 
     def starter(self, conversation: ConversationRecord) -> MessageState | None:
         """Return the message whose delivery started a conversation's session."""
@@ -70,15 +72,16 @@ class Explanations:
             return None
         for one in self._account.messages_in(conversation):
             is_then = one.delivered_at == conversation.started_at
-            if is_then and not _STARTS.isdisjoint(fact.rule for fact in self.facts(one)):
+            if is_then and not _STARTS.isdisjoint(fact._rule for fact in self.facts(one)):
                 return one
         return None
 
-    def _sentence(self, reason: Reason, fact: Entry, message: MessageState) -> str:
+    def _sentence(self, reason: Reason, fact: Record, message: MessageState) -> str:
         amounts = {
-            entry.kind: number(entry.amount)
+            kind_of(entry): number(entry.amount)
             for entry in self.of(message)
-            if entry.amount is not None and entry.cause == fact.cause
+            if isinstance(entry, LedgerEntry)
+            and (entry._cause is fact._cause or entry._cause is fact)
         }
         conversation = message.conversation
         label = starter = ""
@@ -131,7 +134,7 @@ def _conversation(labels: Labels, conversation: ConversationRecord | None) -> st
 
 def _why(explanations: Explanations, message: MessageState) -> Iterator[str]:
     for fact in explanations.facts(message):
-        name = fact.record.status if isinstance(fact.record, Event) else "dropped"
+        name = fact.status if isinstance(fact, Event) else "dropped"
         for sentence in explanations.sentences(fact):
-            yield f"  {fact.number:>3}  {name or '':<9}  {sentence}"
+            yield f"  {number_of(fact):>3}  {name or '':<9}  {sentence}"
             name = ""

@@ -88,7 +88,7 @@ def _money_failure(
 
 def statuses_failure(story: Story, message: MessageState, expected: Sequence[str]) -> str | None:
     """Compare the statuses of a message's events."""
-    events = story.engine.outbox.events_of(message.number)
+    events = story.engine.outbox.events_of(message)
     found = [event.status or "" for event in events]
     if found == list(expected):
         return None

@@ -131,7 +131,7 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
     those that are retried later.
     """
     attempts = engine.outbox.attempts
-    failed = [place for place in attempts.failed(attempts.seen) if place not in attempts.surfaced]
+    failed = [one for one in attempts[engine.outbox.seen :] if not (one.ok or one._surfaced)]
     if not failed:
         return
     # Of an event that is tried again, the last attempt tells whether the failures were made good.
@@ -140,14 +140,14 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
         for one in attempts
         if one.fault != "forgery" and (one.ok or not _is_caused(one))
     }
-    with engine.lock:
+    with engine.core.lock:
         retried = {
             (dispatch.event, endpoint)
-            for _, kind, dispatch in engine.schedule.pending()
+            for _, kind, dispatch in engine.core.schedule.pending()
             if kind == "attempt"
             for endpoint in dispatch.endpoints
         }
-    for one in (attempts[place] for place in failed):
+    for one in failed:
         key = one.event, one.endpoint
         if key in last and not last[key].ok and key not in retried and not _is_caused(one):
             yield one

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final, TypeAlias
 
+from ..base.history import Record
 from ..base.views import counted
 from ..domain.messages import MessageState
-from .entries import Entry
+from .entries import likeness, number_of
 from .trace import Trace
 
 #: A text stands for what is not shown.
-Row: TypeAlias = Entry | str
+Row: TypeAlias = Record | str
 
 #: How many entries a timeline may have in which what comes again is looked for, and how many rows
 #: may be left then.
@@ -43,31 +44,31 @@ def folded(trace: Trace, start: int, named: Collection[MessageState]) -> list[Ro
         start: The first entry that is told.
         named: The messages that matter most: what is about them is kept.
     """
-    end = trace.read()
+    end = len(trace)
     if end - start <= _READ:
-        rows = list(_without_repetitions(trace.entries(start), named))
+        rows = list(_without_repetitions(trace.records[start:], named))
         if len(rows) <= _ROWS:
             return rows
     first, last = start + _FIRST, end - _LAST
     middle = _middle(trace, first, last, named)
-    return [*trace.entries(start, first), *middle, *trace.entries(last)]
+    return [*trace.records[start:first], *middle, *trace.records[last:end]]
 
 
 # What comes again
 
 
 def _without_repetitions(
-    entries: Sequence[Entry], named: Collection[MessageState]
+    entries: Sequence[Record], named: Collection[MessageState]
 ) -> Iterator[Row]:
     """Fold entries that come again and again, alike but for their messages."""
-    shapes = [(one.likeness, one.state in named and one.state) for one in entries]
+    shapes = [(likeness(one), one._message in named and one._message) for one in entries]
     place = 0
     while place < len(entries):
         length, times = _repetition(shapes, place)
         yield from entries[place : place + length]
         again = entries[place + length : place + length * times]
         if again:
-            numbers = f"{again[0].number} to {again[-1].number}"
+            numbers = f"{number_of(again[0])} to {number_of(again[-1])}"
             yield f"... the same {times - 1} times more: {numbers} ..."
         place += length * times
 
@@ -91,11 +92,12 @@ def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
 def _middle(trace: Trace, first: int, last: int, named: Collection[MessageState]) -> Iterator[Row]:
     """Give what is kept between two places; a text stands for what is left out, by its kinds."""
     about = (entry for message in named for entry in trace.of(message))
-    odd = {entry.likeness: entry for entry in reversed(trace.odd(first))}
-    kept: dict[int, Entry] = {}
-    for matters, most in ((sorted(about), _NAMED), (sorted(odd.values()), _ODD)):
-        between = [entry for entry in matters if first < entry.number <= last]
-        kept |= {entry.number: entry for entry in between[:most]}
+    odd = {likeness(entry): entry for entry in reversed(trace.odd(first))}
+    kept: dict[int, Record] = {}
+    for matters, most in ((about, _NAMED), (odd.values(), _ODD)):
+        in_order = sorted(matters, key=number_of)
+        between = [entry for entry in in_order if first < number_of(entry) <= last]
+        kept |= {number_of(entry): entry for entry in between[:most]}
     for number in sorted(kept):
         yield from _left_out(trace, first, number - 1)
         yield kept[number]

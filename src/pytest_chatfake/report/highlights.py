@@ -10,6 +10,7 @@ from typing import Final
 from ..base import tracebacks
 from ..base.controls import one_line
 from ..base.errors import ChatFakeError
+from ..base.history import Record
 from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..domain.reasons import CHARGED_BY
@@ -17,9 +18,8 @@ from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
-from ..webhooks.in_flight import InFlight
 from ..wire.exact_json import number
-from .entries import Entry
+from .entries import has_failed, is_unused, kind_of, likeness, line_of, number_of
 from .explanations import Explanations
 from .hints import awaited, unused_faults, why_queued, why_unused
 from .labels import Labels
@@ -72,28 +72,24 @@ class Highlights:
         """Return a line for each thing to look at; where nothing failed, what became of money."""
         engine, odd = self._engine, self._trace.odd(self._start)
         lines = [engine.plan.remainder()] if engine.plan else []
-        lines += folded(map(_error, engine.errors), _MOST)
-        lines += self._some([one for one in odd if one.failed])
+        lines += folded(map(_error, engine.core.errors), _MOST)
+        lines += self._some([one for one in odd if has_failed(one)])
         lines += folded(self._unseen(), _MOST)
         meant = [] if lines else [*self._prices(), *self._responses()]
-        lines += self._some([one for one in odd if not one.failed and not one.is_unused])
+        lines += self._some([one for one in odd if not has_failed(one) and not is_unused(one)])
         lines += meant
         if self._trace.count(self._start)["event"] and not engine.outbox.endpoints.ever:
             lines.append("no endpoint was connected: nothing was attempted")
         lines += pending_lines(engine, self._labels)
         return [one_line(self._labels.clean(line)) for line in lines]
 
-    def _some(self, odd: Sequence[Entry]) -> Iterator[str]:
+    def _some(self, odd: Sequence[Record]) -> Iterator[str]:
         """Write the first of each kind: an event whose attempt has its marks says nothing more."""
-        shown = {
-            (one.record.event, *one.marks)
-            for one in odd
-            if isinstance(one.record, (Attempt, InFlight))
-        }
-        alike: dict[Hashable, list[Entry]] = {}
+        shown = {(one.event, *one._marks) for one in odd if isinstance(one, Attempt)}
+        alike: dict[Hashable, list[Record]] = {}
         for one in odd:
-            if (one.record, *one.marks) not in shown:
-                alike.setdefault(one.likeness, []).append(one)
+            if (one, *one._marks) not in shown:
+                alike.setdefault(likeness(one), []).append(one)
         kinds = list(alike.values())
         for first, *others in kinds[:_MOST]:
             more_of_it = f", and {len(others):,} more like it" if others else ""
@@ -101,31 +97,30 @@ class Highlights:
         if more := sum(map(len, kinds[_MOST:])):
             yield f"... and {more:,} more of these"
 
-    def _line(self, entry: Entry) -> str:
-        text = text_of(entry, self._labels, hinted=entry.failed)
+    def _line(self, entry: Record) -> str:
+        text = text_of(entry, self._labels, hinted=has_failed(entry))
         if len(text) > _SHORT:
             text = f"{text[:_SHORT].rstrip()} ..."
-        line = "" if entry.line is None else f" {entry.line.place}"
+        where = line_of(entry)
+        line = "" if where is None else f" {where.place}"
         marks = marks_of(entry, self._labels)
-        return " ".join([f"{entry.number} {entry.kind}: {text}{line}", *marks])
+        return " ".join([f"{number_of(entry)} {kind_of(entry)}: {text}{line}", *marks])
 
     # What came before an attempt that is to be looked at
 
-    def _taken_before(self, entry: Entry) -> str:
+    def _taken_before(self, attempt: Record) -> str:
         """Say what the endpoint of an attempt had taken before: the event, or a later one."""
-        attempt = entry.record
-        if not isinstance(attempt, Attempt) or attempt.fault == "drop" or entry.state is None:
+        if not isinstance(attempt, Attempt) or attempt.fault == "drop" or attempt._message is None:
             return ""
         latest = ""
-        for other in self._trace.of(entry.state):
-            made = other.record
-            if other.number >= entry.number:
+        for before in self._trace.of(attempt._message):
+            if before is attempt:
                 break
-            if isinstance(made, Attempt) and made.ok and made.endpoint is attempt.endpoint:
-                if made.event == attempt.event:
-                    return f", which it took before ({other.number})"
-                if made.event._index > attempt.event._index:
-                    latest = f", after {self._labels.event(made.event)} ({other.number})"
+            if isinstance(before, Attempt) and before.ok and before.endpoint is attempt.endpoint:
+                if before.event is attempt.event:
+                    return f", which it took before ({number_of(before)})"
+                if before.event._index > attempt.event._index:
+                    latest = f", after {self._labels.event(before.event)} ({number_of(before)})"
         return latest
 
     # What never came about
@@ -157,9 +152,9 @@ class Highlights:
         """Say in which events the price of a message was told, and how often it was charged."""
         label, happened = self._labels.message(message), self._explanations.of(message)
         prices = [
-            (one.number, one.record.status, price)
+            (number_of(one), one.status, price)
             for one in happened
-            if isinstance(one.record, Event) and (price := self._price_in(one.record))
+            if isinstance(one, Event) and (price := self._price_in(one))
         ]
         arrivals = [str(at) for at, status, _ in prices if status != "sent"]
         estimate = "".join(
@@ -167,7 +162,7 @@ class Highlights:
             for at, status, price in prices
             if status == "sent"
         )
-        charges = [one.number for one in happened if one.kind == "charge"]
+        charges = [number_of(one) for one in happened if kind_of(one) == "charge"]
         if charges and arrivals:
             told = f"the price of {label} was told in {listed(arrivals)}"
             return f"{told}, and charged once ({charges[0]}){estimate}"
@@ -186,7 +181,7 @@ class Highlights:
 
     def _responses(self) -> Iterator[str]:
         """Say that an app has taken everything: what is wrong then is in it, or in the test."""
-        for endpoint, times in self._trace.attempted(self._start).items():
+        for endpoint, times in self._trace.accepted(self._start).items():
             what = "the event" if times == 1 else f"all {times:,} events"
             yield f"{self._labels.endpoint(endpoint)} responded with 2xx to {what}"
 

@@ -112,10 +112,10 @@ def why_unused(fault: Trigger) -> str:
 
 def _requests_instead(fault: ApiFault) -> str:
     """Say which requests there were while a fault was set up."""
-    if fault._chances:
-        early = fault._chances < fault._start
+    if fault._matched:
+        early = fault._matched < fault._start
         why = f"it begins with number {fault._start:,}" if early else "got another response"
-        return f"{counted(fault._chances, 'request')} matched, and {why}"
+        return f"{counted(fault._matched, 'request')} matched, and {why}"
     others = [f"{count:,} {target}" for target, count in fault._others.most_common(_MOST_PATHS)]
     was = "was" if fault._others.total() == 1 else "were"
     instead = f"; there {was} {', '.join(others)}" if others else ""

@@ -57,23 +57,17 @@ class Labels:
 
     def event(self, event: Event) -> str:
         """Return ``delivered m1``; ``delivered r1``, if it was recorded; of others, their type."""
-        message = self.message_of(event)
-        if message is not None:
-            return f"{event.status} {self.message(message)}"
+        if event._message is not None:
+            return f"{event.status} {self.message(event._message)}"
         return event._label if event.status is None else f"{event.status} {self._recorded(event)}"
 
     def _recorded(self, event: Event) -> str:
         """Return ``r1`` for the first message of which a recorded event tells."""
-        number = event._log._recorded.get(event._about)
-        return "(recorded)" if number is None else f"r{number}"
+        return f"r{event._recorded_number}" if event._recorded_number else "(recorded)"
 
     def endpoint(self, endpoint: Endpoint) -> str:
         """Return what the endpoint is called: short, and unlike any other one."""
         return self._endpoints.get(endpoint, endpoint.label)
-
-    def message_of(self, event: Event) -> MessageState | None:
-        """Return the message that an event is about, if it is about one."""
-        return self._engine.account.numbered(event._log._numbers[event._index])
 
     # What they stand for
 
@@ -99,7 +93,9 @@ class Labels:
     def legend_of_recorded(self, event: Event) -> str | None:
         """Say what the label of a recorded message stands for; None if the event tells of none."""
         return (
-            f"{self._recorded(event)} = recorded message {event._about}" if event._about else None
+            f"{self._recorded(event)} = recorded message {event._recorded_id}"
+            if event._recorded_id
+            else None
         )
 
     def legend_of_endpoint(self, endpoint: Endpoint) -> str | None:

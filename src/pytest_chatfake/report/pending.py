@@ -23,8 +23,8 @@ _MOST: Final = 3
 
 def _pending(engine: Engine) -> list[Due]:
     """Return what is pending, in due order; not the drops, which every message has to fear."""
-    with engine.lock:
-        return [due for due in engine.schedule.pending() if due[1] != "drop"]
+    with engine.core.lock:
+        return [due for due in engine.core.schedule.pending() if due[1] != "drop"]
 
 
 def _sentence(engine: Engine, labels: Labels, due: Due) -> str:

@@ -43,9 +43,9 @@ class Story:
         self.api = api
         self.named: list[MessageState] = []
         self.born: int = next(_births)
-        # Where in the journal the running test began, and what was told of it: after the opening.
-        self._begun = self._told = 1
-        self._log = engine.outbox.events
+        # Where in the history the running test began, and what was told of it.
+        self._begun = self._told = 0
+        self._records = engine.core.history.records
         self._trace: Trace | None = None
 
     @property
@@ -59,7 +59,7 @@ class Story:
         if self._trace is None or self._trace.is_outdated:
             from .trace import Trace
 
-            self._trace = Trace(self.engine, self.api)
+            self._trace = Trace(self.engine)
         return self._trace
 
     def text(self, start: int = 0, *, folded: bool = False) -> str:
@@ -76,14 +76,14 @@ class Story:
 
     def skip(self) -> None:
         """Leave what happened so far out: it belongs to another test."""
-        self._begun = self._told = len(self.engine.journal.kinds)
-        self._log = self.engine.outbox.events
+        self._begun = self._told = len(self.engine.core.history.records)
+        self._records = self.engine.core.history.records
         self.named.clear()
 
     def begin_of_test(self) -> int:
         """Return the first entry of the test that runs now."""
         self._notice_reset()
-        return self.trace.begin_of(self._begun)
+        return self._begun
 
     def section(self) -> str:
         """Tell what is new since the last section; empty if nothing is.
@@ -92,10 +92,10 @@ class Story:
         """
         engine, trace = self.engine, self.trace
         self._notice_reset()
-        start, was_told = trace.begin_of(self._told), self._told > 1
-        self._told = len(engine.journal.kinds)
-        is_new = start < trace.read()
-        if not is_new and not engine.plan and not engine.errors:
+        start, was_told = self._told, self._told > 0
+        self._told = len(trace)
+        is_new = start < self._told
+        if not is_new and not engine.plan and not engine.core.errors:
             return ""
         from .highlights import Highlights
         from .timeline_text import timeline_text
@@ -108,14 +108,14 @@ class Story:
             parts += ["What happened, after what is told above" if was_told else "What happened"]
         named = [*self.named, *highlights.priced]
         parts += [timeline_text(engine, labels, trace, start, named=named, folded=True)]
-        for raised in list(dict.fromkeys(map(self._traceback, engine.errors)))[:_RAISED]:
+        for raised in list(dict.fromkeys(map(self._traceback, engine.core.errors)))[:_RAISED]:
             parts += ["", "A route raised", raised]
         return "\n".join(parts)
 
     def _notice_reset(self) -> None:
-        if self._log is not self.engine.outbox.events:  # all of it is new
-            self._log = self.engine.outbox.events
-            self._begun = self._told = 1
+        if self._records is not self.engine.core.history.records:  # all of it is new
+            self._records = self.engine.core.history.records
+            self._begun = self._told = 0
 
     def _traceback(self, error: BaseException) -> str:
         return self.labels.clean("".join(traceback.format_exception(from_outside(error)))).rstrip()

@@ -10,12 +10,15 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from ..base.controls import escape
+from ..base.history import Record
 from ..base.views import counted
 from ..domain.ledger import Ledger
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
+from ..engine.records import VerbRecord
+from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
-from .entries import Entry
+from .entries import has_failed, has_reached_app, is_odd, kind_of, line_of, number_of
 from .folding import folded
 from .labels import Labels
 from .timeline_text import cells_of, marks_of, text_of
@@ -86,9 +89,9 @@ def svg(
         styled: Whether the picture has its style inside; a page has it once.
     """
     rows = folded(trace, start, named)
-    shown = [row for row in rows if isinstance(row, Entry)]
+    shown = [row for row in rows if isinstance(row, Record)]
     cells = cells_of(shown, labels, trace.begun)
-    apps = [labels.endpoint(one.endpoint) for one in shown if one.endpoint is not None]
+    apps = [labels.endpoint(one.endpoint) for one in shown if isinstance(one, Attempt)]
     lanes = ["test", "chat_fake", *dict.fromkeys(apps), "phone"]
     left = 90 + round(_LETTER * max((len(time) for _, time, *_ in cells), default=0))
     money = left + _LANE * len(lanes) - 90
@@ -97,7 +100,7 @@ def svg(
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" class="cf" role="list"',
         f' width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
-        f"<title>chat_fake timeline: {counted(trace.read() - start, 'entry', 'entries')}</title>",
+        f"<title>chat_fake timeline: {counted(len(trace) - start, 'entry', 'entries')}</title>",
         f"<desc>At the end {number(ledger.available)} {escape(currency)} are available, ",
         f"{number(ledger.held)} held and {number(ledger.charged)} charged.</desc>",
         f"<style>{STYLE}</style>" * styled,
@@ -108,17 +111,17 @@ def svg(
         parts.append(_text("head lane", x, 20, _cut(name, _SHORT + 2)))
     posted: list[int] = []
     for row in rows:
-        posted.append(trace.postings(row.number) if isinstance(row, Entry) else posted[-1])
+        posted.append(trace.postings(number_of(row)) if isinstance(row, Record) else posted[-1])
     parts += _money(ledger, money, posted)
     told = iter(cells)
     for index, row in enumerate(rows):
         tone = ""
-        if isinstance(row, Entry):
-            tone = "bad" if row.failed else "odd" if row.is_odd else ""
+        if isinstance(row, Record):
+            tone = "bad" if has_failed(row) else "odd" if is_odd(row) else ""
             text, (place, time, kind, _) = text_of(row, labels), next(told)
             marks = _text("dim", 8, 21, f"{place:>3}  {time}")
-            label = text if row.line or kind in {"verb", "request"} else f"{kind} {text}"
-            if row.endpoint is not None:  # its lane says it
+            label = text if line_of(row) or kind in {"verb", "request"} else f"{kind} {text}"
+            if isinstance(row, Attempt):  # its lane says where it goes
                 label = text.replace(f" -> {labels.endpoint(row.endpoint)}", "")
             marks += _arrow(left, *_ends(row, lanes, labels), tone, label)
             text = " ".join([place, kind, text, *marks_of(row, labels)])
@@ -151,14 +154,14 @@ def _money(ledger: Ledger, left: int, posted: Sequence[int]) -> Iterator[str]:
         left += _AMOUNT
 
 
-def _ends(one: Entry, lanes: list[str], labels: Labels) -> tuple[float, float]:
+def _ends(one: Record, lanes: list[str], labels: Labels) -> tuple[float, float]:
     """Return from which lane to which an entry goes."""
-    if one.endpoint is not None:
+    if isinstance(one, Attempt):
         app = lanes.index(labels.endpoint(one.endpoint))
-        return 1, app if one.has_reached_app else (1 + app) / 2
-    if one.verb in _BY_THE_PHONE:
+        return 1, app if has_reached_app(one) else (1 + app) / 2
+    if isinstance(one, VerbRecord) and one.what in _BY_THE_PHONE:
         return len(lanes) - 1, 1
-    return 0 if one.kind in {"verb", "clock", "fault"} else 1, 1
+    return 0 if kind_of(one) in {"verb", "clock", "fault"} else 1, 1
 
 
 def _arrow(left: int, begin: float, end: float, tone: str, label: str) -> str:

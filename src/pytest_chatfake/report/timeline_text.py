@@ -6,20 +6,29 @@ from collections.abc import Collection, Iterator, Sequence
 from operator import attrgetter
 from typing import Final
 
+from ..base.arguments import cited
 from ..base.controls import one_line
+from ..base.history import Record
 from ..base.triggers import Trigger
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..engine.engine import Engine
-from ..engine.journal import ClockRecord, VerbRecord
+from ..engine.records import ClockRecord, DropRecord, VerbRecord
 from ..http_api.account import ApiRequest
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
-from ..webhooks.in_flight import InFlight
 from ..wire.exact_json import number
-from .entries import Entry
+from .entries import (
+    amount_of,
+    has_failed,
+    is_retry,
+    is_unused,
+    kind_of,
+    line_of,
+    number_of,
+)
 from .folding import Row
 from .folding import folded as fold
 from .hints import beginning, beginning_of_body, hint
@@ -37,7 +46,7 @@ _EXPLAINED: Final = 10
 # One entry
 
 
-def text_of(entry: Entry, labels: Labels, *, hinted: bool = False) -> str:
+def text_of(entry: Record, labels: Labels, *, hinted: bool = False) -> str:
     """Say what happened, in one line without secrets, and without its marks.
 
     Args:
@@ -48,40 +57,46 @@ def text_of(entry: Entry, labels: Labels, *, hinted: bool = False) -> str:
     return one_line(labels.clean(_text(entry, labels, hinted)))
 
 
-def marks_of(entry: Entry, labels: Labels) -> list[str]:
+def marks_of(entry: Record, labels: Labels) -> list[str]:
     """Say what is not as the service would do it, in the same way."""
-    marks = [str(mark) for mark in entry.marks]
-    if entry.retry and entry.endpoint is not None:
-        planned = len(entry.endpoint._retries)
-        of = f" of {planned}" if entry.retry <= planned else ""
-        marks.append(f"[retry {entry.retry}{of}]")
-    if entry.is_unused:
+    marks = [str(mark) for mark in entry._marks]
+    if isinstance(entry, Attempt) and is_retry(entry):
+        retry, planned = entry.number - 1, len(entry.endpoint._retries)
+        of = f" of {planned}" if retry <= planned else ""
+        marks.append(f"[retry {retry}{of}]")
+    if is_unused(entry):
         marks.append("[unused]")
     return [one_line(labels.clean(mark)) for mark in marks]
 
 
-def _text(entry: Entry, labels: Labels, hinted: bool) -> str:
-    match entry.record:
+def _text(entry: Record, labels: Labels, hinted: bool) -> str:
+    match entry:
         case VerbRecord() as verb:
-            posted = "" if entry.posted is None else f" {entry.posted.amount:+f}"
+            posted = "" if verb.posted is None else f" {verb.posted.amount:+f}"
             return f"{_verb(verb, labels)}{posted}"
         case LedgerEntry() as posted:
-            label = "" if entry.state is None else f" {labels.message(entry.state)}"
+            label = "" if entry._message is None else f" {labels.message(entry._message)}"
             return f"{number(posted.amount)}{label}"
         case Event() as event:
             return labels.event(event)
-        case Attempt() | InFlight() as attempt:
+        case Attempt() as attempt:
             to = labels.endpoint(attempt.endpoint)
             return f"{labels.event(attempt.event)} -> {to}: {_outcome(attempt, hinted)}"
         case ApiRequest() as request:
-            body = f" {beginning_of_body(request.body)}" if entry.failed and request.body else ""
-            return f"{request}{body}" + (f", responded after {entry.until}" if entry.until else "")
+            body = (
+                f" {beginning_of_body(request.body)}" if has_failed(entry) and request.body else ""
+            )
+            after = request._last_attempt
+            told = "" if after is None else f", responded after {number_of(after)}"
+            return f"{request}{body}{told}"
         case ClockRecord() as move:
-            return f"{move.what} by {length(move.end - move.start)}"
-        case MessageState() as message:
+            return f"{move.what} by {length(move.end - move.moment)}"
+        case DropRecord(_message=message):
             return f"{labels.message(message)} was not delivered in time; no event"
         case Trigger() as fault:
             return fault.description
+        case _:
+            raise TypeError(f"the timeline has no words for {cited(entry)}")
 
 
 def _verb(verb: VerbRecord, labels: Labels) -> str:
@@ -101,9 +116,9 @@ def _verb(verb: VerbRecord, labels: Labels) -> str:
             return verb.what
 
 
-def _outcome(attempt: Attempt | InFlight, hinted: bool) -> str:
+def _outcome(attempt: Attempt, hinted: bool) -> str:
     """Say how an attempt ended; of one that failed, the beginning of the response, too."""
-    if isinstance(attempt, InFlight):
+    if not attempt._ended:
         return "no response yet"
     if attempt.fault == "drop":
         return "not attempted"
@@ -155,16 +170,16 @@ def timeline_text(
         named: The messages that matter most: folding keeps what is about them.
         folded: Whether a long timeline is folded.
     """
-    rows = fold(trace, start, named) if folded else list[Row](trace.entries(start))
+    rows = fold(trace, start, named) if folded else list[Row](trace.records[start:])
     if not rows:
         return "nothing happened"
     begun = trace.begun
-    shown = [row for row in rows if isinstance(row, Entry)]
+    shown = [row for row in rows if isinstance(row, Record)]
     lines = iter(lines_of(shown, labels, begun))
     return "\n".join(
         [
             _heading(engine, begun),
-            *(next(lines) if isinstance(row, Entry) else f"  {row}" for row in rows),
+            *(next(lines) if isinstance(row, Record) else f"  {row}" for row in rows),
             *_legend(labels, shown, _EXPLAINED if folded else len(shown)),
         ]
     )
@@ -179,27 +194,27 @@ def _heading(engine: Engine, begun: int) -> str:
     )
 
 
-def lines_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[str]:
+def lines_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[str]:
     """Align entries in columns: number, time since the fake was begun, kind, what, line."""
     return aligned(cells_of(shown, labels, begun), right=2)
 
 
-def cells_of(shown: Sequence[Entry], labels: Labels, begun: int) -> list[tuple[str, ...]]:
+def cells_of(shown: Sequence[Record], labels: Labels, begun: int) -> list[tuple[str, ...]]:
     """Give the columns of each entry; a time that is that of the line above is left out."""
-    days = any(entry.moment - begun >= _DAY for entry in shown)
-    amounts = [number(one.amount) for one in shown if one.amount is not None]
+    days = any(entry._began - begun >= _DAY for entry in shown)
+    amounts = [number(amount) for amount in map(amount_of, shown) if amount is not None]
     width = max(map(len, amounts), default=0)
     rows: list[tuple[str, ...]] = []
     before = ""
     for entry in shown:
-        time = _absolute(entry.moment) if days else _relative(entry.moment - begun)
+        time = _absolute(entry._began) if days else _relative(entry._began - begun)
         text = text_of(entry, labels)
-        if entry.amount is not None:
-            text = text.rjust(len(text) + width - len(number(entry.amount)))
-        if entry.line is not None:
-            text += f"  {entry.line.place}"
+        if (amount := amount_of(entry)) is not None:
+            text = text.rjust(len(text) + width - len(number(amount)))
+        if (line := line_of(entry)) is not None:
+            text += f"  {line.place}"
         what = " ".join([text, *marks_of(entry, labels)])
-        rows.append((str(entry.number), "" if time == before else time, entry.kind, what))
+        rows.append((str(number_of(entry)), "" if time == before else time, kind_of(entry), what))
         before = time
     return rows
 
@@ -231,12 +246,12 @@ def _absolute(moment: int) -> str:
     return stamp(moment).replace("T", " ").removesuffix("Z")
 
 
-def _legend(labels: Labels, shown: Sequence[Entry], most: int) -> Iterator[str]:
+def _legend(labels: Labels, shown: Sequence[Record], most: int) -> Iterator[str]:
     """Explain each label that is shown, once; of messages, so many at most."""
-    messages = sorted({one.state for one in shown if one.state}, key=attrgetter("number"))
+    messages = sorted({one._message for one in shown if one._message}, key=attrgetter("number"))
     explained, more = messages[:most], len(messages) - most
-    events = [one.record for one in shown if isinstance(one.record, Event)]
-    endpoints = dict.fromkeys(one.endpoint for one in shown if one.endpoint)
+    events = [one for one in shown if isinstance(one, Event)]
+    endpoints = dict.fromkeys(one.endpoint for one in shown if isinstance(one, Attempt))
     conversations = dict.fromkeys(map(labels.conversation_of, explained))
     names = [
         *map(labels.legend_of_message, explained),

@@ -48,7 +48,7 @@ class Results:
 
     def _look_at(self, story: Story) -> None:
         with spared("what a test exercised"):
-            entries = story.trace.entries(story.begin_of_test())
+            entries = story.trace.records[story.begin_of_test() :]
             self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
     def _shown(self, stories: Iterable[Story]) -> Iterator[tuple[str, str]]:
@@ -56,7 +56,7 @@ class Results:
         for story in stories if self._timelines else ():
             try:
                 start = story.begin_of_test()
-                if start < story.trace.read():
+                if start < len(story.trace):
                     yield story.text(start, folded=True), story.picture(start, styled=False)
             except Exception as error:
                 yield untold(error), ""

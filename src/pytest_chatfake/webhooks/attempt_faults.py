@@ -15,7 +15,7 @@ from .fault_kinds import FaultKind
 from .faults import Fault
 
 
-class Choice(NamedTuple):
+class FaultHit(NamedTuple):
     """What a fault does with an attempt.
 
     Attributes:
@@ -56,7 +56,6 @@ class AttemptFault(Fault):
         self._past_barriers = past_barriers
         self._new_id = new_id
         self._more = f" {seconds(pause)} s" if kind == "delay" else ", new id" * new_id
-        self._hit: set[int] = set()  # the places of the events that it has concerned
         self._is_short = False  # a barrier came before so many others
 
     def _own_arguments(self) -> Iterator[str]:
@@ -71,14 +70,15 @@ class AttemptFault(Fault):
         """Do nothing where events are emitted."""
         return ()
 
-    def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:
-        """Count an attempt, and return the choice; none, if another fault has taken it."""
+    def _hit(self, event: Event, endpoint: Endpoint, *, taken: bool) -> FaultHit | None:
+        """Count an attempt; return what to do with it, unless another fault has taken it."""
         if not (self._concerned(event, (endpoint,)) and self._should_fire()) or taken:
             return None
         self._fire()
-        self._hit.add(event._index)
         kind, steps, mark = self.kind, self._steps, self._mark
-        return Choice(kind, steps, mark, self._pause, self, self._past_barriers, self._new_id)
+        if kind == "delay" and mark not in event._marks:
+            event._marks += (mark,)
+        return FaultHit(kind, steps, mark, self._pause, self, self._past_barriers, self._new_id)
 
 
 class CrashFault(AttemptFault):

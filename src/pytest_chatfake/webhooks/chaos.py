@@ -9,7 +9,7 @@ from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.views import counted
 from ..domain.instants import SECOND
-from .attempt_faults import AttemptFault, Choice
+from .attempt_faults import AttemptFault, FaultHit
 from .endpoints import Endpoint
 from .events import Event
 
@@ -27,25 +27,31 @@ class Chaos(AttemptFault):
     modes, alone or beside others.
 
     Args:
-        seed: What chance is derived from.
-        chances: How likely an attempt is refused, loses its response, is repeated, or comes late:
-            in this order, the first that happens counts.
+        seed: What is drawn is derived from it.
+        probabilities: How likely an attempt is refused, loses its response, is repeated, or comes
+            late: in this order, the first that happens counts.
         delay: How long an attempt may be delayed if nothing else happens to it, in nanoseconds.
         line: Where the test set it up.
     """
 
-    def __init__(self, seed: int | str, chances: dict[str, float], delay: int, line: Line) -> None:
+    def __init__(
+        self, seed: int | str, probabilities: dict[str, float], delay: int, line: Line
+    ) -> None:
         everything: dict[str, Any] = dict.fromkeys(("message", "status", "endpoint", "type"))
         super().__init__("chaos", times=None, start=1, line=line, **everything)
         self._seed = seed
-        self._chances_of = chances
+        self._probabilities = probabilities
         self._delay = delay
         self._happened: list[str] = []
 
     @property
     def description(self) -> str:
         """What it is, as a test would write it."""
-        given = [f"{name}={chance:g}" for name, chance in self._chances_of.items() if chance]
+        given = [
+            f"{name}={probability:g}"
+            for name, probability in self._probabilities.items()
+            if probability
+        ]
         if self._delay:
             given.append(f"delay={self._delay / SECOND:g}")
         return f"chaos({', '.join([f'seed={self._seed!r}', *given])})"
@@ -65,17 +71,17 @@ class Chaos(AttemptFault):
             rest = [f"... and {more:,} more: see its `happened`"] if more > 0 else []
             error.add_note("\n  ".join([head, *self._happened[:_SHOWN], *rest]))
 
-    def _choice(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:  # noqa: ARG002 - all endpoints are alike
+    def _hit(self, event: Event, endpoint: Endpoint, *, taken: bool) -> FaultHit | None:  # noqa: ARG002 - all endpoints are alike
         """Count an attempt, and return a random choice."""
         if not self._should_fire() or taken:
             return None
-        chance = random.Random(f"{self._seed} {self._chances}")  # noqa: S311 - repeatable, not secret
-        # All are drawn for each attempt, so that one likelihood does not change another's draw.
+        generator = random.Random(f"{self._seed} {self._matched}")  # noqa: S311 - repeatable, not secret
+        # All are drawn for each attempt, so that one probability does not change another's draw.
         drawn = {
-            name: chance.random() for name in ("refuse", "lose_response", "duplicate", "reorder")
+            name: generator.random() for name in ("refuse", "lose_response", "duplicate", "reorder")
         }
-        steps, part = chance.randrange(_FAR + 1), chance.random()
-        hit = next((name for name in drawn if drawn[name] < self._chances_of[name]), None)
+        steps, part = generator.randrange(_FAR + 1), generator.random()
+        hit = next((name for name in drawn if drawn[name] < self._probabilities[name]), None)
         if hit == "refuse":
             return self._make(event, "refuse", 0, "refuse()")
         if hit == "lose_response":
@@ -90,8 +96,8 @@ class Chaos(AttemptFault):
             return self._make(event, "delay", 0, f"delay({delay // SECOND})", delay)
         return None
 
-    def _make(self, event: Event, kind: Any, steps: int, text: str, pause: int = 0) -> Choice:
+    def _make(self, event: Event, kind: Any, steps: int, text: str, pause: int = 0) -> FaultHit:
         self._fire()
         self._happened.append(f"{text} at {event._subject}")
         mark = Mark(kind, f"chaos: {text}", self.line)
-        return Choice(kind, steps, mark, pause)
+        return FaultHit(kind, steps, mark, pause)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json.encoder import encode_basestring_ascii as quoted
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ..base.history import Record
 from ..base.marks import Mark
 from ..transport.client.responses import Response
+from .attempts import Attempt
 from .endpoints import Endpoint, Signer
 from .events import Event
 
@@ -57,7 +59,8 @@ class Dispatch:
         overrides: What faults changed.
         batch: Neighbours in the queue that have the same one are attempted at the same time.
         content: What it posts; None: the event as it was emitted.
-        forerunner: The mark of the event of an unknown type that is still to come before it.
+        cause: What asked for it: an attempt that failed, or a verb; None: the event itself.
+        outcome: How its attempt ends without being made; None: it is made.
     """
 
     event: Event
@@ -68,12 +71,13 @@ class Dispatch:
     overrides: Overrides = _NO_OVERRIDES
     batch: object | None = None
     content: Content | None = None
-    forerunner: Mark | None = None
+    cause: Record | None = None
+    outcome: Response | None = None
 
     @property
     def is_new(self) -> bool:
         """Whether it is an event's first attempt: no retry, and not what the test sends again."""
-        again = any(map(self.has_mark, ("redeliver", "unknown", "forgery")))
+        again = any(map(self.has_mark, ("redeliver", "forgery")))
         return self.number == 1 and not again
 
     @property
@@ -81,18 +85,28 @@ class Dispatch:
         """What it posts."""
         return self.content or Content(self.event.body, self.event.id)
 
-    def goes_to(self, endpoint: Endpoint) -> bool:
-        """Return whether it still goes to an endpoint; no retry does, while that is disabled."""
-        return endpoint.connected and not (endpoint.disabled and self.number > 1)
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where it goes next."""
+        return self.endpoints[0]
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it still goes to any endpoint."""
-        return any(map(self.goes_to, self.endpoints))
+        """Whether it still goes to any endpoint; no retry does, while that is disabled."""
+        return any(
+            one.connected and not (one.disabled and self.number > 1) for one in self.endpoints
+        )
 
-    def again(self, endpoint: Endpoint) -> Dispatch:
+    def to(self, endpoint: Endpoint, **changes: Any) -> Dispatch:
+        """Return the part of it that goes to one of its endpoints."""
+        return replace(self, endpoints=(endpoint,), **changes)
+
+    def again(self, failed: Attempt) -> Dispatch:
         """Return its repeat after it has failed: no fault concerns that, and its bytes stay."""
-        return Dispatch(self.event, (endpoint,), self.depth, self.number + 1, content=self.content)
+        endpoints, number = (failed.endpoint,), self.number + 1
+        return Dispatch(
+            self.event, endpoints, self.depth, number, content=self.content, cause=failed
+        )
 
     def has_mark(self, kind: str) -> bool:
         """Return whether it has a mark of a kind."""
@@ -100,7 +114,8 @@ class Dispatch:
 
     def mark(self, *marks: Mark) -> None:
         """Add marks."""
-        self.overrides = self.overrides._replace(marks=self.overrides.marks + marks)
+        if marks:
+            self.overrides = self.overrides._replace(marks=self.overrides.marks + marks)
 
     def name_mark(self, kind: str, text: str) -> None:
         """Let the marks of a kind say what is known of them only now."""
@@ -108,17 +123,3 @@ class Dispatch:
             one._replace(text=text) if one.kind == kind else one for one in self.overrides.marks
         ]
         self.overrides = self.overrides._replace(marks=tuple(marks))
-
-
-class Ready(NamedTuple):
-    """A dispatch that is to be attempted now at one endpoint.
-
-    Attributes:
-        dispatch: The dispatch.
-        endpoint: The endpoint.
-        outcome: How the attempt ends without being made; None: it is made.
-    """
-
-    dispatch: Dispatch
-    endpoint: Endpoint
-    outcome: Response | None = None

@@ -26,22 +26,22 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, UndeliveredWebhooks
-from ..base.notes import ATTEMPT
 from ..base.terminal import say
 from ..domain.instants import SECOND
 from ..transport.client.django_bridge import has_broken_transaction
 from ..transport.client.loops import GRACE_SECONDS
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response, timed_out
-from .attempts import is_success
-from .dispatch import Dispatch, Overrides, Ready
+from .attempts import Attempt
+from .core import Core
+from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint, WebhookRequest
 from .in_flight import InFlight, Outcome, attempts_around, make_batch
 from .ordering import DROPPED, Ordering
@@ -67,19 +67,15 @@ class Drain:
 
     def __init__(
         self,
+        core: Core,
         outbox: Outbox,
         *,
         portal: Portal,
         timeout: float,
-        lock: AbstractContextManager[object],
-        errors: list[BaseException],
-        note: Callable[[int], None],
     ) -> None:
+        self._core = core
         self._outbox = outbox
         self._portal = portal
-        self._lock = lock
-        self._errors = errors
-        self._note = note
         self._home = threading.get_ident()
         self._turn = threading.Lock()  # whoever has it drains
         self.thread: int | None = None
@@ -95,7 +91,7 @@ class Drain:
     def enable_ordering(self, *, retries_at_barriers: bool) -> None:
         """Let attempts come in another order than that of the queue, from now on."""
         if self.ordering is None:
-            self.ordering = Ordering(self._outbox)
+            self.ordering = Ordering(self._core, self._outbox)
         if retries_at_barriers:
             self.ordering.retries_at_barriers = True
 
@@ -139,12 +135,12 @@ class Drain:
     @contextmanager
     def setting_aside(self) -> Generator[None]:
         """Leave alone what is queued now."""
-        with self._lock:
+        with self._core.lock:
             queued, self._outbox.queue = self._outbox.queue, deque()
         try:
             yield
         finally:
-            with self._lock:
+            with self._core.lock:
                 queued.extend(self._outbox.queue)
                 self._outbox.queue = queued
 
@@ -173,7 +169,7 @@ class Drain:
                     return self._raised
             except BaseException:
                 if self._raised is not None:
-                    self._errors.append(self._raised)
+                    self._core.errors.append(self._raised)
                 raise
             finally:
                 self.in_flight, self.overdue.current = [], None
@@ -184,22 +180,22 @@ class Drain:
 
     def _begin_next(self) -> list[InFlight]:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
-        ready: Sequence[Ready] = ()
+        ready: Sequence[Dispatch] = ()
         while not ready:
             queue = self._outbox.queue  # a reset brings another one
             if not queue or (self._raised is not None and queue[0] is not self._dispatch):
                 return []
             ready = self._take_next(queue)
-        self._outbox.depth = ready[-1].dispatch.depth + 1
+        self._outbox.depth = ready[-1].depth + 1
         if len(ready) > 1:
             self._batches += 1
         batch = self._batches if len(ready) > 1 else 0
         self.in_flight = self.overdue.current = [self._begin(one, batch) for one in ready]
         return self.in_flight
 
-    def _take_next(self, queue: deque[Dispatch]) -> Sequence[Ready]:
-        """Take the next attempts from the queue; none, if they wait."""
-        dispatch = self._dispatch = self._next_in(queue)
+    def _take_next(self, queue: deque[Dispatch]) -> Sequence[Dispatch]:
+        """Take the next attempts from the queue, each to one endpoint; none, if they wait."""
+        dispatch = self._dispatch = queue[0]
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
             raise UndeliveredWebhooks(
@@ -207,57 +203,52 @@ class Drain:
                 f"(last: {dispatch.event.line}). Does the receiver send a message for every event?"
             )
         if dispatch.batch is None:
-            endpoint = dispatch.endpoints[0]
-            dispatch.endpoints = dispatch.endpoints[1:]
-            if not dispatch.endpoints:
-                queue.popleft()
-            return self._decide(dispatch, endpoint)
-        ready: list[Ready] = []
-        while queue and self._next_in(queue).batch is dispatch.batch:
+            endpoint, *others = dispatch.endpoints
+            if not others:
+                return self._decide(queue.popleft())
+            dispatch.endpoints = tuple(others)
+            return self._decide(dispatch.to(endpoint))
+        ready: list[Dispatch] = []
+        while queue and queue[0].batch is dispatch.batch:
             one = queue.popleft()
             for endpoint in one.endpoints:
-                ready += self._decide(one, endpoint, in_batch=True)
+                ready += self._decide(one.to(endpoint), in_batch=True)
         return ready
 
-    def _next_in(self, queue: deque[Dispatch]) -> Dispatch:
-        """Return the next dispatch, which may be the forerunner of the one that was next."""
-        if (mark := queue[0].forerunner) is not None:
-            self._outbox.emit_forerunner(queue[0], mark)
-        return queue[0]
-
-    def _decide(
-        self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False
-    ) -> Sequence[Ready]:
+    def _decide(self, dispatch: Dispatch, *, in_batch: bool = False) -> Sequence[Dispatch]:
         """Return the attempts to make now, where this event is next at this endpoint."""
-        if not dispatch.goes_to(endpoint) or dispatch.event._log is not self._outbox.events:
+        if not dispatch.is_wanted or not self._core.history.has(dispatch.event):
             return ()
+        endpoint = dispatch.endpoint
         if endpoint.disabled:
-            lost = replace(dispatch, overrides=Overrides("drop", marks=endpoint._disabling))
-            return (Ready(lost, endpoint, DROPPED),)
+            missed = Overrides("drop", marks=endpoint._disabling)
+            return (dispatch.to(endpoint, overrides=missed, outcome=DROPPED),)
         if self.ordering is None:
-            return (Ready(dispatch, endpoint),)
-        return self.ordering.decide(dispatch, endpoint, in_batch=in_batch)
+            return (dispatch,)
+        return self.ordering.decide(dispatch, in_batch=in_batch)
 
-    def _begin(self, ready: Ready, batch: int) -> InFlight:
+    def _begin(self, dispatch: Dispatch, batch: int) -> InFlight:
         """Begin an attempt, which may be lost: it is not made then."""
-        dispatch, endpoint, outcome = ready
-        self._note(ATTEMPT)
+        event, endpoint, now = dispatch.event, dispatch.endpoint, self._core.now()
+        fault, _, _, marks = dispatch.overrides
+        moment = now if dispatch.due is None else dispatch.due
+        record = Attempt(event, endpoint, dispatch.number, moment, fault, marks)
+        self._core.history.add(record, dispatch.cause or event)
         self.begun += 1
-        event, now = dispatch.event, self._outbox.now()
         body, id_ = dispatch.content or (event.body, None)
         request = WebhookRequest(
             event, body, endpoint.headers, now // SECOND, dispatch.number, endpoint, id_
         )
-        moment = now if dispatch.due is None else dispatch.due
         ordering = None if batch else self.ordering  # what overlaps can't be watched
-        watch = None if ordering is None else ordering.watch(dispatch, endpoint)
-        target, ended = endpoint._target, cast("Outcome | None", outcome)
+        watch = None if ordering is None else ordering.watch(dispatch)
+        target = endpoint._target
+        outcome: Outcome | None = dispatch.outcome
         if watch is not None and not target.in_process:
-            ended = ChatFakeError(
+            outcome = ChatFakeError(
                 f"crash() needs an app in process, and {endpoint._shown} is a URL. Connect the app "
                 f"as wsgi= or asgi="
             )
-        return InFlight(dispatch, request, moment, self.begun, target, batch, ended, watch)
+        return InFlight(dispatch, request, record, self.begun, target, batch, outcome, watch)
 
     async def _make(self, attempt: InFlight, *, plain: bool) -> None:
         """Make an attempt, and record it."""
@@ -288,23 +279,26 @@ class Drain:
     def _record(self, attempt: InFlight) -> BaseException | None:
         """Record an attempt, schedule its retry, and return the interrupt that ended it."""
         dispatch, endpoint = attempt.dispatch, attempt.endpoint
-        answer = self._response_of(attempt)
+        record, response = attempt.record, self._response_of(attempt)
         error = None if isinstance(attempt.outcome, Response) else attempt.outcome
         if attempt.watch is not None and attempt.watch.error is not None:
             error = self._restart(endpoint, str(attempt.watch.error)) or error
             attempt.posted = error is None  # so that it comes back in the test in any case
         is_lost = endpoint.disabled and attempt.outcome is DROPPED
         ordering = None if is_lost or dispatch.has_mark("forgery") else self.ordering
-        attempts = self._outbox.attempts
-        with self._lock:
-            del self.in_flight[0]  # from now on it has a record
+        with self._core.lock:
+            del self.in_flight[0]
             if ordering is not None:
-                dispatch, answer = ordering.count(attempt, answer)
-            fault, ok = dispatch.overrides.fault, is_success(answer)
+                dispatch, response = ordering.count(attempt, response)
+            fault, ok = dispatch.overrides.fault, response.is_success
             if fault not in {"drop", "forgery"} and endpoint._count(ok=ok):
                 dispatch = replace(dispatch)  # other endpoints may get it, too
                 dispatch.mark(*endpoint._disabling)
-            place = attempts.add(dispatch, endpoint, answer, attempt.moment)
+            record.fault, record._marks = fault, dispatch.overrides.marks
+            record._response, record._ended = response, True
+            is_current = self._core.history.has(record)  # and not of before a reset
+            if is_current:
+                self._outbox.attempts.append(record)
             if fault == "drop":
                 return None
             if fault == "forgery":  # its check tells of an error, and nothing comes again
@@ -314,13 +308,12 @@ class Drain:
             if endpoint.disabled:
                 self._outbox.forget_unwanted()
             elif ordering is not None and ordering.retries_at_barriers:
-                ordering.keep_failed(dispatch, endpoint)
-            elif dispatch.number <= len(endpoint._retries) and place is not None:
-                self._plan_retry(attempt, answer)
+                ordering.keep_failed(dispatch, record)
+            elif dispatch.number <= len(endpoint._retries) and is_current:
+                self._plan_retry(attempt, response)
         if error is None or not (endpoint._surfaces(error) or not attempt.posted):
             return None
-        if place is not None:
-            attempts.surfaced.add(place)
+        record._surfaced = True
         if not isinstance(error, Exception):
             return error
         error.add_note(
@@ -354,12 +347,12 @@ class Drain:
         overdue = timed_out(self.overdue.limit, attempt.endpoint._crash)
         return Response(None, b"", overdue, response.status)
 
-    def _plan_retry(self, attempt: InFlight, answer: Response) -> None:
+    def _plan_retry(self, attempt: InFlight, response: Response) -> None:
         """Schedule a retry; it is next where a late response came after the retry was due."""
         dispatch, endpoint, outbox = attempt.dispatch, attempt.endpoint, self._outbox
-        retry = dispatch.again(endpoint)
-        failed_at, now = attempt.moment, outbox.now()
-        if isinstance(answer.error, TimeoutError):
+        retry = dispatch.again(attempt.record)
+        failed_at, now = attempt.record.moment, self._core.now()
+        if isinstance(response.error, TimeoutError):
             failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
         delay = endpoint._retries[dispatch.number - 1]
         if attempt.is_late and failed_at + delay < now:

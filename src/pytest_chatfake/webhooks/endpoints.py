@@ -67,7 +67,7 @@ class Endpoint:
         self._disable_after = disable_after
         self._disabling = disabling  # marks what is not attempted then
         self._note = note
-        self._begin()
+        self._reset()
         self._crash = ""  # how the app has crashed last
         self._shown = redacted_place(name)  # what texts call it
 
@@ -105,8 +105,8 @@ class Endpoint:
         self._note("endpoint.enable()", calling_line())
         self._count_anew()
 
-    def _begin(self) -> None:
-        """Be as it was connected."""
+    def _reset(self) -> None:
+        """Restore the state at connection."""
         del self._signers[1:]
         self._count_anew()
 
@@ -219,10 +219,10 @@ class Endpoints:
         self._listening = {}
         endpoint._target.hang_up()  # some servers wait for that when they shut down
 
-    def begin(self) -> None:
-        """Let the endpoints be as they were connected."""
+    def reset(self) -> None:
+        """Restore the state at connection of all endpoints."""
         for endpoint in self.ever:
-            endpoint._begin()
+            endpoint._reset()
 
     def close(self) -> None:
         """Close the connections of all endpoints, disconnected or not."""

@@ -43,7 +43,7 @@ class Fault(Trigger):
         super().__init__(times, start, line)
         self.kind: FaultKind = kind
         self._effect = Overrides(kind, **effect)
-        self._message = message
+        self._of_message = message
         self._status = status
         self._endpoint = endpoint
         self._type = type
@@ -53,7 +53,7 @@ class Fault(Trigger):
     def description(self) -> str:
         """What it is, as a test would write it."""
         limits = {
-            "message": self._message and (self._message.id or "a message"),
+            "message": self._of_message and (self._of_message.id or "a message"),
             "status": self._status,
             "type": self._type,
             "endpoint": self._endpoint and self._endpoint._shown,
@@ -87,7 +87,7 @@ class Fault(Trigger):
         matches = (
             self._type in (None, event.type)
             and self._status in (None, event.status)
-            and (self._message is None or self._message.id == event.message_id)
+            and self._of_message in (None, event._message)
         )
         return tuple(one for one in endpoints if matches and self._endpoint in (None, one))
 
@@ -112,7 +112,6 @@ class Fault(Trigger):
         if self.kind == "evolve":
             body, id_ = dispatch.posted
             changed.content = Content(evolved(body), id_)
-            changed.forerunner = Mark("unknown", "unknown type", self.line)
         yield changed
 
 

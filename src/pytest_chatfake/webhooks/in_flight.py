@@ -8,7 +8,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..base.marks import Mark
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
@@ -16,6 +15,7 @@ from ..transport.client.loops import gather
 from ..transport.client.portal import Portal
 from ..transport.client.responses import Response
 from ..transport.client.targets import Target
+from .attempts import Attempt
 from .dispatch import Dispatch
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
@@ -44,26 +44,30 @@ class InFlight:
     Attributes:
         dispatch: What is on its way.
         request: What is posted, and where.
-        moment: When it began, in nanoseconds; if it was due before, that moment.
-        place: How many attempts of the fake have begun, this one included.
+        record: Its record in the history.
+        ordinal: How many attempts of the fake have begun, this one included.
         target: How it gets there.
         batch: The number of the batch in which it is made at the same time as others; 0: none.
         outcome: How it ended; None: not yet.
         watch: Watches for crashes; None: nobody asks for one.
         posted: Whether all functions of the test have shaped it without an error.
         is_late: Whether its time was up before its response was complete.
+        response: What the app responded, before a fault has changed that.
+        choice: The number of its choice; see :class:`.Ordering`.
     """
 
     dispatch: Dispatch
     request: WebhookRequest
-    moment: int
-    place: int
+    record: Attempt
+    ordinal: int
     target: Target
     batch: int = 0
     outcome: Outcome | None = None
     watch: CrashWatch | None = None
     posted: bool = False
     is_late: bool = False
+    response: Response | None = None
+    choice: int = 0
 
     @property
     def event(self) -> Event:
@@ -74,16 +78,6 @@ class InFlight:
     def endpoint(self) -> Endpoint:
         """Where it goes."""
         return self.request.endpoint
-
-    @property
-    def number(self) -> int:
-        """1 for the first attempt at the event, 2 for the first retry."""
-        return self.dispatch.number
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        """What was done to it."""
-        return self.dispatch.overrides.marks
 
     @property
     def is_broken_off(self) -> bool:

@@ -21,9 +21,11 @@ from ..base.calling_line import Line
 from ..domain.ids import other_id
 from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.responses import Response
-from .attempt_faults import AttemptFault, Choice, CrashFault
+from .attempt_faults import AttemptFault, CrashFault, FaultHit
+from .attempts import Attempt
 from .backlog import Backlog
-from .dispatch import Dispatch, Ready
+from .core import Core
+from .dispatch import Dispatch
 from .endpoints import Endpoint
 from .events import Event
 from .fault_kinds import effect_of
@@ -36,32 +38,12 @@ REFUSED: Final = Response(
 )
 DROPPED: Final = Response(None)
 
+#: The attempts of these kinds of faults are not made: they end so.
+_NOT_MADE: Final[Mapping[str, Response]] = {"drop": DROPPED, "refuse": REFUSED}
+
 _LOST: Final = "the app's response was lost: lose_response()"
 
-_Key: TypeAlias = tuple[int, Endpoint]  # the event's place, and where it goes
-
-
-class Made(NamedTuple):
-    """An attempt, as the log of an ordering keeps it.
-
-    Attributes:
-        chance: The number of its choice: which event and endpoint, in the order of first attempts.
-        event: The event.
-        endpoint: Where it went.
-        outcome: The status or the error with which it ended at the app; or ``"refused"``,
-            ``"dropped"``.
-        moment: When it was made, in nanoseconds.
-        batch: The number of the batch in which it was made at the same time as others; 0: none.
-        watch: What has watched it for crashes; None: nobody asked for that.
-    """
-
-    chance: int
-    event: Event
-    endpoint: Endpoint
-    outcome: int | str | None
-    moment: int
-    batch: int
-    watch: CrashWatch | None = None
+_Key: TypeAlias = tuple[Event, Endpoint]
 
 
 class Barrier(NamedTuple):
@@ -74,11 +56,12 @@ class Barrier(NamedTuple):
     moments: tuple[int, ...]
 
 
-Log: TypeAlias = "list[Made | Barrier]"
+#: The attempts that have ended, and the barriers between them.
+Log: TypeAlias = "list[InFlight | Barrier]"
 
 
-class Pause(NamedTuple):
-    """A repeat that comes after time was moved.
+class TimedRepeat(NamedTuple):
+    """A repeat of an attempt that comes after time was moved.
 
     Attributes:
         due: When, in nanoseconds.
@@ -102,13 +85,20 @@ class Ordering:
         retries_at_barriers: Whether what has failed comes again at a barrier, and not by the clock.
         log: As given.
         settled: Whether there was a barrier.
+        choices: The numbers of the choices so far: one for each event and endpoint, in the order
+            of first attempts.
         crash_points: Calls of which functions the log names, and all lines that suspend; None:
             it names neither.
     """
 
     def __init__(
-        self, outbox: Outbox, log: Log | None = None, note: Callable[[str], None] = lambda _: None
+        self,
+        core: Core,
+        outbox: Outbox,
+        log: Log | None = None,
+        note: Callable[[str], None] = lambda _: None,
     ) -> None:
+        self._core = core
         self.retries_at_barriers: bool = False
         self.log = log
         self.settled: bool = False
@@ -120,137 +110,127 @@ class Ordering:
     def clear(self) -> None:
         """Forget all choices and waiting attempts; the log goes on."""
         self._backlog: Backlog[Dispatch] = Backlog()
-        self._pauses: list[Pause] = []
-        self._chances: dict[_Key, int] = {}
-        self._choices: dict[_Key, Choice] = {}  # of those that are refused, dropped or lost
-        self._delays: dict[_Key, Choice] = {}
+        self._repeats: list[TimedRepeat] = []
+        self.choices: dict[_Key, int] = {}
+        self._failing: dict[_Key, FaultHit] = {}  # the faults that let a first attempt fail
+        self._delays: dict[_Key, FaultHit] = {}
 
     @property
     def held(self) -> list[Event]:
         """The events whose attempts wait."""
         waiting = [dispatch.event for dispatch in self._backlog.items]
-        return waiting + [one.event for one in self._open_pauses()]
+        return waiting + [one.event for one in self._open_repeats()]
 
     # Before an attempt
 
-    def decide(
-        self, dispatch: Dispatch, endpoint: Endpoint, *, in_batch: bool = False
-    ) -> Sequence[Ready]:
+    def decide(self, dispatch: Dispatch, *, in_batch: bool = False) -> Sequence[Dispatch]:
         """Return the attempts to make now in place of the queue's next one; none, if it waits.
 
         An attempt that a test has put into a batch is counted, and stays there.
         """
         self._note("in attempts")
-        key = (dispatch.event._index, endpoint)
-        choice: Choice | None = None
-        if key not in self._chances and dispatch.is_new:
-            self._chances[key] = len(self._chances) + 1
-            choice = self._choose(dispatch.event, endpoint, taken=in_batch)
+        key = (dispatch.event, dispatch.endpoint)
+        hit: FaultHit | None = None
+        if key not in self.choices and dispatch.is_new:
+            self.choices[key] = len(self.choices) + 1
+            hit = self._choose(dispatch, taken=in_batch)
         elif dispatch.has_mark("duplicate"):  # it shares the fate of the first attempt
             if self._is_dropped(key):
-                return [Ready(dispatch, endpoint, DROPPED)]
-            choice = None if dispatch.has_mark("delay") else self._delays.get(key)
+                dispatch.outcome = DROPPED
+                return [dispatch]
+            hit = None if dispatch.has_mark("delay") else self._delays.get(key)
         if in_batch:
-            return [Ready(dispatch, endpoint)]
-        if choice is None:
-            return self._with_peers(dispatch, endpoint)
-        return self._deviate(choice, key, dispatch, endpoint)
+            return [dispatch]
+        if hit is None:
+            return self._with_peers(dispatch)
+        return self._deviate(hit, dispatch)
 
-    def _choose(self, event: Event, endpoint: Endpoint, *, taken: bool) -> Choice | None:
+    def _choose(self, dispatch: Dispatch, *, taken: bool) -> FaultHit | None:
         """Let each fault count a first attempt; the last one that fires has it."""
-        choice: Choice | None = None
+        hit: FaultHit | None = None
         for fault in self._outbox.faults.active:
             if isinstance(fault, AttemptFault):
-                choice = fault._choice(event, endpoint, taken=taken or choice is not None) or choice
-        return choice
+                taken = taken or hit is not None
+                hit = fault._hit(dispatch.event, dispatch.endpoint, taken=taken) or hit
+        return hit
 
-    def _deviate(
-        self, choice: Choice, key: _Key, dispatch: Dispatch, endpoint: Endpoint
-    ) -> Sequence[Ready]:
-        """Apply the choice of a fault."""
-        fault, steps = choice.fault, choice.steps
-        alone = _marked(replace(dispatch, endpoints=(endpoint,)), choice)
-        if choice.new_id:
-            alone.content = alone.posted.under_id(other_id(alone.posted.id))
-        if choice.kind == "concurrently" and not steps:
-            return _batched([Ready(dispatch, endpoint), Ready(alone, endpoint)])
-        if choice.kind == "delay":
-            self._outbox.plan(alone, choice.pause)
-            self._delays[key] = choice
+    def _deviate(self, hit: FaultHit, dispatch: Dispatch) -> Sequence[Dispatch]:
+        """Apply a fault to an attempt."""
+        fault, event, endpoint = hit.fault, dispatch.event, dispatch.endpoint
+        changed = _marked(dispatch, hit)
+        if hit.new_id:
+            changed.content = changed.posted.under_id(other_id(changed.posted.id))
+        if hit.kind == "concurrently" and not hit.steps:
+            return _batched([dispatch, changed])
+        if hit.kind == "delay":
+            self._outbox.plan(changed, hit.pause)
+            self._delays[event, endpoint] = hit
             return []
-        if choice.pause and fault is not None:
-            due = self._outbox.now() + choice.pause
-            self._outbox.plan(alone, choice.pause)
-            self._pauses.append(Pause(due, dispatch.event, endpoint, fault.description, fault.line))
-        elif not self._backlog.take(choice.kind, steps, alone, fault, choice.past_barriers):
+        if hit.pause and fault is not None:
+            due = self._core.now() + hit.pause
+            self._outbox.plan(changed, hit.pause)
+            self._repeats.append(TimedRepeat(due, event, endpoint, fault.description, fault.line))
+        elif not self._backlog.take(hit.kind, hit.steps, changed, fault, hit.past_barriers):
             return []
-        if effect_of(choice.kind).fails:
-            self._choices[key] = choice
-        if choice.kind == "drop":
-            return [Ready(dispatch, endpoint, DROPPED)]
-        if choice.kind == "refuse":
-            return [Ready(dispatch, endpoint, REFUSED)]
-        return self._with_peers(dispatch, endpoint)
+        if effect_of(hit.kind).fails:
+            self._failing[event, endpoint] = hit
+        if hit.kind in _NOT_MADE:
+            dispatch.outcome = _NOT_MADE[hit.kind]
+            return [dispatch]
+        return self._with_peers(dispatch)
 
     def _is_dropped(self, key: _Key) -> bool:
-        choice = self._choices.get(key)
-        return choice is not None and choice.kind == "drop"
+        hit = self._failing.get(key)
+        return hit is not None and hit.kind == "drop"
 
-    def _with_peers(self, dispatch: Dispatch, endpoint: Endpoint) -> Sequence[Ready]:
+    def _with_peers(self, dispatch: Dispatch) -> Sequence[Dispatch]:
         """Return an attempt after the peers that have waited for it, as one batch."""
-        ready = [Ready(peer, peer.endpoints[0]) for peer in self._backlog.take_peers()]
-        ready = [one for one in ready if one.endpoint.connected]
-        return _batched([*ready, Ready(dispatch, endpoint)])
+        peers = [one for one in self._backlog.take_peers() if one.endpoint.connected]
+        return _batched([*peers, dispatch])
 
-    def watch(self, dispatch: Dispatch, endpoint: Endpoint) -> CrashWatch | None:
+    def watch(self, dispatch: Dispatch) -> CrashWatch | None:
         """Return what watches an attempt for crashes; None: nobody asks for one."""
-        choice = self._choices.get((dispatch.event._index, endpoint)) if dispatch.is_new else None
-        fault, target = choice and choice.fault, endpoint._target
+        hit, target = self._failure_of(dispatch), dispatch.endpoint._target
+        fault = hit and hit.fault
         if isinstance(fault, CrashFault):
             return CrashWatch(fault.point, fault.functions, target.response_so_far)
         if self.crash_points is None or not (dispatch.is_new and target.in_process):
             return None
         return CrashWatch(None, self.crash_points, target.response_so_far)
 
+    def _failure_of(self, dispatch: Dispatch) -> FaultHit | None:
+        """Return the fault that lets an attempt fail; only an event's first one fails so."""
+        return self._failing.get((dispatch.event, dispatch.endpoint)) if dispatch.is_new else None
+
     # After an attempt
 
-    def count(self, attempt: InFlight, answer: Response) -> tuple[Dispatch, Response]:
+    def count(self, attempt: InFlight, response: Response) -> tuple[Dispatch, Response]:
         """Count an attempt; return it as it is recorded, and the response that the service gets."""
         self._note("between and after attempts")
-        dispatch, endpoint = attempt.dispatch, attempt.endpoint
-        key = (dispatch.event._index, endpoint)
-        choice = self._choices.get(key) if dispatch.is_new else None
-        watch = attempt.watch
-        fault = choice and choice.fault
+        dispatch, key = attempt.dispatch, (attempt.event, attempt.endpoint)
+        attempt.choice = self.choices.get(key, 0)
+        attempt.response = response
+        hit, watch = self._failure_of(dispatch), attempt.watch
+        fault = hit and hit.fault
         if isinstance(fault, CrashFault) and (watch is None or watch.error is None):
             fault.fired -= 1  # the app never came to that point
-            del self._choices[key]
-            choice = None
+            del self._failing[key]
+            hit = None
         if self.log is not None:
-            self.log.append(
-                Made(
-                    self._chances.get(key, 0),
-                    dispatch.event,
-                    endpoint,
-                    _outcome(answer, choice),
-                    attempt.moment,
-                    attempt.batch,
-                    watch,
-                )
-            )
+            self.log.append(attempt)
         if (overtaken := self._backlog.count()) is not None:
             self._outbox.queue.appendleft(overtaken)
-        if choice is None:
-            return dispatch, answer
-        if choice.kind == "lose_response" and answer.error is None:
-            answer = Response(None, b"", TimeoutError(_LOST))
-        return _marked(replace(dispatch, endpoints=(endpoint,)), choice), answer
+        if hit is None:
+            return dispatch, response
+        if hit.kind == "lose_response" and response.error is None:
+            response = Response(None, b"", TimeoutError(_LOST))
+        return _marked(dispatch, hit), response
 
-    def keep_failed(self, dispatch: Dispatch, endpoint: Endpoint) -> None:
+    def keep_failed(self, dispatch: Dispatch, failed: Attempt) -> None:
         """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
-        again = dispatch.number <= len(endpoint._retries)
-        if again or (dispatch.is_new and (dispatch.event._index, endpoint) in self._choices):
-            self._backlog.keep_failed(dispatch.again(endpoint))
+        is_retried = dispatch.number <= len(failed.endpoint._retries)
+        if is_retried or self._failure_of(dispatch) is not None:
+            self._backlog.keep_failed(dispatch.again(failed))
 
     # Barriers
 
@@ -258,7 +238,7 @@ class Ordering:
         self,
         step: Callable[[], Iterator[None]],
         is_due: Callable[[], bool],
-        end_pause: Callable[[Pause], Iterator[None]] | None = None,
+        end_wait: Callable[[TimedRepeat], Iterator[None]] | None = None,
     ) -> Iterator[None]:
         """Perform a step with barriers: before it, and before time goes on."""
 
@@ -270,8 +250,8 @@ class Ordering:
 
         yield from self.flush()
         yield from flushing(step())
-        while end_pause is not None and (pause := self._next_pause()) is not None:
-            yield from flushing(end_pause(pause))
+        while end_wait is not None and (repeat := self._next_repeat()) is not None:
+            yield from flushing(end_wait(repeat))
             yield from self.flush()
 
     def flush(self) -> Iterator[None]:
@@ -282,7 +262,7 @@ class Ordering:
             self._outbox.queue.extend(released)
             yield
         if self.log:
-            last, now = self.log[-1], self._outbox.now()
+            last, now = self.log[-1], self._core.now()
             if not isinstance(last, Barrier):
                 self.log.append(Barrier((now,)))
             elif last.moments[-1] != now:
@@ -292,47 +272,34 @@ class Ordering:
         """Flush all repeats at the next barrier, after the test's last attempt."""
         self._backlog.finish()
 
-    # Pauses
+    # Repeats that wait for time
 
-    def _next_pause(self) -> Pause | None:
-        """Return the pause that ends next; None if there is none."""
-        self._pauses = self._open_pauses()
-        return min(self._pauses, key=lambda one: one.due, default=None)
+    def _next_repeat(self) -> TimedRepeat | None:
+        """Return the repeat that comes next; None if there is none."""
+        self._repeats = self._open_repeats()
+        return min(self._repeats, key=lambda one: one.due, default=None)
 
-    def _open_pauses(self) -> list[Pause]:
-        """Return the pauses that go on, at endpoints that are still connected."""
-        now = self._outbox.now()
+    def _open_repeats(self) -> list[TimedRepeat]:
+        """Return the repeats that are still to come, at endpoints that are connected."""
+        now = self._core.now()
         return [
             one
-            for one in self._pauses
+            for one in self._repeats
             if one.due > now and one.endpoint.connected and not one.endpoint.disabled
         ]
 
 
-def _batched(ready: list[Ready]) -> list[Ready]:
+def _batched(batch: list[Dispatch]) -> list[Dispatch]:
     """Give all attempts of a batch the mark of the fault that has asked for it."""
-    asked = [one.dispatch.overrides for one in ready]
+    asked = [one.overrides for one in batch]
     mark = next((one.marks[-1] for one in asked if one.fault == "concurrently"), None)
-    if mark is None or len(ready) == 1:
-        return ready
-    marked: list[Ready] = []
-    for one in ready:
-        dispatch = replace(one.dispatch, endpoints=(one.endpoint,))
-        if dispatch.overrides.fault != "concurrently":
-            dispatch.mark(mark)
-        marked.append(Ready(dispatch, one.endpoint))
-    return marked
+    if mark is not None and len(batch) > 1:
+        for one in batch:
+            if one.overrides.fault != "concurrently":
+                one.mark(mark)
+    return batch
 
 
-def _outcome(answer: Response, choice: Choice | None) -> int | str | None:
-    """Return how an attempt ended, for the log."""
-    if choice is not None and not effect_of(choice.kind).reaches_app:
-        return "dropped" if choice.kind == "drop" else "refused"
-    return answer.status if answer.error is None else type(answer.error).__name__
-
-
-def _marked(dispatch: Dispatch, choice: Choice) -> Dispatch:
-    dispatch.overrides = dispatch.overrides._replace(
-        fault=choice.kind, marks=(*dispatch.overrides.marks, choice.mark)
-    )
-    return dispatch
+def _marked(dispatch: Dispatch, hit: FaultHit) -> Dispatch:
+    marks = (*dispatch.overrides.marks, hit.mark)
+    return replace(dispatch, overrides=dispatch.overrides._replace(fault=hit.kind, marks=marks))

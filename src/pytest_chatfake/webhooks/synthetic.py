@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from ..base.arguments import (
     check_bytes,
@@ -23,13 +23,10 @@ from ..base.arguments import (
 )
 from ..wire.exact_json import encode
 from ..wire.naming import ENVELOPE_KEYS
-from .events import OtherEvent
+from .events import CustomEvent
 
 #: Takes the service's body, returns the edited one.
 Edit: TypeAlias = Callable[[bytes], bytes]
-
-#: The type of the events that come before those that have evolved.
-UNKNOWN_TYPE: Final = "chat.unknown.added"
 
 _FIELDS = 'fields such as ["totalPrice"]'
 
@@ -109,13 +106,13 @@ def _grown(fields: Any, *, is_envelope: bool) -> dict[str, Any]:
     return grown
 
 
-def other_event(
+def custom_event(
     event_type: str,
     resource: Mapping[str, object] | None,
     key: str | None,
     id_: str | None,
     body: Mapping[str, object] | str | bytes | None,
-) -> OtherEvent:
+) -> CustomEvent:
     """Return the event of the arguments of ``emit_event()``."""
     name = check_str(event_type, "the type")
     given = None if id_ is None else check_str(id_, "id")
@@ -128,14 +125,14 @@ def other_event(
             body = encode(dict(body)).encode()
         else:
             body = check_bytes(body, "body")
-        return OtherEvent(name, given, "", "", body)
+        return CustomEvent(name, given, "", "", body)
     place = _key_of(name) if key is None else check_str(key, "key")
     if not place:
         raise ValueError(f"the type {cited(name)} names no key for the resource: give key=")
     if place in ENVELOPE_KEYS:
         raise ValueError(f"key can't be {cited(place)}: the envelope has a field of that name")
     fields = {} if resource is None else dict(check_mapping(resource, "resource"))
-    return OtherEvent(name, given, place, encode(fields), None)
+    return CustomEvent(name, given, place, encode(fields), None)
 
 
 def _key_of(event_type: str) -> str:

@@ -31,3 +31,8 @@ class Response(NamedTuple):
     body: bytes = b""
     error: BaseException | None = None
     late: int | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the endpoint accepted the event, with a status from 200 to 299."""
+        return self.status is not None and 200 <= self.status <= 299

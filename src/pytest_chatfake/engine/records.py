@@ -1,0 +1,63 @@
+"""What the test did and what time did, as records: verbs, moves of the clock, and drops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..base.calling_line import Line
+from ..base.history import Record
+from ..domain.ledger import LedgerEntry
+from ..domain.messages import MessageState
+from ..domain.reasons import DROPPED
+
+
+@dataclass(slots=True, eq=False)
+class VerbRecord(Record):
+    """A verb, or another call of the test that changes what happens later.
+
+    Attributes:
+        what: The call, as the test wrote it.
+        line: Where.
+        subject: The message, the event, or what became of the person that it was about, if any.
+        moment: When, in nanoseconds since the epoch.
+        posted: Its entry in the ledger, if it is about the whole account.
+    """
+
+    what: str
+    line: Line
+    subject: object
+    moment: int
+    posted: LedgerEntry | None = None
+
+    @property
+    def _message(self) -> MessageState | None:
+        subject = self.subject
+        if isinstance(subject, MessageState):
+            return subject
+        return subject._message if isinstance(subject, Record) else None
+
+
+@dataclass(slots=True, eq=False)
+class ClockRecord(Record):
+    """A move of time.
+
+    Attributes:
+        what: The call, as the test wrote it.
+        line: Where.
+        moment: From when, in nanoseconds since the epoch.
+        end: To when.
+    """
+
+    what: str
+    line: Line
+    moment: int
+    end: int
+
+
+@dataclass(slots=True, eq=False)
+class DropRecord(Record):
+    """A drop of a message, which no event tells (§3 rule 6); the moment is in nanoseconds."""
+
+    _message: MessageState = field()
+    moment: int = field()
+    _rule = DROPPED
