@@ -61,7 +61,7 @@ ROWS = (
         "bulk-memory",
         f"memory a message that was sent, delivered and read, of {MANY:,} (tracemalloc)",
         "at most",
-        3.5,
+        5.25,
         memory,
         unit="KiB",
     ),

@@ -80,7 +80,7 @@ ROWS = (
             f"explore-{3 * messages}",
             f"exploring a body of {3 * messages} events / running it by hand in as many fakes",
             "at most",
-            1.4,
+            1.45,
             partial(explored, messages),
             needs=("flask",),
         )

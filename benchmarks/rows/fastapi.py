@@ -90,7 +90,7 @@ ROWS = (
         "fastapi-httpx",
         "whole chains into a FastAPI app in async mode / httpx's ASGITransport, same posts",
         "at least",
-        1.9,
+        1.7,
         over_asgi_transport,
         needs=("fastapi", "httpx"),
     ),

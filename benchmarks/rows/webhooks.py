@@ -105,7 +105,7 @@ ROWS = (
         "webhook-flask",
         "events into a Flask app as WSGI / werkzeug's Client posting the same bytes",
         "at least",
-        1.4,
+        1.2,
         into_flask,
         needs=("flask",),
     ),
