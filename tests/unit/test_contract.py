@@ -211,23 +211,18 @@ def test_a_deviation_is_told_in_a_sentence_with_its_path() -> None:
     ]
 
 
-def test_of_an_unknown_status_is_told_what_deviates_whatever_the_status() -> None:
+@pytest.mark.parametrize(("status", "shown"), [("seen", "'seen'"), (7, "7"), (None, "null")])
+def test_of_a_message_with_an_unknown_status_only_the_status_is_told(
+    status: object, shown: str
+) -> None:
     def change(event: Any, message: Any) -> None:
-        message.update(status="seen", currency="usd", createTime="today", readTime="today")
-        message["conversation"]["id"] = message["text"] = 7
-        message["conversation"].pop("type")
+        message.update(status=status, currency="usd")
         message.pop("bizType")
         event.update(type="chat.message.update")
 
     assert {
         "`type`: expected 'chat.message.updated', got 'chat.message.update'",
-        "`chatMessage.status`: expected 'sent', 'delivered', 'read' or 'failed', got 'seen'",
-        "`chatMessage.currency`: expected the form ^[A-Z]{3}$, got 'usd'",
-        "`chatMessage.createTime`: expected a moment in UTC with milliseconds and Z, got 'today'",
-        "`chatMessage.readTime`: expected a moment in UTC with milliseconds and Z, got 'today'",
-        "`chatMessage.conversation.id`: expected a text, got 7",
-        "`chatMessage.bizType`: missing",
-        "`chatMessage.text`: expected an object, got 7",
+        f"`chatMessage.status`: expected 'sent', 'delivered', 'read' or 'failed', got {shown}",
     } == set(told("read", change))
     assert ["`chatMessage.status`: missing"] == told("sent", lambda _, one: one.pop("status"))
 
@@ -254,18 +249,16 @@ def test_fields_of_an_account_may_be_let_pass() -> None:
     assert [] == told("failed", change, extra_fields=True)
 
 
-@pytest.mark.parametrize("status", ["read", "seen"])
-def test_a_message_that_is_no_text_has_its_content_under_its_type(status: str) -> None:
+def test_a_message_that_is_no_text_has_its_content_under_its_type() -> None:
     def change(_: Any, message: Any, content: Any) -> None:
-        message.update(type="image", image=content, status=status)
+        message.update(type="image", image=content)
         del message["text"]
 
     link = {"link": "https://example.test/a.png"}
-    of_status = told("read", lambda _, message: message.update(status=status))
     for content in (link, [link]):
-        assert of_status == told("read", lambda *body, of=content: change(*body, of))
-    assert sorted([*of_status, "`chatMessage.image`: not in the description"]) == sorted(
-        told("read", lambda *body: change(*body, "a.png"))
+        assert [] == told("read", lambda *body, of=content: change(*body, of))
+    assert ["`chatMessage.image`: not in the description"] == told(
+        "read", lambda *body: change(*body, "a.png")
     )
     assert ["`image`: not in the description"] == told(
         "read", lambda event, _: event.update(image={})

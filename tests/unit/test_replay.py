@@ -44,25 +44,57 @@ def written(path: Path, *lines: str) -> Path:
 
 
 ODD = '{ "id":"evt_1",  "type" : "t", "price": 0.10 }'
-# Of two members of one name, the last one counts.
-ENTRY = '{"body" :{"a": 1.0e2} , "at": "2026-03-01T09:00:00Z", "body": {"a":1E5 }\n}'
+#: Escapes, white space and a way to write numbers that JSON written by Python does not have.
+WRITTEN_ODDLY = '{ "b":\t1E5, "a" : "\\u0041ü\\/", "c":[0.10] }'
+#: The same, written anew.
+WRITTEN_ANEW = '{"b":100000,"a":"A\\u00fc/","c":[0.10]}'
+
+
+def entry_of(body: str) -> str:
+    """An entry with a body and its moment."""
+    return '{"body" :' + body + ' , "at": "2026-03-01T09:00:00Z"\n}'
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        (f"\n  {ODD}\r\n\n{event(2)}", {":2": ODD, ":4": event(2)}),
+        (f"\n  {ODD}\r\n\n{WRITTEN_ODDLY}", {":2": ODD, ":4": WRITTEN_ODDLY}),
         ('{\n "a": 0.10\n}\n', {":1": '{\n "a": 0.10\n}'}),
-        (
-            '[{"a": 0.10},\n\n {"b":1E5, "c": "ü"} ]',
-            {", number 1": '{"a": 0.10}', ", number 2": '{"b":1E5, "c": "ü"}'},
-        ),
-        (f"[{ENTRY},{ENTRY}]", {", number 1": '{"a":1E5 }', ", number 2": '{"a":1E5 }'}),
-        ('{"body": {"a": 1}, "at": "2026-03-01T09:00:00Z"}', {":1": '{"a": 1}'}),
         ("\ufeff" + ODD, {":1": ODD}),
+        (entry_of(json.dumps(WRITTEN_ODDLY)), {":1": WRITTEN_ODDLY}),
+        (f"[{entry_of(json.dumps(WRITTEN_ODDLY))}]", {", number 1": WRITTEN_ODDLY}),
     ],
+    ids=["lines", "a whole file", "a mark of the byte order", "a text", "a text in a list"],
 )
-def test_a_body_is_kept_byte_for_byte(path: Path, text: str, found: dict[str, str]) -> None:
+def test_a_body_that_is_a_line_a_file_or_a_text_is_kept_byte_for_byte(
+    path: Path, text: str, found: dict[str, str]
+) -> None:
+    entries = read_recording(written(path, text))
+
+    assert {f"{path}{where}": body.encode() for where, body in found.items()} == {
+        one.where: one.body for one in entries
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            f"[{WRITTEN_ODDLY},\n\n {ODD} ]",
+            {
+                ", number 1": WRITTEN_ANEW,
+                ", number 2": '{"id":"evt_1","type":"t","price":0.10}',
+            },
+        ),
+        (f"[{entry_of(WRITTEN_ODDLY)}]", {", number 1": WRITTEN_ANEW}),
+        (entry_of(WRITTEN_ODDLY), {":1": WRITTEN_ANEW}),
+        (entry_of('{"a": 12345678901234567890.10}'), {":1": '{"a":12345678901234567890.10}'}),
+    ],
+    ids=["a list", "an object in a list", "an object", "many digits"],
+)
+def test_a_body_in_a_list_or_an_object_keeps_its_order_and_its_digits(
+    path: Path, text: str, found: dict[str, str]
+) -> None:
     entries = read_recording(written(path, text))
 
     assert {f"{path}{where}": body.encode() for where, body in found.items()} == {
@@ -89,7 +121,7 @@ def test_an_entry_may_say_when_its_body_came(path: Path) -> None:
     )
 
     assert inner.encode() == one.body
-    assert event(2).encode() == two.body
+    assert json.loads(event(2)) == json.loads(two.body)
     start = 1_772_355_600 * 10**9
     assert [start, start + 10**9, start + 2_500_000_000] == [one.at, two.at, three.at]
 

@@ -561,11 +561,12 @@ class Webhooks:
         *,
         timing: Literal["recorded", "at once"] = "recorded",
     ) -> PendingPlan:
-        """Attempt recorded events at the endpoints, in the file's order, byte for byte (assumed).
+        """Attempt recorded events at the endpoints, in the file's order (assumed).
 
-        They are signed afresh, and belong to no message of this fake: they cost nothing. Events of
-        a message have the recorded status, so ``drop(status="delivered")`` matches them; the
-        timeline calls these messages ``r1``, ``r2``.
+        Bodies on lines of their own and bodies as text keep every byte. Events are signed afresh,
+        and belong to no message of this fake: they cost nothing. Events of a message have the
+        recorded status, so ``drop(status="delivered")`` matches them; the timeline calls these
+        messages ``r1``, ``r2``.
 
         Args:
             path: A file of JSON or JSON lines: bodies as they were received, or objects with

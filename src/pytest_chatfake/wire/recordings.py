@@ -6,14 +6,14 @@ An entry is the body that was received, or an object with the body and the momen
     {"at": "2026-03-01T09:00:00Z", "body": {"id": "evt_2", ...}}
     {"at": "2026-03-01T09:00:07Z", "body": "{\"id\": \"evt_3\", ...}"}
 
-Every body is kept byte for byte, in a list and in an object, too: a signature over it stays valid.
+A body that is a line, a whole file or a text is kept byte for byte. One inside a list or an object
+is written anew: its fields keep their order and its numbers every digit.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from os import PathLike
@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple, NoReturn, cast
 
 from ..base.arguments import shortened, utf8
 from ..domain.instants import aware, nanoseconds
+from .exact_json import encode
 
 
 class RecordedEvent(NamedTuple):
@@ -29,7 +30,7 @@ class RecordedEvent(NamedTuple):
 
     Attributes:
         where: The file and the line, or the number of the entry in a list.
-        body: The bytes that were received.
+        body: The bytes that were received, or the same JSON written anew.
         json: The body, parsed; fractions are decimals.
         at: When it was received, or else when it says that it was made, in nanoseconds.
         problem: Why the entry can't be used; empty if it can.
@@ -57,8 +58,8 @@ def read_recording(path: str | PathLike[str]) -> list[RecordedEvent]:
     if whole == []:
         return [RecordedEvent(name, problem="no events")]
     if isinstance(whole, list):
-        items = enumerate(_items(text), 1)
-        return [_entry(f"{name}, number {number}", *item) for number, item in items]
+        items = cast("list[object]", whole)
+        return [_entry(f"{name}, number {number}", item) for number, item in enumerate(items, 1)]
     return [_entry(f"{name}:1", whole, text.strip())]
 
 
@@ -72,7 +73,7 @@ def _lines(name: str, text: str) -> list[RecordedEvent]:
                 entries.append(_entry(where, _parsed(body), body))
         except ValueError as error:
             entries.append(RecordedEvent(where, problem=_unreadable(error)))
-    return entries if any(not one.problem for one in entries) else []
+    return entries if any(not entry.problem for entry in entries) else []
 
 
 def _unreadable(error: ValueError) -> str:
@@ -81,9 +82,10 @@ def _unreadable(error: ValueError) -> str:
     return str(error)
 
 
-def _entry(where: str, value: Any, text: str) -> RecordedEvent:
+def _entry(where: str, value: Any, text: str | None = None) -> RecordedEvent:
+    """Return the entry of a JSON value, which was written as ``text`` if that is known."""
     try:
-        return RecordedEvent(where, *_content(value, text))
+        return RecordedEvent(where, *_content(value, encode(value) if text is None else text))
     except (TypeError, ValueError) as error:
         return RecordedEvent(where, problem=str(error))
 
@@ -103,7 +105,7 @@ def _content(value: Any, text: str) -> tuple[bytes, dict[str, Any], int | None]:
         except ValueError as error:
             raise ValueError(f"body: {_unreadable(error)}") from None
     else:
-        body = _member(text, "body").encode()
+        body = encode(inner).encode()
     if not isinstance(inner, dict):
         raise TypeError(f"body: expected an object, got {shortened(body.decode())}")
     event = cast("dict[str, Any]", inner)
@@ -125,34 +127,6 @@ def _parsed(text: str) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _items(text: str) -> Iterator[tuple[Any, str]]:
-    """Give the items of a JSON list, each with its text."""
-    place = _behind("[", text, 0)
-    while text[place] != "]":
-        value, end = _DECODER.raw_decode(text, place)
-        yield value, text[place:end]
-        place = _behind(",", text, end)
-
-
-def _member(text: str, name: str) -> str:
-    """Return the text of an object's member; of several with that name, the last one counts."""
-    found, place = "", _behind("{", text, 0)
-    while text[place] != "}":
-        key, end = _DECODER.raw_decode(text, place)
-        place = _behind(":", text, end)
-        _, end = _DECODER.raw_decode(text, place)
-        if key == name:
-            found = text[place:end]
-        place = _behind(",", text, end)
-    return found
-
-
-def _behind(mark: str, text: str, place: int) -> int:
-    """Return the place behind a mark, if it comes next, and the white space around it."""
-    place = _SPACE.match(text, place).end()
-    return _SPACE.match(text, place + 1).end() if text[place] == mark else place
-
-
 def _number(text: str) -> Decimal:
     """Return a number; refuse a huge exponent, which would fill the memory once written out."""
     value = Decimal(text)
@@ -170,6 +144,3 @@ def _refuse(constant: str) -> NoReturn:
 
 
 _DECODER: Final = json.JSONDecoder(parse_float=_number, parse_constant=_refuse)
-
-#: Any white space of JSON's, or none: it matches everywhere.
-_SPACE: Final[Any] = re.compile(r"[ \t\n\r]*")

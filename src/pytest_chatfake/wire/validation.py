@@ -12,7 +12,6 @@ from pydantic_core import ErrorDetails
 from ..base.arguments import cited
 from ..base.controls import one_line
 from ..base.views import counted
-from ..domain.messages import STATUSES
 from .models import Event, event_model
 from .naming import Naming
 
@@ -70,8 +69,9 @@ def deviations(
     model, key = event_model(naming, "allow" if extra_fields else "forbid"), naming.message_key
     errors = _errors(model, event)
     refused, may_be_missing = errors.get((key,)), {(key, name) for name in omit}
-    if refused and refused["type"].startswith("union_tag") and isinstance(refused["input"], dict):
-        errors = _errors_whatever_status(model, event, key)
+    if refused and refused["type"].startswith("union_tag") and isinstance(event[key], dict):
+        del errors[key,]  # which fields it should have depends on the status
+        errors[key, "status"] = _errors(_Status, event[key])["status",]
     return [
         _sentence(path, error)
         for path, error in errors.items()
@@ -94,22 +94,6 @@ def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
         # Inside the message, the second part of a place is the status.
         return {one["loc"][:1] + one["loc"][2:]: one for one in error.errors()}
     return {}
-
-
-def _errors_whatever_status(
-    model: type[BaseModel], event: Fields, key: str
-) -> dict[Path, ErrorDetails]:
-    """Return the errors of a message of an unknown status: those that each status would have."""
-    message: Fields = event[key]
-    variants = [{**event, key: {**message, "status": status}} for status in STATUSES]
-    each = [_errors(model, variant) for variant in variants]
-    shared: dict[Path, ErrorDetails] = {(key, "status"): _errors(_Status, message)["status",]}
-    for path, error in (item for errors in each for item in errors.items()):
-        # Where a status does not have an object, the object is refused as a whole.
-        is_shared = all(any(path[: len(one)] == one for one in errors) for errors in each)
-        if is_shared and (path not in shared or shared[path]["type"] == "unexpected"):
-            shared[path] = {**error, "loc": path[:1]}
-    return shared
 
 
 def _is_content(path: Path, error: ErrorDetails, event: Fields) -> bool:
