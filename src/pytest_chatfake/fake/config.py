@@ -29,6 +29,7 @@ from ..domain.reasons import ChargePer
 from ..engine.settings import Mode, Settings
 from ..webhooks.endpoints import Signer, retry_delays
 from ..webhooks.signing import check_signer
+from ..wire import defaults
 from ..wire.exact_json import members
 from ..wire.naming import Naming, check_fields, check_omit
 from .inbound import Shape
@@ -105,14 +106,14 @@ class ChatFakeConfig:
 
     api_key: str | None = None
     opening_balance: Money = "100"
-    currency: str = "USD"
+    currency: str = defaults.CURRENCY
     price: Price = DEFAULT_PRICE
-    charge_per: ChargePer = "conversation"
-    origin_type: str = "marketing"
-    conversation_type: str = "REGULAR"
+    charge_per: ChargePer = defaults.CHARGE_PER
+    origin_type: str = defaults.ORIGIN_TYPE
+    conversation_type: str = defaults.CONVERSATION_TYPE
     conversation_length: timedelta | float = timedelta(hours=24)
     drop_after: timedelta | float = timedelta(days=30)
-    event_ids: Literal["unique", "per-message"] = "unique"
+    event_ids: Literal["unique", "per-message"] = defaults.EVENT_IDS
     balance_amount: Literal["available", "total"] = "available"
     on_insufficient_balance: Literal["allow", "fail"] = "allow"
     insufficient_balance_code: str = "BALANCE_INSUFFICIENT"
@@ -126,7 +127,7 @@ class ChatFakeConfig:
     extra: Extra | None = None
     omit: Iterable[str] = ()
     inbound: Shape | None = None
-    sender: str = "+15550199"
+    sender: str = defaults.SENDER
     strict: bool | None = None
 
     def __post_init__(self) -> None:

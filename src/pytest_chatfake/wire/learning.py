@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from ..base.controls import one_line
 from ..domain.messages import DEFAULT_PRICE
+from . import defaults
 from .evidence import Seen, code, relate, seen_in
 from .naming import Naming
 from .recordings import read_recording
@@ -24,13 +25,13 @@ _PEOPLE: Final = 3
 
 #: The settings that every configuration has, and their defaults.
 _DEFAULTS: Final[dict[str, object]] = {
-    "config.currency": "USD",
+    "config.currency": defaults.CURRENCY,
     "config.price": DEFAULT_PRICE,
-    "config.charge_per": "conversation",
-    "config.origin_type": "marketing",
-    "config.conversation_type": "REGULAR",
-    "config.event_ids": "unique",
-    "config.sender": "+15550199",
+    "config.charge_per": defaults.CHARGE_PER,
+    "config.origin_type": defaults.ORIGIN_TYPE,
+    "config.conversation_type": defaults.CONVERSATION_TYPE,
+    "config.event_ids": defaults.EVENT_IDS,
+    "config.sender": defaults.SENDER,
     **{f"naming.{one.name}": one.default for one in fields(Naming)},
 }
 
