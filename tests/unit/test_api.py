@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,7 @@ import httpx
 import pytest
 import time_machine
 
-from pytest_chatfake import ChatFake
+from pytest_chatfake import ApiRequest, ChatFake
 
 from .api_clients import INVALID_KEY_BODY, CallApi
 from .fakes import frozen_fake
@@ -189,6 +189,26 @@ def test_the_log_holds_method_path_key_status_and_time(call_api: CallApi) -> Non
         ] == [str(one) for one in fake.api.requests]
         assert [0, 5] == [(one.at - NOON).seconds for one in fake.api.requests[:2]]
         assert not any("secret" in repr(one) for one in fake.api.requests)
+
+
+def test_a_request_that_a_test_holds_gets_its_status_when_the_response_leaves(
+    call_api: CallApi,
+) -> None:
+    with frozen_fake() as fake:
+        held: list[ApiRequest] = []
+
+        @fake.route("/v2/messages")
+        def send(_: object) -> tuple[dict[str, str], int]:
+            held.extend(fake.api.requests)
+            assert [(None, NOON)] == [(request.status, request.at) for request in held]
+            fake.clock.advance(7)
+            return {}, 202
+
+        call_api(fake, "POST", "/v2/messages")
+
+        (request,) = held
+        assert (202, NOON + timedelta(seconds=7)) == (request.status, request.at)
+        assert request is fake.api.requests[0]
 
 
 def test_requests_are_asserted(call_api: CallApi) -> None:

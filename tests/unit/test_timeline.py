@@ -13,7 +13,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import HmacSigner
 
-from .fakes import frozen_fake, own_lines
+from .fakes import NOON, frozen_fake, own_lines
 
 
 def told(fake):
@@ -67,9 +67,24 @@ def test_the_timeline_is_a_sequence_that_goes_on_growing(fake):
     fake.send_text()
 
     assert 3 == len(timeline)
-    assert timeline[-1] == timeline[1:][-1] == list(timeline)[2]
     assert "<Timeline of 3 entries>" == repr(timeline)
     assert str(timeline) == timeline.text()
+
+
+def test_its_entries_have_indexes_and_slices_and_come_in_reverse(fake):
+    fake.send_text().deliver()
+    fake.send_text()
+    timeline = fake.timeline
+    entries = list(timeline)
+
+    assert [*range(1, 10)] == [entry.number for entry in entries]
+    assert entries == [timeline[index] for index in range(9)]
+    assert entries == [timeline[index - 9] for index in range(9)]
+    assert tuple(entries[2:-1:3]) == timeline[2:-1:3]
+    assert entries[::-1] == list(reversed(timeline))
+    for index in (9, -10):
+        with pytest.raises(IndexError, match=f"there is no number {index}: there are 9"):
+            timeline[index]
 
 
 def test_the_whole_account_has_verbs_too(fake):
@@ -115,6 +130,175 @@ def test_what_falls_due_while_others_move_time_has_no_cause():
             snapshot(["5 drop: m1 was not delivered in time; no event", "6 release: 0.05 m1 <- 5"])
             == told(fake)[-2:]
         )
+
+
+def post(fake):
+    Client(fake.wsgi_app).post("/v2/messages", headers={"X-API-Key": fake.api_key})
+
+
+def sends_in_a_route(fake):
+    fake.route("/v2/messages")(lambda _: {"id": fake.send_text().id})
+    post(fake)
+    fake.settle()
+
+
+def sends_in_a_receiver(fake):
+    def handler(_):
+        if len(fake.messages) == 1:
+            fake.send_text(to="+2")
+
+    fake.webhooks.connect(handler=handler)
+    fake.send_text(to="+1")
+
+
+def fails_and_is_retried(fake):
+    fake.webhooks.receiver().respond(503, times=2)
+    fake.send_text()
+    fake.clock.advance(120)
+
+
+def is_redelivered(fake):
+    fake.webhooks.receiver()
+    fake.send_text()
+    fake.webhooks.redeliver(fake.events[0])
+
+
+def comes_back(fake):
+    person = fake.recipient("+1").goes_offline()
+    fake.send_text(to=person)
+    person.comes_online()
+
+
+def arrives_late(fake):
+    fake.webhooks.receiver()
+    fake.webhooks.delay(10)
+    fake.send_text()
+    fake.clock.advance(10)
+
+
+#: What happens; an entry of the timeline, by kind and text; its cause, by kind and text.
+CAUSES = {
+    "a verb": (lambda fake: fake.send_text(), "verb send_text() m1", None),
+    "money of a verb": (lambda fake: fake.send_text(), "hold 0.05 m1", "verb send_text() m1"),
+    "the event of a verb": (lambda fake: fake.send_text(), "event sent m1", "verb send_text() m1"),
+    "a made-up event": (
+        lambda fake: fake.webhooks.emit(fake.send_text(), "read"),
+        "event read m1 [synthetic: here]",
+        "verb emit() m1",
+    ),
+    "another event": (
+        lambda fake: (
+            fake.webhooks.receiver(events="*"),
+            fake.webhooks.emit_event("chat.other", {}),
+        ),
+        "event chat.other",
+        "verb emit_event()",
+    ),
+    "a first attempt": (
+        is_redelivered,
+        "attempt sent m1 -> Receiver(): 200",
+        "event sent m1",
+    ),
+    "a redelivery": (
+        is_redelivered,
+        "attempt sent m1 -> Receiver(): 200 [again: here]",
+        "verb redeliver() sent m1",
+    ),
+    "a retry": (
+        fails_and_is_retried,
+        "attempt sent m1 -> Receiver(): 503 [retry 1 of 2]",
+        "attempt sent m1 -> Receiver(): 503",
+    ),
+    "a second retry": (
+        fails_and_is_retried,
+        "attempt sent m1 -> Receiver(): 200 [retry 2 of 2]",
+        "attempt sent m1 -> Receiver(): 503 [retry 1 of 2]",
+    ),
+    "an attempt that is late": (
+        arrives_late,
+        "attempt sent m1 -> Receiver(): 200 [delayed 10 s: here]",
+        "event sent m1 [delayed 10 s: here]",
+    ),
+    "a request": (sends_in_a_route, "request POST /v2/messages with the key ...1234: 200", None),
+    "a verb in a route": (
+        sends_in_a_route,
+        "verb send_text() m1",
+        "request POST /v2/messages with the key ...1234: 200",
+    ),
+    "a verb in a receiver": (
+        sends_in_a_receiver,
+        "verb send_text() m2",
+        "attempt sent m1 -> handler(): 200",
+    ),
+    "a move of time": (lambda fake: fake.clock.advance(60), "clock advance() by 1 min", None),
+    "a drop": (
+        lambda fake: (fake.send_text(), fake.clock.advance(days=30)),
+        "drop m1 was not delivered in time; no event",
+        "clock advance() by 30 days",
+    ),
+    "money of a drop": (
+        lambda fake: (fake.send_text(), fake.clock.advance(days=30)),
+        "release 0.05 m1",
+        "drop m1 was not delivered in time; no event",
+    ),
+    "a verb of a script": (
+        lambda fake: (fake.send_text().after(minutes=1).deliver(), fake.clock.advance(60)),
+        "verb deliver() m1",
+        None,
+    ),
+    "a verb of an autopilot": (
+        lambda fake: (
+            fake.autopilot(deliver_after=60),
+            fake.send_text(),
+            fake.clock.advance(60),
+        ),
+        "verb deliver() m1",
+        None,
+    ),
+    "what a phone does that is on again": (
+        comes_back,
+        "event delivered m1",
+        "verb comes_online() +1",
+    ),
+    "what an open chat does": (
+        lambda fake: fake.send_text(to=fake.recipient("+1", chat_open=True)),
+        "event read m1",
+        "verb send_text() m1",
+    ),
+    "a fault": (
+        lambda fake: (fake.webhooks.receiver(), fake.webhooks.drop(), fake.send_text()),
+        "fault drop()",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CAUSES)
+def test_each_kind_of_entry_has_its_cause(kind):
+    happens, effect, cause = CAUSES[kind]
+    with frozen_fake(api_key="secret-key-1234", retry_after=[60, 60]) as fake:
+        happens(fake)
+        texts = {entry.number: f"{entry.kind} {shortened(entry.text)}" for entry in fake.timeline}
+        found = next(entry for entry in fake.timeline if effect == texts[entry.number])
+
+        assert cause == texts.get(found.cause)
+
+
+def test_a_fault_stands_at_the_moment_when_it_was_set_up():
+    with frozen_fake(drop_after=60) as fake:
+        fake.webhooks.receiver()
+        fake.send_text()
+        fake._engine.time.forward(fake._engine.time.read() + 90 * 10**9)  # as others move time
+        fake.webhooks.drop(status="failed")
+        fake.api.fail(503)
+        post(fake)
+        fake.send_text().fail()
+
+        assert [("drop(status='failed')", 90), ("api.fail(503)", 90)] == [
+            (entry.text, (entry.at - NOON).seconds)
+            for entry in fake.timeline
+            if entry.kind == "fault"
+        ]
 
 
 def test_retries_are_numbered_and_caused_by_the_attempt_before():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, overload
 
-from ..base.views import counted
+from ..base.views import View, counted
 from ..domain.instants import instant
 from ..report.story import Story
 from .messages import Message
@@ -59,7 +59,7 @@ class Timeline(Sequence[TimelineEntry]):
         return len(self._story.trace)
 
     def __iter__(self) -> Iterator[TimelineEntry]:
-        return map(self._shown, self._story.trace.records)
+        return iter(self._entries())
 
     @overload
     def __getitem__(self, index: int) -> TimelineEntry: ...
@@ -68,10 +68,10 @@ class Timeline(Sequence[TimelineEntry]):
     def __getitem__(self, index: slice) -> tuple[TimelineEntry, ...]: ...
 
     def __getitem__(self, index: int | slice) -> TimelineEntry | tuple[TimelineEntry, ...]:
-        records = self._story.trace.records
-        if isinstance(index, slice):
-            return tuple(map(self._shown, records[index]))
-        return self._shown(records[index])
+        return self._entries()[index]
+
+    def _entries(self) -> View[TimelineEntry]:
+        return View(self._story.trace.records, self._shown)
 
     def _shown(self, entry: Record) -> TimelineEntry:
         from ..report.entries import kind_of, number_of
