@@ -62,14 +62,14 @@ class Engine:
     """The engine of one fake.
 
     Attributes:
-        chance: The seed of chance, where a test gives none.
+        seed: The seed of random draws, where a test gives none.
         blocked: Whether the test's loop was blocked when a route's events should be attempted.
     """
 
     def __init__(self, settings: Settings, portal: Portal) -> None:
         self.settings = settings
         self.mode = settings.mode
-        self.chance: str = settings.seed
+        self.seed: str = settings.seed
         self.time: ProcessTime = ProcessTime()
         self.core: Core = Core(self.time.read)
         self.closed: bool = False

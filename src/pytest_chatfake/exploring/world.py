@@ -158,7 +158,7 @@ class World:
         fake, environment = self.fake, self._environment
         active_stories.dismiss(fake._story)  # the failure of the exploration shows it
         if self._seed is not None:
-            fake._engine.chance = environment.config.seed or ""  # other ids, and the same chance
+            fake._engine.seed = environment.config.seed or ""  # other ids, and the same draws
             fake._baseline = Baseline()
         elif not self._is_alone:
             fake._baseline = environment.baseline(learning=not self.deviations)

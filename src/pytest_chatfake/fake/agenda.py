@@ -48,7 +48,7 @@ def agenda(engine: Engine) -> list[AgendaEntry]:
     with engine.core.lock:
         found = [(due[0], _entry(engine, *due)) for due in engine.core.schedule.pending()]
         found += _expiries(engine)
-    return [entry for _, entry in sorted(found, key=lambda one: one[0])]
+    return [entry for _, entry in sorted(found, key=lambda due: due[0])]
 
 
 def _entry(engine: Engine, at: int, kind: str, subject: Any) -> AgendaEntry:

@@ -1,4 +1,4 @@
-"""Every knob in one place, each with the section it rests on, or the word "assumed"."""
+"""Every setting, with the section of the description that it rests on, or the word "assumed"."""
 
 from __future__ import annotations
 

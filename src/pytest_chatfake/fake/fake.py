@@ -338,8 +338,8 @@ class ChatFake:
                 may only read. Who can't write when the time has come does not (assumed).
             reply_after: The time from the reading to that, in the forms of the others; from the
                 delivery, where no reading is seen.
-            seed: The seed of chance, together with the number of the message; None: the fake's
-                own seed.
+            seed: What the draws are made from, together with the number of the message; None: the
+                fake's own seed.
 
         Returns:
             The autopilot: ``end()`` or the end of a ``with`` block stops it.
@@ -354,7 +354,6 @@ class ChatFake:
         address = None if to is None else address_of(to, engine)
         if seed is not None:
             check_seed(seed)
-        chance = engine.chance if seed is None else str(seed)
         line = calling_line()
         reply = None
         if replies is not None:
@@ -363,8 +362,16 @@ class ChatFake:
             reply = partial(self._reply, replies)
         elif reply_after:
             raise TypeError("reply_after= goes with replies=: nobody writes without it")
-        chances = (deliver_after, read_after, fail_share, reply, reply_after)
-        return self._autopilots.add(address, *chances, chance, line)
+        return self._autopilots.add(
+            address,
+            deliver_after,
+            read_after,
+            fail_share,
+            reply,
+            reply_after,
+            engine.seed if seed is None else str(seed),
+            line,
+        )
 
     def _reply(
         self, replies: Callable[..., str | None], state: MessageState, random: Random
@@ -674,7 +681,7 @@ class ChatFake:
     def _accepted_events(self) -> Iterator[Event]:
         """Yield the events that an endpoint has accepted, in order, each once."""
         attempts = list(self._engine.outbox.attempts)
-        taken = dict.fromkeys(one.event for one in attempts if one.ok)
+        taken = dict.fromkeys(attempt.event for attempt in attempts if attempt.ok)
         if not taken and (self._baseline is None or self._baseline.learning):
             raise ChatFakeError(
                 "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
@@ -685,7 +692,7 @@ class ChatFake:
     def _require_redelivery(self, event: Event, attempted: int) -> None:
         """Refuse a check whose repeat did not reach the app."""
         again = list(self._engine.outbox.attempts)[attempted:]
-        if not any(one.event == event for one in again):
+        if not any(attempt.event == event for attempt in again):
             raise ChatFakeError(
                 f"assert_idempotent() can't tell: {event._title} did not come to the app again. "
                 f"End the pause first, and leave the endpoint connected"
@@ -694,7 +701,7 @@ class ChatFake:
     def _require_attempts(self, baseline: Baseline) -> None:
         """Refuse a comparison before any attempt; in later worlds all events may be lost."""
         attempts = self._engine.outbox.attempts
-        if baseline.learning and all(one.fault == "drop" for one in attempts):
+        if baseline.learning and all(attempt.fault == "drop" for attempt in attempts):
             raise ChatFakeError(
                 "assert_order_independent() has nothing to compare: no event was attempted at an "
                 "app. Connect your app inside the body and send something first"
@@ -983,7 +990,7 @@ def _search_failure(
         lines += [f"  {message!r}" for message in fitting[:_MAX_LISTED]]
     elif found:
         lines = [f"no message fits ({asked}). The nearest:"]
-        for message, different in sorted(found, key=lambda one: len(one[1]))[:_MAX_LISTED]:
+        for message, different in sorted(found, key=lambda pair: len(pair[1]))[:_MAX_LISTED]:
             values = (
                 f"no {name}" if value is _MISSING else f"{name}={cited(value)}"
                 for name, value in different.items()

@@ -90,8 +90,10 @@ def writing(
         }
         shape: Mapping[str, object] = {"resource": resource}
         if settings.inbound is not None:
-            told = (id_, address, to, kind, content, instant(now), fields, resource)
-            ask = partial(settings.inbound, InboundMessage(*told))
+            inbound = InboundMessage(
+                id_, address, to, kind, content, instant(now), fields, resource
+            )
+            ask = partial(settings.inbound, inbound)
             found = engine.callbacks.call("the function of inbound=", "a mapping", ask)
             shape = check_mapping(found, "inbound")
             check_names(shape, _ARGUMENTS, "emit_event()")

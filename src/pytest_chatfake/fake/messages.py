@@ -82,7 +82,9 @@ class Conversation:
         self._engine.ensure_readable()
         engine = self._engine
         with engine.core.lock:
-            return tuple(Message(engine, one) for one in engine.account.messages_in(self._record))
+            return tuple(
+                Message(engine, state) for state in engine.account.messages_in(self._record)
+            )
 
 
 class Message:

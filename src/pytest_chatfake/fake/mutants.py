@@ -1,8 +1,8 @@
-"""Mutants: false facts that are told to the app, to see whether its tests notice.
+"""Mutants: false facts that the app receives, to see whether its tests notice.
 
 A mutant changes bytes that reach the app, and nothing else: the fake records what it would have
-recorded without. It tells one false fact; what would follow from that stays as it is. What is told
-again (a retry, a duplicate, a redelivered event) is as false as before, because a mutant of events
+recorded without. It makes one fact false; what would follow from that stays as it is. An event that
+comes again (a retry, a duplicate, a redelivery) is as false as before, because a mutant of events
 decides by what does not change any more.
 """
 
@@ -67,7 +67,7 @@ MUTANTS: Final[Mapping[str, str]] = {
 
 
 class _Facts(NamedTuple):
-    """What is known where something is told; of an event, its message and its status, too."""
+    """What a mutant may use; for an event, its message and its status, too."""
 
     engine: Any
     message: Any = None
@@ -81,9 +81,9 @@ def _field(path: str, change: Callable[[Any, _Facts], object]) -> Callable[..., 
         with suppress(Exception), localcontext(EXACT):  # the test may have emitted anything
             document = json.loads(body, parse_float=Decimal, parse_int=Decimal)
             *parents, key = filter(None, [root, *path.split(".")])
-            place: Any = reduce(getitem, parents, document)
-            value, place[key] = place[key], change(place[key], facts)
-            if place[key] != value:
+            parent: Any = reduce(getitem, parents, document)
+            value, parent[key] = parent[key], change(parent[key], facts)
+            if parent[key] != value:
                 return encode(document).encode()
         return body
 
@@ -106,7 +106,8 @@ _EVENTS: Final = {
             # Where each message is charged, a session has no price.
             if price or facts.engine.settings.rules.charge_per == "message"
             else max(
-                one.charged for one in facts.engine.account.messages_in(facts.message.conversation)
+                message.charged
+                for message in facts.engine.account.messages_in(facts.message.conversation)
             )
         ),
     ),
@@ -135,9 +136,9 @@ _BALANCES: Final = {
         lambda value, facts: (
             value
             - sum(
-                one.charged * (one.delivered_devices - 1)
-                for one in facts.engine.account.messages
-                if one.delivered_devices
+                message.charged * (message.delivered_devices - 1)
+                for message in facts.engine.account.messages
+                if message.delivered_devices
             )
         ),
     ),
@@ -146,10 +147,10 @@ _BALANCES: Final = {
         lambda value, facts: (
             value
             - sum(
-                one.amount
-                for one in facts.engine.account.ledger.entries
-                if one.kind == "hold"
-                and facts.engine.account.find(one.message_id).state in {"failed", "dropped"}
+                entry.amount
+                for entry in facts.engine.account.ledger.entries
+                if entry.kind == "hold"
+                and facts.engine.account.find(entry.message_id).state in {"failed", "dropped"}
                 and facts.engine.settings.balance_amount
                 == "available"  # the total includes it anyway
             )
@@ -160,7 +161,9 @@ _BALANCES: Final = {
         lambda value, facts: (
             value
             - next(
-                one.amount for one in facts.engine.account.ledger.entries if one.kind == "top_up"
+                entry.amount
+                for entry in facts.engine.account.ledger.entries
+                if entry.kind == "top_up"
             )
         ),
     ),
@@ -185,13 +188,13 @@ _HEADERS: Final[Mapping[str, Callable[[Any, Any], dict[str, str]]]] = {
 
 
 class Mutation:
-    """A run in which the app is told a false fact, or in which it is noted which could be told.
+    """A run in which the app receives a false fact, or which notes what could be false.
 
     Attributes:
-        name: The mutant; None: the app is told the truth.
+        name: The mutant; None: the app receives the truth.
         exercised: The mutants that changed bytes that reached the app; without a ``name``, those
             that would have.
-        responses: How the app has responded to the truth: by the place of an attempt among those
+        responses: How the app has responded to the truth: by the number of an attempt among those
             of its fake, and the status of the event.
     """
 
@@ -204,23 +207,23 @@ class Mutation:
     def _choose(
         self, rows: Mapping[str, Callable[..., _T]], truth: _T, noted: set[str], *facts: object
     ) -> _T:
-        """Return what is told in place of the truth, and note the mutants that differ from it."""
-        told = truth
+        """Return what the app receives, and note the mutants that differ from the truth."""
+        chosen = truth
         for name in rows.keys() & self._asked:
             false = rows[name](truth, *facts)
             if false != truth:
                 noted.add(name)
-                told = truth if self.name is None else false
-        return told
+                chosen = truth if self.name is None else false
+        return chosen
 
     @contextmanager
     def _falsify(self, attempt: attempts.InFlight) -> Generator[None]:
-        """Tell the app what is false while an attempt is made, and look at how it has ended."""
+        """Falsify an attempt while it is made, and look at how it has ended."""
         noted: set[str] = set()
         event, request, overrides = attempt.event, attempt.request, attempt.dispatch.overrides
-        place = attempt.ordinal, event.status
+        attempt_key = attempt.ordinal, event.status
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
-            engine = next(one._engine for one in opened if one._engine.core.history.has(event))
+            engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
             facts = _Facts(engine, engine.account.find(event.message_id or ""), event.status)
             root = engine.settings.naming.message_key
             request.body = self._choose(_EVENTS, request.body, noted, facts, root)
@@ -239,7 +242,9 @@ class Mutation:
         lost = f"no-{event.status}"
         if lost in self._asked and attempt.watch is None:  # or the crash of a test never comes
             noted.add(lost)
-            attempt.outcome = None if self.name is None else self.responses.get(place, ACCEPTED)
+            attempt.outcome = (
+                None if self.name is None else self.responses.get(attempt_key, ACCEPTED)
+            )
         yield
         error = getattr(attempt.outcome, "error", attempt.outcome)
         if not isinstance(error, ConnectionRefusedError):
@@ -247,7 +252,9 @@ class Mutation:
         if self.name is None:
             self._asked -= self.exercised  # there is no need to look for these any more
             if error is None:
-                self.responses.setdefault(place, attempt.outcome)  # the first of several fakes
+                self.responses.setdefault(
+                    attempt_key, attempt.outcome
+                )  # the first of several fakes
 
     def _misreport(self, api: balances.AccountApi, truth: Reply) -> Reply:
         """Return the response to a balance query."""
@@ -257,10 +264,10 @@ class Mutation:
 
 @contextmanager
 def mutated(name: str | None, plain: Mutation | None = None) -> Generator[Mutation]:
-    """Tell the apps of all fakes a false fact inside the block, or note which could be told.
+    """Falsify what the apps of all fakes receive inside the block, or note what could be false.
 
     Args:
-        name: One of :data:`MUTANTS`; None: the truth is told.
+        name: A key of :data:`MUTANTS`; None: nothing is falsified.
         plain: The run of the same test without a mutant: a lost event is recorded with the
             response that it got there; without that, with 200.
 

@@ -192,7 +192,7 @@ class Paused(HeldBack):
         if order == "reversed":
             everything.reverse()
         elif order == "shuffled":
-            random.Random(self._engine.chance if seed is None else seed).shuffle(everything)  # noqa: S311 - repeatable, not secret
+            random.Random(self._engine.seed if seed is None else seed).shuffle(everything)  # noqa: S311 - repeatable, not secret
         elif not isinstance(order, str):
             wrong = [index for index in order if not 0 <= index < len(everything)]
             if wrong:

@@ -17,7 +17,7 @@ _MOST_RESPONSES = 1_000_000
 
 
 class Receiver:
-    """Records webhooks, and responds with 200 unless it is told otherwise.
+    """Records webhooks, and responds with 200 unless :meth:`respond` says otherwise.
 
     Attributes:
         endpoint: Its endpoint at the fake.
@@ -28,7 +28,7 @@ class Receiver:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._requests: list[WebhookRequest] = []
-        self._answers: deque[int] = deque()
+        self._responses: deque[int] = deque()
 
     def __repr__(self) -> str:
         return f"<Receiver of {counted(len(self._requests), 'webhook')}>"
@@ -37,14 +37,14 @@ class Receiver:
         """Record a webhook, and return the status of the response."""
         self._requests.append(request)
         try:
-            return self._answers.popleft()
+            return self._responses.popleft()
         except IndexError:  # no check before: another thread may take the last one
             return 200
 
     def _forget(self) -> None:
         """Forget its webhooks and the responses that were set up."""
         self._requests.clear()
-        self._answers.clear()
+        self._responses.clear()
 
     @property
     def requests(self) -> Sequence[WebhookRequest]:
@@ -58,7 +58,7 @@ class Receiver:
 
     @property
     def events(self) -> Sequence[Event]:
-        """The events of :attr:`requests`: one that came twice is there twice."""
+        """The events of :attr:`requests`; an event that came twice is there twice."""
         return tuple(request.event for request in self.requests)
 
     def statuses(self, message: Message) -> list[str]:
@@ -68,8 +68,8 @@ class Receiver:
             message: A message of the same fake.
         """
         id_ = state_of(message, self._engine).id
-        told = (event for event in self.events if event.message_id == id_)
-        return [event.status for event in told if event.status is not None]
+        events = (event for event in self.events if event.message_id == id_)
+        return [event.status for event in events if event.status is not None]
 
     def respond(self, status: int, times: int = 1) -> None:
         """Respond to the next webhooks with this status, then with 200 again.
@@ -85,4 +85,4 @@ class Receiver:
         """
         check_int(status, "status", 200, 599)
         check_int(times, "times", 1, _MOST_RESPONSES)
-        self._answers.extend([status] * times)
+        self._responses.extend([status] * times)

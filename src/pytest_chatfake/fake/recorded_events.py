@@ -21,10 +21,10 @@ def check_path(path: str | PathLike[str]) -> None:
         raise TypeError(unexpected("path", "the path of a file", path))
     try:
         os.fsencode(path)
-        named = "\0" not in str(path)
+        is_valid = "\0" not in str(path)
     except UnicodeEncodeError:
-        named = False
-    if not named:
+        is_valid = False
+    if not is_valid:
         raise ValueError(unexpected("path", "the path of a file", path))
 
 

@@ -22,28 +22,28 @@ class Baseline:
 
     def __init__(self) -> None:
         self._values: list[Any] = []
-        self._place = 0
+        self._index = 0
         self.learning: bool = True
 
     def begin(self, *, learning: bool) -> None:
-        """Begin a world; the snapshots of a learning one are kept."""
-        self._place = 0
+        """Begin a world; with ``learning``, its snapshots are kept."""
+        self._index = 0
         self.learning = learning
 
     def compare(self, value: Any) -> None:
-        """Keep a snapshot while learning; else compare it with the one that was kept."""
-        place, self._place = self._place, self._place + 1
+        """Keep a snapshot while learning; else compare it with the snapshot that was kept."""
+        index, self._index = self._index, self._index + 1
         if self.learning:
             self._values.append(value)
-        elif place >= len(self._values):
+        elif index >= len(self._values):
             raise AssertionError(
-                f"assert_order_independent() was called {place + 1} times in this world, and "
+                f"assert_order_independent() was called {index + 1} times in this world, and "
                 f"{len(self._values)} times in the one as written: call it as often in each"
             )
-        elif value != self._values[place]:
+        elif value != self._values[index]:
             raise AssertionError(
                 f"the snapshot depends on the order of events:\n"
-                f"  in the world as written  {self._values[place]!r}\n"
+                f"  in the world as written  {self._values[index]!r}\n"
                 f"  in this world            {value!r}"
             )
 

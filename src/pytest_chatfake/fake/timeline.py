@@ -20,7 +20,7 @@ class TimelineEntry(NamedTuple):
     """An entry of the timeline.
 
     Attributes:
-        number: Its place, from 1.
+        number: Counted from 1.
         at: When it happened: aware, UTC, to the microsecond.
         kind: ``"verb"``, ``"hold"``, ``"charge"``, ``"release"``, ``"event"``, ``"attempt"``,
             ``"request"``, ``"clock"``, ``"drop"`` or ``"fault"``.

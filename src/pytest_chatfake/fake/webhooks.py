@@ -722,9 +722,11 @@ class Webhooks:
         self._engine.refuse_closed()
         endpoints = self._outbox.endpoints
         signers = {
-            one: change(one.signer) for one in endpoints if isinstance(one.signer, OwnSigner)
+            endpoint: change(endpoint.signer)
+            for endpoint in endpoints
+            if isinstance(endpoint.signer, OwnSigner)
         }
-        if all(one.signer is signer for one, signer in signers.items()):
+        if all(endpoint.signer is signer for endpoint, signer in signers.items()):
             raise ChatFakeError(
                 f"webhooks.{what}: expected a connected endpoint with a secret to change, got "
                 f"none. Write connect(wsgi=app, signer=HmacSigner(secret)), and rotate_secret() "
@@ -768,16 +770,18 @@ class Webhooks:
     async def _check_forgeries(self, snapshot: Snapshot) -> None:
         outbox = self._outbox
         await self._engine.performed(self._engine.settle())
-        events = [one for one in outbox.events if one.message_id and not one.synthetic]
+        events = [event for event in outbox.events if event.message_id and not event.synthetic]
         listening = outbox.endpoints.listening(self._config.naming.event_type)
         # A receiver accepts everything, and is no app.
-        signed = [one for one in listening if one.signer and not one._expected]
+        signed = [endpoint for endpoint in listening if endpoint.signer and not endpoint._expected]
         if not (events and signed):
             raise ChatFakeError(
                 f"{_FORGING} has nothing to forge: connect your app with a signer, as in "
                 f"connect(wsgi=app, signer=HmacSigner(secret)), and send a message first"
             )
-        lines = [line for one in signed for line in await self._forge(events[-1], one, snapshot)]
+        lines: list[str] = []
+        for endpoint in signed:
+            lines += await self._forge(events[-1], endpoint, snapshot)
         if lines:
             raise AssertionError("\n  ".join(["forgeries got through:", *lines]))
 
@@ -787,24 +791,25 @@ class Webhooks:
         sample = WebhookRequest(event, event.body, {}, engine.core.now() // SECOND, 1, endpoint)
         found = forgeries(sample)
         left_out = ", ".join(what for what in found if found[what] is None)
-        engine.note(f"{_FORGING}, left out: {left_out or 'nothing'}", calling_line())
+        skipped = f", left out: {left_out}" if left_out else ""
+        engine.note(f"{_FORGING}{skipped}", calling_line())
         lines: list[str] = []
         before: Any = None
-        for what in [one for one in found if found[one] is not None]:
-            place = len(outbox.attempts)
+        for what in [what for what in found if found[what] is not None]:
+            attempted = len(outbox.attempts)
             mark = Mark("forgery", f"forgery check, {what}", calling_line())
             change = _with_a_space if what == CHANGED else None
             forging = Overrides("forgery", change, partial(forged, what), (mark,))
             step = partial(outbox.forge, event, endpoint, forging)
             await engine.performed(engine.step(_FORGING, step))
-            made = next((a for a in list(outbox.attempts)[place:] if a.marks == (mark,)), None)
+            made = next((a for a in list(outbox.attempts)[attempted:] if a.marks == (mark,)), None)
             if made is None or (what == GENUINE and not made.ok):
                 end = "attempted" if made is None else f"accepted {made._end}"
                 raise ChatFakeError(
                     f"{_FORGING} can't tell: {event._title} under a new id, {what}, was not {end}"
                 )
             after = await taken(snapshot, engine)
-            flaw = "" if 400 <= (made.status_code or 0) <= 499 else ", which is no refusal"
+            flaw = "" if 400 <= (made.status_code or 0) <= 499 else ", expected 400 to 499"
             if after != before:
                 flaw += f"; the snapshot changed from {cited(before)} to {cited(after)}"
             if flaw and what != GENUINE:

@@ -31,10 +31,10 @@ from .faults import (
     Damage,
     RequestFilter,
     damaged,
-    named,
+    shown_arguments,
     shown_method,
 )
-from .idempotency import FirstCalls, answer
+from .idempotency import FirstCalls, respond
 from .routes import Route, Routes
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _MAX_DELAY = 60
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 
-#: Where a request's environment keeps the function that completes its record, while it is answered.
+#: Where a request's environment keeps the function that completes its record, until the response.
 COMPLETE: Final = "pytest_chatfake.complete"
 
 #: A hook for mutants: takes an account and its response to a balance query, and returns another
@@ -161,33 +161,33 @@ class AccountApi:
         self, asked: ApiRequest, faults: list[ApiFault], status: int | None, body: bytes
     ) -> None:
         """Complete the record of a request when its response leaves."""
-        asked._marks = tuple(one._mark for one in faults)
+        asked._marks = tuple(fault._mark for fault in faults)
         asked.status, asked.moment, asked.body = status, self._core.now(), body
         asked._last_attempt = self._engine.last_attempt_of(asked)
 
     # Responses
 
-    def _answer_balance(self, asked: ApiRequest) -> Reply:
-        """Answer a balance query that came with the right key (§4.1)."""
+    def _respond_with_balance(self, asked: ApiRequest) -> Reply:
+        """Respond to a balance query that came with the right key (§4.1)."""
         value, now = self._engine.reported_balance()
         body = balance_body(value, self._engine.settings.currency)
         reply = Reply(200, body)
         if self._faults.active:
             faults = self._due(asked.method, asked.path, now)
             reply = damaged(reply, faults, now)
-            asked._marks = tuple(one._mark for one in faults)
+            asked._marks = tuple(fault._mark for fault in faults)
         asked.status = None if reply.disconnect else reply.status
         self._record(asked)
         if falsify is None or reply.disconnect or reply.body != body or asked.method != "GET":
             return reply
         return falsify(self, reply)._replace(delay=reply.delay)
 
-    def _answer(
+    def _respond(
         self, asked: ApiRequest, request: Request, by_handler: ByHandler
     ) -> Response | Reply:
-        """Answer any other request with the right key.
+        """Respond to any other request with the right key.
 
-        What a route raises is a 500, and comes back in the test.
+        If a route raises, the response is a 500, and the test gets the error.
         """
         asked = self._record(asked)
         method, path = asked.method, asked.path
@@ -198,7 +198,7 @@ class AccountApi:
         request.environ[COMPLETE] = partial(self._responded, asked, faults)
         if faults and faults[-1]._kind not in TAKES_EFFECT:
             return damaged(NO_REPLY, faults, asked.moment)
-        is_race = any(one._kind == "webhooks_first" for one in faults)
+        is_race = any(fault._kind == "webhooks_first" for fault in faults)
         try:
             while found is not None:
                 response = self._call(asked, request, *found, is_race=is_race)
@@ -229,7 +229,7 @@ class AccountApi:
         """Call a route of the user's, and attempt its webhooks if they come first."""
         try:
             with self._engine.responses.block(asked):
-                response = answer(self._first_calls, route, request, variables)
+                response = respond(self._first_calls, route, request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
         if response is None:
@@ -244,7 +244,7 @@ class AccountApi:
         return response
 
     def _not_found(self, path: str, method: str) -> Reply:
-        """Answer a request to which nothing fits: 405 or 404 (assumed)."""
+        """Respond to a request to which nothing fits: 405 or 404 (assumed)."""
         methods = self._routes.methods(path)
         if not methods or method in methods:  # every route of the method hands on
             return _NOT_FOUND
@@ -257,16 +257,16 @@ class AccountApi:
     ) -> list[ApiFault]:
         """Count a request, and return the faults that fire for it; the last decides the response.
 
-        Each counts all that match, also those that another fault answers.
+        Each counts all that match, also those to which another fault responds.
         """
         fired: list[ApiFault] = []
         with self._core.lock:
             due = [
-                one
-                for one in self._faults.active
-                if (calls_route or one._kind != "webhooks_first") and one._is_due(method, path)
+                fault
+                for fault in self._faults.active
+                if (calls_route or fault._kind != "webhooks_first") and fault._is_due(method, path)
             ]
-            for fault in sorted(due, key=lambda one: one._kind != "webhooks_first"):
+            for fault in sorted(due, key=lambda fault: fault._kind != "webhooks_first"):
                 if fault._is_over(now):
                     fault.remove()
                     continue
@@ -274,7 +274,7 @@ class AccountApi:
                 if fault._kind not in {"delay", "webhooks_first"}:  # it decides the response
                     break
             if fired and fired[-1]._kind not in TAKES_EFFECT:  # there are no webhooks
-                fired = [one for one in fired if one._kind != "webhooks_first"]
+                fired = [fault for fault in fired if fault._kind != "webhooks_first"]
             for fault in fired:
                 fault._fire()
         return fired
@@ -310,7 +310,7 @@ class AccountApi:
             start: The first of them.
         """
         check_int(status, "status", 200, 599)
-        shown = [str(status), *named(code=code, message=message)]
+        shown = [str(status), *shown_arguments(code=code, message=message)]
         if body is not None:
             if code is not None or message is not None:
                 raise ValueError("body: expected either body= or code= and message=, got both")
@@ -368,7 +368,7 @@ class AccountApi:
         if status is not None:
             error = _error_reply(check_int(status, "status", 200, 599))
             damage = partial(_replaced, error)
-        return self._add("lose_response", named(status=status), damage, where)
+        return self._add("lose_response", shown_arguments(status=status), damage, where)
 
     def truncate(
         self,

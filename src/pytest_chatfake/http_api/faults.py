@@ -82,7 +82,7 @@ class ApiFault(Trigger):
     @property
     def description(self) -> str:
         """What it is, as a test would write it."""
-        shown = [*self._arguments, *named(path=self._path, method=self._method)]
+        shown = [*self._arguments, *shown_arguments(path=self._path, method=self._method)]
         if self._times != (None if self._lasts else 1):
             shown.append(f"times={self._times}")
         if self._start != 1:
@@ -125,7 +125,7 @@ def damaged(reply: Reply, faults: Iterable[ApiFault], now: int) -> Reply:
     return reply
 
 
-def named(**arguments: object) -> list[str]:
+def shown_arguments(**arguments: object) -> list[str]:
     """Return the arguments that were given, as a call names them."""
     return [f"{name}={value!r}" for name, value in arguments.items() if value is not None]
 

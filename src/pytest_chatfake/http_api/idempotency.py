@@ -16,27 +16,27 @@ _REUSED = error_reply(409, "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_REUSED")
 _IN_USE = error_reply(409, "IDEMPOTENCY_KEY_IN_USE", "IDEMPOTENCY_KEY_IN_USE")
 
 
-def answer(
+def respond(
     calls: FirstCalls, route: Route, request: Request, variables: dict[str, Any]
 ) -> Response | Reply | None:
-    """Let a route respond, unless it has responded to the request's key before.
+    """Call a route, or repeat its first response to the key of the request.
 
     A response of 400 to 499 is not kept, nor an error: the key may be used again. Nobody waits for
     a call in flight, which may be waiting for the very app that calls.
     """
     key = request.headers.get(route.idempotency_header or "")
     if not key:
-        return route.answer(request, variables)
-    place = (id(route), request.method, request.path, key)
+        return route.respond(request, variables)
+    call_key = (id(route), request.method, request.path, key)
     call = request.get_data(), _IN_USE
-    first = calls.setdefault(place, call)  # atomic: of two threads, one is first
+    first = calls.setdefault(call_key, call)  # atomic: only one of two threads is first
     if first is not call:
         return first[1] if first[0] == call[0] else _REUSED
     try:
-        response = route.answer(request, variables)
+        response = route.respond(request, variables)
         if response and not 400 <= response.status_code < 500:
-            calls[place] = call[0], plain(response, request.environ)
+            calls[call_key] = call[0], plain(response, request.environ)
         return response
     finally:
-        if calls[place] is call:
-            del calls[place]
+        if calls[call_key] is call:
+            del calls[call_key]

@@ -45,7 +45,7 @@ class Route(NamedTuple):
     idempotency_header: str | None = None
     before: Map = _NO_RULES
 
-    def answer(self, request: Request, variables: dict[str, Any]) -> Response | None:
+    def respond(self, request: Request, variables: dict[str, Any]) -> Response | None:
         """Call the view and return its result as a response; None: it hands the request on."""
         result: object = self.view(request, **variables)
         if result is NotImplemented:
@@ -93,7 +93,7 @@ class Routes:
             )
         # A rule belongs to one map for good, and the first that matches responds.
         rule = Rule(path, methods=names, endpoint=route._replace(before=self._map))
-        rules = [rule, *(one.empty() for one in self._rules)]
+        rules = [rule, *(old.empty() for old in self._rules)]
         self._map = map_of(rules)
         self._rules = rules
 

@@ -93,7 +93,7 @@ class Service:
         return f"http://{host}:{listener.port}"
 
     def hold(self) -> None:
-        """Let the listener run at least until the matching :meth:`release`."""
+        """Keep the listener running, at least until the matching :meth:`release`."""
         with self._lock:
             self._users += 1
 
@@ -131,7 +131,7 @@ class Service:
             method, BALANCE_PATH, tail(key), accepted, None, 0, in_process=in_process
         )
         if account is not None:
-            return account._answer_balance(asked)
+            return account._respond_with_balance(asked)
         self._record(asked, 401)
         return INVALID_KEY
 
@@ -148,7 +148,7 @@ class Service:
         method, accepted = request.method, account is not None
         asked = ApiRequest(method, path, tail(key), accepted, None, 0, in_process=in_process)
         if account is not None:
-            return account._answer(asked, request, by_handler)
+            return account._respond(asked, request, by_handler)
         request.environ[COMPLETE] = partial(self._record, asked)
         response = by_handler(request)
         return INVALID_KEY if response is None else response

@@ -1,4 +1,4 @@
-"""The autopilot: people who take delivery, read or fail by chance, the same in every run.
+"""The autopilot: deliveries, readings, failures and replies at random times, alike in every run.
 
 What it does with a message is drawn when the message is sent, from the seed and the message's
 number alone, and scheduled. A message with a script of its own is left alone. Where the person or
@@ -28,20 +28,20 @@ from ..domain.people import PersonFact
 from ..domain.schedule import DueKind, due_of
 from ..engine.engine import Engine
 
-#: A length of time: one, a pair for a uniform range, or a function that draws one.
+#: A length of time, a pair of lengths for a uniform range, or a function that draws a length.
 Span: TypeAlias = "timedelta | float | tuple[timedelta | float, timedelta | float] | Draw"
 Draw: TypeAlias = "Callable[[Random], timedelta | float]"
 
-#: Returns the verb of the reply to a message, if there is to be one.
+#: Returns the verb of the reply to a message; None: no reply.
 Replies: TypeAlias = "Callable[[MessageState, Random], Verb | None]"
 
 #: Returns a length in nanoseconds for eight random bytes.
 _Draws: TypeAlias = Callable[[bytes], int]
 
 #: How many values eight bytes have.
-_WHOLE: Final = 1 << 64
+_VALUES: Final = 1 << 64
 
-#: The arguments of its verbs.
+#: The arguments of the verbs.
 _ARGUMENTS: Final[dict[str, tuple[object, ...]]] = {
     "deliver": (None, None),
     "read": (),
@@ -62,7 +62,7 @@ class Autopilot:
     _reply: _Draws | None
     _seed: str
     _line: Line
-    _asks: bool  # whether it calls functions of the test's, which may only read
+    _calls_the_test: bool  # whether it calls functions of the test's, which may only read
 
     def __repr__(self) -> str:
         return one_line(f"<Autopilot of {self._to or 'all'}, set up at {self._line}>")
@@ -74,16 +74,16 @@ class Autopilot:
         self.end()
 
     def end(self) -> None:
-        """Stop it at once, in both modes; changes that it made stay."""
+        """Stop the autopilot at once, in both modes; changes that it made stay."""
         self._autopilots.end(self)
 
     def _draw(self, message: MessageState) -> FlightPlan:
         """Draw the plan for a message."""
         # A hash is drawn from far faster than a generator can be seeded, message by message.
-        chance = blake2b(f"{self._seed} {message.number}".encode(), digest_size=24).digest()
-        fails = int.from_bytes(chance[:8]) < self._fail_share * _WHOLE
-        deliver = None if self._deliver is None else self._deliver(chance[8:16])
-        read = None if self._read is None else self._read(chance[16:])
+        digest = blake2b(f"{self._seed} {message.number}".encode(), digest_size=24).digest()
+        fails = int.from_bytes(digest[:8]) < self._fail_share * _VALUES
+        deliver = None if self._deliver is None else self._deliver(digest[8:16])
+        read = None if self._read is None else self._read(digest[16:])
         plan = FlightPlan(self, message, fails, deliver, read)
         if self._replies is not None and self._reply is not None:
             random = Random(f"{self._seed} {message.number}")  # noqa: S311 - no secret
@@ -94,9 +94,9 @@ class Autopilot:
 
 @dataclass(slots=True, eq=False)
 class FlightPlan:
-    """The plan of an autopilot for a message; one object, because there may be very many.
+    """The plan of an autopilot for a message.
 
-    Moments and delays are in nanoseconds. A key is 0 where nothing is pending.
+    Moments and lengths are in nanoseconds. A key is 0 where nothing is pending.
     """
 
     autopilot: Autopilot
@@ -117,7 +117,7 @@ class FlightPlan:
 
     @property
     def delivery(self) -> int | None:
-        """When it is delivered, or fails; None: never by itself (any more)."""
+        """When the message is delivered, or fails; None: never by itself (any more)."""
         message = self.message
         if message.state != "sent" or (self.deliver is None and not self.fails):
             return None
@@ -129,7 +129,7 @@ class FlightPlan:
 
     @property
     def reading(self) -> int | None:
-        """When it is read, counted from its delivery; None: never by itself."""
+        """When the message is read, counted from its delivery; None: never by itself."""
         arrived = self.message.delivered_at
         if arrived is None and not self.fails:
             arrived = self.delivery
@@ -167,14 +167,15 @@ class Autopilots:
         seed: str,
         line: Line,
     ) -> Autopilot:
-        """Set an autopilot up; it takes precedence over earlier ones for the same address."""
+        """Set an autopilot up; it takes precedence over earlier autopilots for the address."""
         deliver = _draws(deliver_after, "deliver_after")
         read = _draws(read_after, "read_after")
         reply = _draws(reply_after, "reply_after")
         check_share(fail_share, "fail_share")
-        asks = any(map(callable, (deliver_after, read_after, replies)))
-        chances = (deliver, read, fail_share, replies, reply)
-        autopilot = Autopilot(self, to, *chances, seed, line, asks)
+        calls_the_test = any(map(callable, (deliver_after, read_after, replies)))
+        autopilot = Autopilot(
+            self, to, deliver, read, fail_share, replies, reply, seed, line, calls_the_test
+        )
         with self._engine.core.lock:
             self._autopilots[to].append(autopilot)
             if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
@@ -191,7 +192,7 @@ class Autopilots:
             if autopilot not in self._autopilots[autopilot._to]:
                 return
             self._autopilots[autopilot._to].remove(autopilot)
-            for plan in [one for one in self._plans.values() if one.autopilot is autopilot]:
+            for plan in [plan for plan in self._plans.values() if plan.autopilot is autopilot]:
                 self.leave(plan.message)
 
     def forget(self) -> None:
@@ -230,7 +231,7 @@ class Autopilots:
             return
         autopilot = autopilots[-1]
         try:
-            if autopilot._asks:  # a function may only read
+            if autopilot._calls_the_test:
                 draw = partial(autopilot._draw, message)
                 plan = self._engine.callbacks.call(
                     "a function of autopilot()", "a length or a text", draw
@@ -247,7 +248,7 @@ class Autopilots:
         self._reschedule(plan)
 
     def _on_change(self, fact: PersonFact) -> None:
-        """Reschedule what a person does; what had to wait for them, and is due, happens now."""
+        """Reschedule what a person does; an overdue verb that has waited for them happens now."""
         people = self._engine.account.people
         for message in people.messages_to(fact.after.address):
             plan = self._plans.get(message.number)
@@ -264,7 +265,7 @@ class Autopilots:
     def _reschedule(self, plan: FlightPlan, *, after: int = -1) -> int | None:
         """Schedule what will happen if the person stays as they are, and nothing else.
 
-        What would have been due until ``after`` is not scheduled.
+        Verbs that would have been due until ``after`` are not scheduled.
 
         Returns:
             When the next verb is due, or would have been; None: never.
@@ -328,14 +329,14 @@ def _draws(span: Span | None, what: str) -> _Draws | None:
         check_takes(span, what, "lambda random: random.expovariate(1)", "one argument")
         draw = span  # a name of its own: a type checker knows what it is inside the function
         name = f"the length that {what} returned"
-        return lambda chance: parse_delay(draw(Random(chance)), name)  # noqa: S311 - no secret
+        return lambda digest: parse_delay(draw(Random(digest)), name)  # noqa: S311 - no secret
     if isinstance(span, (tuple, list)):
         if len(span) != 2:
             raise TypeError(f"{what}: expected a range such as (60, 3600), got {cited(span)}")
-        least, most = (parse_delay(one, what) for one in span)
+        least, most = (parse_delay(length, what) for length in span)
         if least > most:
             raise ValueError(f"{what}: expected the shorter length first, got {cited(span)}")
         steps = (most - least) // 1_000 + 1
-        return lambda chance: least + int.from_bytes(chance) * steps // _WHOLE * 1_000
+        return lambda digest: least + int.from_bytes(digest) * steps // _VALUES * 1_000
     length = parse_delay(span, what)
     return lambda _: length

@@ -1,7 +1,7 @@
 """What recorded events show of an account's settings.
 
-Names are told by their place and their shape, never by a majority: what people or other apps have
-sent may stand under the same keys, and there may be more of it.
+Names are recognised by their place and their shape, never by a majority: values of people or of
+other apps may stand under the same keys, and there may be more of them.
 """
 
 from __future__ import annotations
@@ -85,40 +85,41 @@ def _seen(entry: RecordedEvent, key: str, message: _Fields) -> Seen:
                 "naming.messaging_product": _object(error["error_data"]).get("messaging_product"),
                 "naming.trace_key": " or ".join(sorted(error.keys() - ERROR_KEYS)),
             }
-    told = {name: code(value) for name, value in shown.items() if value is not None}
-    return Seen(entry, message, own, told)
+    settings = {name: code(value) for name, value in shown.items() if value is not None}
+    return Seen(entry, message, own, settings)
 
 
 def relate(seen: list[Seen]) -> None:
     """Add what events show only beside each other."""
     _show_names(seen)
     _show_billing(seen)
-    _show_table([one for one in seen if "config.price" in one.shown and one.person])
+    _show_table([event for event in seen if "config.price" in event.shown and event.person])
     last: dict[str, Seen] = {}
     bodies: dict[bytes, RecordedEvent] = {}
-    for one in seen:
-        entry, status, before = one.entry, one.message["status"], last.get(one.message["id"], one)
-        last[one.message["id"]] = one
+    for event in seen:
+        entry, status, id_ = event.entry, event.message["status"], event.message["id"]
+        before = last.get(id_, event)
+        last[id_] = event
         earlier = before.message["status"]
         if status != earlier:
             is_shared = before.entry.json.get("id") == entry.json.get("id")
-            one.shown["config.event_ids"] = code("per-message" if is_shared else "unique")
+            event.shown["config.event_ids"] = code("per-message" if is_shared else "unique")
         first = bodies.setdefault(entry.body, entry)
         if first.at != entry.at:
-            one.oddity = "the same again, later"
+            event.oddity = "the same again, later"
         elif first is not entry:
-            one.oddity = "the same again at one instant: devices or duplicates, can't be told"
+            event.oddity = "the same again at one instant: devices or duplicates, can't be told"
         elif STATUSES.index(status) < STATUSES.index(earlier):
-            one.oddity = "after a later status of their message"
+            event.oddity = "after a later status of their message"
 
 
 def _show_names(seen: list[Seen]) -> None:
     """Show the names that only many messages tell, and which fields are the account's own."""
     columns = {
-        key: {code(one.own.get(key, ...)) for one in seen}
-        for key in {key: 0 for one in seen for key in one.own}
+        key: {code(event.own.get(key, ...)) for event in seen}
+        for key in {key: 0 for event in seen for key in event.own}
     }
-    ids = {one.message["id"] for one in seen}
+    ids = {event.message["id"] for event in seen}
     # Each message has an id of its own on the platform.
     originals = [
         key
@@ -142,42 +143,42 @@ def _show_names(seen: list[Seen]) -> None:
     if len(prefixes) == 1:
         names["naming.id_prefix"] = prefixes.pop()
     extra = [key for key in columns if key not in {*originals, *people}]
-    omitted = sorted(set(_ALWAYS).difference(*(one.message for one in seen)))
-    for one in seen:
-        one.person = one.own.get(to_key)
-        told = names | {f"extra.{key}": one.own.get(key, ...) for key in extra}
-        told["config.sender"] = one.own.get(from_key, "")
-        if one.message["status"] != "failed":
-            told |= {f"omit.{key}": key for key in omitted}
-        one.shown |= {name: code(value) for name, value in told.items()}
+    omitted = sorted(set(_ALWAYS).difference(*(event.message for event in seen)))
+    for event in seen:
+        event.person = event.own.get(to_key)
+        values = names | {f"extra.{key}": event.own.get(key, ...) for key in extra}
+        values["config.sender"] = event.own.get(from_key, "")
+        if event.message["status"] != "failed":
+            values |= {f"omit.{key}": key for key in omitted}
+        event.shown |= {name: code(value) for name, value in values.items()}
 
 
 def _show_billing(seen: list[Seen]) -> None:
     """Show prices, and whether messages in an open session have one."""
     arrivals: dict[str, _Fields] = {}  # the first of each conversation
-    for one in seen:
-        message, price = one.message, one.message["totalPrice"]
+    for event in seen:
+        message, price = event.message, event.message["totalPrice"]
         if price:
-            one.shown["config.price"] = code(encode(price))
+            event.shown["config.price"] = code(encode(price))
         session = str(_object(message.get("conversation")).get("id", message["id"]))
         if _at(message, "deliverTime"):
             arrivals.setdefault(session, message)
         arrival = arrivals.get(session, message)
         is_in_session = 0 < _at(arrival, "deliverTime") < _at(message, "sendTime")
-        # After a message that cost nothing, one that costs nothing tells nothing.
+        # After a message that cost nothing, a message without a price shows nothing.
         if is_in_session and message["status"] == "sent" and (price or arrival["totalPrice"]):
-            one.shown["config.charge_per"] = code("message" if price else "conversation")
+            event.shown["config.charge_per"] = code("message" if price else "conversation")
 
 
 def _show_table(priced: list[Seen]) -> None:
     """Show several prices by what the addresses begin with, if that decides the price."""
     for length in range(3, 8):  # from a country's code to less than tells whose the address is
-        pairs = {(one.person[:length], one.shown["config.price"]) for one in priced}
+        pairs = {(event.person[:length], event.shown["config.price"]) for event in priced}
         table = dict(pairs)
         if len({*table.values()}) > 1 and len(table) == len(pairs):
-            for one in priced:
-                one.shown[f"price.{one.person[:length]}"] = one.shown["config.price"]
-                one.shown["config.price"] = "price"  # the function that is printed
+            for event in priced:
+                event.shown[f"price.{event.person[:length]}"] = event.shown["config.price"]
+                event.shown["config.price"] = "price"  # the function that is printed
             return
 
 

@@ -67,7 +67,7 @@ def _written(value: Any, levels: int) -> str:
         case dict():
             return "{" + _members(anything, levels - 1)[1:] + "}"
         case list() | tuple():
-            return "[" + ",".join([_written(one, levels - 1) for one in anything]) + "]"
+            return "[" + ",".join([_written(item, levels - 1) for item in anything]) + "]"
         case _:
             raise TypeError(f"{type(value).__name__} {cited(value)} can't be written as JSON")
 

@@ -32,7 +32,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "config.conversation_type": defaults.CONVERSATION_TYPE,
     "config.event_ids": defaults.EVENT_IDS,
     "config.sender": defaults.SENDER,
-    **{f"naming.{one.name}": one.default for one in fields(Naming)},
+    **{f"naming.{field.name}": field.default for field in fields(Naming)},
 }
 
 #: Settings that a call may give: several values contradict nothing.
@@ -57,7 +57,7 @@ class _Part(NamedTuple):
 
     Attributes:
         begin: The line before them.
-        form: The line of one; ``key`` is its name as code, and ``off`` makes a comment of it.
+        form: The line of a setting; ``key`` is its name as code, ``off`` makes it a comment.
         fits: What a value has to be, as code.
         end: The lines behind them.
     """
@@ -84,7 +84,7 @@ _WRONG: Final = "# contradicted: "
 _SEEN: Final = "# seen, and can't be expressed: "
 _UNKNOWN: Final = "# unknown: "
 
-#: What is not told by events, and what is not looked for.
+#: Settings that events do not show, and what is not looked for.
 _NEVER: Final = """\
 opening_balance, balance_amount: ask whether held money counts in the balance
 on_insufficient_balance, insufficient_balance_code: ask what becomes of messages that it can't cover
@@ -101,38 +101,38 @@ def learn(files: Iterable[str]) -> tuple[list[str], bool]:
     """
     entries = [entry for file in files for entry in read_recording(file)]
     found = [(entry, seen_in(entry)) for entry in entries if not entry.problem]
-    seen = [one for _, one in found if one]
+    seen = [event for _, event in found if event]
     if not seen:
         raise ValueError("no event has a message: an object with an id, a status and a totalPrice")
     relate(seen)
     lines: dict[str, list[str]] = {kind: [] for kind in (_CODE, _WRONG, _SEEN, _UNKNOWN)}
-    settings = dict.fromkeys([*_DEFAULTS, *(setting for one in seen for setting in one.shown)])
+    settings = dict.fromkeys([*_DEFAULTS, *(setting for event in seen for setting in event.shown)])
     for name, part in _PARTS.items():
-        told = [_line(one, part, seen) for one in settings if one.startswith(f"{name}.")]
-        if told:
+        of_part = [setting for setting in settings if setting.startswith(f"{name}.")]
+        if of_part:
             lines[_CODE].append(part.begin)
-            for kind, line in told:
+            for kind, line in (_line(setting, part, seen) for setting in of_part):
                 lines[kind].append(line)
             lines[_CODE] += part.end.splitlines()
     odd = Counter(
-        one.oddity if one else f"of another type, {code(entry.json.get('type'))}"
-        for entry, one in found
+        event.oddity if event else f"of another type, {code(entry.json.get('type'))}"
+        for entry, event in found
     )
     lines[_CODE].append(")")
-    lines[_WRONG] += [f"{one.where}: {one.problem}" for one in entries if one.problem]
+    lines[_WRONG] += [f"{entry.where}: {entry.problem}" for entry in entries if entry.problem]
     lines[_SEEN] += [f"{what}: {count}" for what, count in odd.items() if what]
     lines[_UNKNOWN] += _NEVER.splitlines()
     imports = ["from decimal import Decimal", ""] * ("Decimal(" in "".join(lines[_CODE]))
     imports += ["from pytest_chatfake import ChatFakeConfig, Naming", ""]
-    printed = [one_line(kind + line) for kind, told in lines.items() for line in told]
+    printed = [one_line(kind + line) for kind, of_kind in lines.items() for line in of_kind]
     return imports + printed, not lines[_WRONG]
 
 
 def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     """Return the kind of the line about a setting, and the line."""
     name = setting.partition(".")[2]
-    events = [one for one in seen if setting in one.shown]
-    values = [one.shown[setting] for one in events]
+    events = [event for event in seen if setting in event.shown]
+    values = [event.shown[setting] for event in events]
     counts = Counter(values).most_common()
     value, count = counts[-1] if counts else ('""', 0)
     if len(counts) < 2 and not re.fullmatch(part.fits, value):
@@ -142,11 +142,11 @@ def _line(setting: str, part: _Part, seen: Sequence[Seen]) -> tuple[str, str]:
     if len(counts) > 1:
         if setting.startswith(_OF_CALLS):
             return _SEEN, f"{name} varies: a call gives it"
-        told = ", ".join(f"{value} {count}" for value, count in counts[:9])
-        return _WRONG, f"{name}: {told}: not set; {evidence}"
-    people = {one.person for one in events} - {None}
+        shown = ", ".join(f"{value} {count}" for value, count in counts[:9])
+        return _WRONG, f"{name}: {shown}: not set; {evidence}"
+    people = {event.person for event in events} - {None}
     few = "recipients: " if 0 < len(people) < _PEOPLE else ""
-    if len({one.message["id"] for one in events}) < _MESSAGES:
+    if len({event.message["id"] for event in events}) < _MESSAGES:
         few = "messages: "
     if few and setting.startswith("extra."):
         value = "..."  # it may be somebody's

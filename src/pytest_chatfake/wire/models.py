@@ -115,7 +115,7 @@ class Text(_Model):
 
 
 class ErrorData(_Model):
-    """What the platform's error tells beside (§2.5)."""
+    """More of the platform's error (§2.5)."""
 
     messaging_product: str
     details: str
@@ -275,7 +275,7 @@ def event_model(
     class Named(_Model):
         model_config: ClassVar[ConfigDict] = ConfigDict(alias_generator=_keys(naming), extra=extra)
 
-    def named(model: type[_Model], **fields: Any) -> Any:
+    def with_names(model: type[_Model], **fields: Any) -> Any:
         return create_model(
             model.__name__, __base__=(model, Named), __doc__=model.__doc__, **fields
         )
@@ -284,7 +284,7 @@ def event_model(
         prefixed = Annotated[str, Field(pattern="^" + re.escape(naming.id_prefix))]
         addresses = {"sender": naming.from_key, "recipient": naming.to_key}
         fields |= {name: (Filled, ...) for name, key in addresses.items() if key is not None}
-        return named(
+        return with_names(
             model,
             chat_message_id=(prefixed, ...),
             biz_type=(Literal[naming.biz_type], ...),
@@ -293,16 +293,16 @@ def event_model(
         )
 
     possible: Any = Possible
-    text = named(Text)
-    data = named(ErrorData, messaging_product=(Literal[naming.messaging_product], ...))
-    error = named(ChatApiError, error_data=(data, ...))
-    started = named(StartedConversation)
-    sent = message(SentMessage, conversation=(named(PendingConversation), ...))
+    text = with_names(Text)
+    data = with_names(ErrorData, messaging_product=(Literal[naming.messaging_product], ...))
+    error = with_names(ChatApiError, error_data=(data, ...))
+    started = with_names(StartedConversation)
+    sent = message(SentMessage, conversation=(with_names(PendingConversation), ...))
     delivered = message(DeliveredMessage, conversation=(started, ...))
     read = message(ReadMessage, conversation=(started, ...))
     failed = message(FailedMessage, chat_api_error=(possible[error], None))
     any_message: Any = Annotated[sent | delivered | read | failed, Field(discriminator="status")]
-    event: type[ChatMessageUpdated] = named(
+    event: type[ChatMessageUpdated] = with_names(
         ChatMessageUpdated,
         type=(Literal[naming.event_type], ...),
         chat_message=(any_message, ...),

@@ -91,8 +91,8 @@ def _errors(model: type[BaseModel], value: Fields) -> dict[Path, ErrorDetails]:
     try:
         model.model_validate(value)
     except ValidationError as error:
-        # Inside the message, the second part of a place is the status.
-        return {one["loc"][:1] + one["loc"][2:]: one for one in error.errors()}
+        # Inside the message, the second part of a location is the status.
+        return {found["loc"][:1] + found["loc"][2:]: found for found in error.errors()}
     return {}
 
 
@@ -107,8 +107,8 @@ def _is_content(path: Path, error: ErrorDetails, event: Fields) -> bool:
 
 
 def _sentence(path: Path, error: ErrorDetails) -> str:
-    place, context, got = error["loc"], error.get("ctx", {}), _shown(error["input"])
-    kind = context.get("kind") or (f"a {place[1]} message" if len(place) > 1 else "")
+    location, context, got = error["loc"], error.get("ctx", {}), _shown(error["input"])
+    kind = context.get("kind") or (f"a {location[1]} message" if len(location) > 1 else "")
     within = f" in {kind}" if kind else ""
     match error["type"]:
         case "missing":
