@@ -1,4 +1,4 @@
-"""The fake: the object that a test uses. It puts the parts together and has no rule of its own."""
+"""The fake that a test uses: it puts the parts together and has no rule of its own."""
 
 from __future__ import annotations
 
@@ -99,6 +99,11 @@ class ChatFake:
         with ChatFake(price="0.10") as fake:
             fake.send_text("Hello").deliver()
 
+    Amounts are in the configuration's currency: a ``Decimal``, an ``int`` or a text is taken, an
+    exact ``Decimal`` is returned. In async mode, all that shows results but :attr:`timeline` raises
+    ``NotAwaited`` while steps are pending. After :meth:`close` results can be read; everything that
+    acts raises ``ClosedError``.
+
     Args:
         config: The configuration; None: the defaults.
         **fields: Fields of :class:`~pytest_chatfake.ChatFakeConfig`.
@@ -172,7 +177,7 @@ class ChatFake:
                 or open one with that person and origin type, or a new one (assumed).
             origin_type: The origin type of a new conversation (§2.4).
             price: What it costs where it is charged, instead of the configuration's price: an
-                amount, or a function of the message.
+                amount, or a function that takes the message and returns one; it may only read.
             extra: More fields for the message resource of its events: JSON values.
 
         Returns:
@@ -241,7 +246,10 @@ class ChatFake:
         price: Price | None = None,
         extra: Mapping[str, object] | None = None,
     ) -> Submission:
-        """Submit a message of any type, and decide afterwards: arguments as of :meth:`send`."""
+        """Submit a message of any type, as :meth:`submit_text` does with a text (assumed).
+
+        Arguments and errors are those of :meth:`send`.
+        """
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
         )
@@ -265,7 +273,7 @@ class ChatFake:
         """Describe a person, and return the one live handle of the address.
 
         The given arguments hold from now on, at once in both modes; the others stay as they were.
-        At first a person has one device with read receipts, which is online.
+        At first a person has one device, which is online, and read receipts.
 
         Args:
             address: Where messages go; any text.
@@ -318,25 +326,26 @@ class ChatFake:
         reply_after: Span = 0,
         seed: int | str | None = None,
     ) -> Autopilot:
-        """Deliver, read, fail or reply to messages by themselves, each at a random time.
+        """Deliver, read, fail or reply to messages, each at a random time (assumed).
 
-        It concerns messages that are sent from now on. An autopilot for one address takes
-        precedence over one for all, and a later one over an earlier one. It leaves messages alone
-        that have a script (``after()``), waits for a phone that is off, and never fails a test.
+        Only messages that are sent from now on are concerned. An autopilot for one address takes
+        precedence over an autopilot for all, and a later autopilot over an earlier one. Messages
+        with a script (``after()``) are left alone. A phone that is off is waited for. An autopilot
+        never fails a test.
 
         Args:
             to: Whom it is for: an address or a recipient; None: everybody.
             deliver_after: The time from sending to delivery: a ``timedelta`` or seconds, a pair of
                 them for a uniform range, or a function of a ``random.Random`` that returns one.
                 None: no delivery.
-            read_after: The time from delivery to reading, in the same forms. None: no reading; nor
-                is there one while the person's read receipts are off.
+            read_after: The time from delivery to reading, in the same forms. None: no reading.
+                While the person's read receipts are off, there is none either.
             fail_share: The share of the messages that fail instead of a delivery, from 0 to 1; at
                 once, if nothing is delivered. They fail with 131026 (§7.2).
             replies: A function of the message and a ``random.Random`` that returns the text which
                 the person writes to the sender, or None. It is called when the message is sent, and
                 may only read. Who can't write when the time has come does not (assumed).
-            reply_after: The time from the reading to that, in the forms of the others; from the
+            reply_after: The time from the reading to the reply, in the same forms; from the
                 delivery, where no reading is seen.
             seed: What the draws are made from, together with the number of the message; None: the
                 fake's own seed.
@@ -430,7 +439,7 @@ class ChatFake:
     def find_message(
         self, to: str | Recipient | None = None, body: str | None = None, **fields: object
     ) -> Message:
-        """Return the one message that fits, such as one that the app has sent.
+        """Return the only message that fits, for example a message that the app has sent.
 
         Args:
             to: The recipient, or the address.
@@ -439,8 +448,7 @@ class ChatFake:
                 ``externalId="order-17"``.
 
         Raises:
-            LookupError: None fits, or more than one does; the nearest are listed.
-            NotAwaited: Async mode: steps are pending.
+            LookupError: No message fits, or several do; the nearest are listed.
         """
         engine = self._engine
         engine.ensure_readable()
@@ -474,17 +482,23 @@ class ChatFake:
 
     @property
     def balance(self) -> Balance:
-        """The available, held and charged amounts now, in exact decimals (§2.1, §3 rule 5)."""
+        """The available, held and charged amounts now (§2.1, §3 rule 5)."""
         self._engine.ensure_readable()
         with self._engine.core.lock:
             ledger = self._engine.account.ledger
             return Balance(ledger.available, ledger.held, ledger.charged, self.config.currency)
 
     def top_up(self, amount: Money) -> PendingPlan:
-        """Add to the balance (assumed): a ``Decimal``, an ``int`` or a text, greater than 0.
+        """Add to the balance (assumed).
+
+        Args:
+            amount: Greater than 0.
+
+        Returns:
+            Something to ``await`` in async mode.
 
         Raises:
-            ValueError: It is not above 0.
+            ValueError: The amount is not greater than 0.
         """
         value = exact(
             amount,
@@ -500,10 +514,13 @@ class ChatFake:
         """Set the available amount, by an adjustment (assumed).
 
         Args:
-            available: 0 or more: a ``Decimal``, an ``int`` or a text.
+            available: 0 or more.
+
+        Returns:
+            Something to ``await`` in async mode.
 
         Raises:
-            ValueError: It is negative or not finite.
+            ValueError: The amount is negative or not finite.
         """
         value = exact(
             available,
@@ -518,13 +535,15 @@ class ChatFake:
     def assert_charged(self, amount: Money, *, message: Message | None = None) -> None:
         """Expect a charged amount: in all, or for one message (§8).
 
+        In sync mode, due events are run and queued events are attempted first.
+
         Args:
-            amount: A ``Decimal``, an ``int`` or a text.
-            message: None: in all.
+            amount: What is expected.
+            message: Only what was charged for this message; None: in all.
 
         Raises:
             AssertionError: The charged amount differs; the text explains each charge.
-            ValueError: The amount is not a number, or the message is of another fake.
+            ValueError: The amount is not a number, or the message belongs to another fake.
         """
         self._assert_amount("charged", amount, message)
 
@@ -555,7 +574,7 @@ class ChatFake:
 
         Raises:
             AssertionError: The statuses differ.
-            ValueError: A status is unknown.
+            ValueError: A status is unknown, or the message belongs to another fake.
         """
         for status in statuses:
             if not isinstance(status, str):
@@ -573,10 +592,10 @@ class ChatFake:
         Args:
             method: Such as ``GET``.
             path: The path, without the query string.
-            times: How often; None: at least once.
+            times: How often exactly; None: at least once.
 
         Raises:
-            AssertionError: There was no such request, or another number of them.
+            AssertionError: There was no such request, or another number of such requests.
             ValueError: An argument is empty or out of range.
         """
         method = check_str(method, "method").upper()
@@ -601,7 +620,11 @@ class ChatFake:
     def explain(self, message: Message) -> str:
         """Explain the price of a message, each reason with its section of the description.
 
-        The text also has its status, its money, and its history.
+        Returns:
+            A text of several lines, with the message's status, money and history, too.
+
+        Raises:
+            ValueError: The message belongs to another fake.
         """
         self._engine.settle_before_read()
         from ..report.explanations import explanation
@@ -710,7 +733,14 @@ class ChatFake:
     # Flow
 
     def settle(self) -> PendingPlan:
-        """Perform pending steps, run due events, attempt queued webhooks."""
+        """Perform pending steps, run due events, attempt queued webhooks; time is not moved.
+
+        Returns:
+            Something to ``await`` in async mode.
+
+        Raises:
+            Exception: The first error of a route, of an app in process or of a due step.
+        """
         return self._engine.settle()
 
     def wait_until(
@@ -767,6 +797,9 @@ class ChatFake:
         """Start afresh: no messages, the opening balance, ids from the first.
 
         Endpoints, routes and the key stay; recipients, faults and records go, a receiver's too.
+
+        Returns:
+            Something to ``await`` in async mode.
         """
         return self._engine.reset(self._forget)
 
@@ -791,7 +824,7 @@ class ChatFake:
         return {"X-API-Key": self.api_key}
 
     def rotate_key(self) -> str:
-        """Give the account another key and return it; the old one gets 401 from now on (§5)."""
+        """Give the account another key and return it; the old key gets 401 from now on (§5)."""
         self._engine.refuse_closed()
         self._engine.note("rotate_key()", calling_line())
         service.rekey(self.api, _next_key(self._engine.settings.seed))

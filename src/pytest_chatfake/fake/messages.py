@@ -127,7 +127,7 @@ class Message:
         """Deliver it to the person's devices: a ``delivered`` event for each (§3, §6 rule 2).
 
         The first delivery of a conversation starts its 24 hours and is charged (§1); with
-        ``charge_per="message"``, the first one of each message is charged.
+        ``charge_per="message"``, the first delivery of each message is charged.
 
         Args:
             devices: How many, 10,000 at most; None: all of the recipient's that do not have it
@@ -179,7 +179,7 @@ class Message:
         return self
 
     def writes(self, text: str, /, **fields: object) -> Self:
-        """Let the person to whom it went write to the sender, whatever its status.
+        """Write to the sender, as the person who gets the message; in every status (assumed).
 
         Arguments and errors are those of :meth:`Recipient.writes`.
         """

@@ -51,8 +51,8 @@ _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 #: Where a request's environment keeps the function that completes its record, until the response.
 COMPLETE: Final = "pytest_chatfake.complete"
 
-#: A hook for mutants: takes an account and its response to a balance query, and returns another
-#: one; None: nothing is changed.
+#: Hook for mutants: takes an account and its response to a balance query, and returns another
+#: response. None: unchanged.
 falsify: Callable[[AccountApi, Reply], Reply] | None = None
 
 
