@@ -25,7 +25,7 @@ _ARGUMENTS: Final = ("type", "resource", "key", "id", "body")
 
 
 class InboundMessage(NamedTuple):
-    """What a person has written to the sender, as ``ChatFakeConfig(inbound=)`` takes it.
+    """A message of a person to the sender, as ``ChatFakeConfig(inbound=)`` takes it.
 
     Attributes:
         id: Its id, one of a sequence of its own.

@@ -256,12 +256,12 @@ class Message:
 
     @property
     def type(self) -> str:
-        """What kind of message it is: ``"text"``, or another (§2.3)."""
+        """The kind of message: ``"text"``, or another (§2.3)."""
         return self._state.type
 
     @property
     def content(self) -> Any:
-        """What is under the type's key, an object or a list, fractions as exact ``Decimal``s."""
+        """The object or list under the type's key, fractions as exact ``Decimal``s."""
         if self._state.content is None:
             return {"body": self._state.body}
         return json.loads(self._state.content, parse_float=Decimal)

@@ -49,7 +49,7 @@ class Baseline:
 
 
 class PendingCheck:
-    """What a check returns: ``await`` it in async mode; in sync mode it was done.
+    """The result of a check: ``await`` it in async mode; in sync mode the check is done.
 
     A check is one coroutine for both modes. One that never gets its ``await`` fails the test.
     """

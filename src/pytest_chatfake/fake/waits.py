@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 *Looks.* A wait calls the predicate again and again, until it is true or the time is up. Each call
-is a look. Before each look it settles, unless it is told not to: events that an app has caused,
+is a look. Before each look it settles, except with ``settle=False``: events that an app has caused,
 over HTTP for example, are attempted. Between two looks no lock is held, no step is pending, and
 nothing is attempted: other threads and tasks go on calling verbs.
 
@@ -11,7 +11,7 @@ nothing is attempted: other threads and tasks go on calling verbs.
 body has to do the same in each run. So there a wait only makes attempts that were held back, before
 the first look. What the app's calls have caused stays queued until the body settles.
 
-*Real time.* The process's :class:`.Watchdog` tells when the limit is over. A pause waits for a
+*Real time.* The process's :class:`.Watchdog` ends a wait at its limit. A pause waits for a
 lock; in async mode a thread waits, and wakes the loop. So a wait ends under freezegun, too, which
 stops the clocks and with them the timers of asyncio.
 
@@ -60,7 +60,7 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
 
 
 class PendingWait:
-    """What :meth:`.ChatFake.wait_until` returns in async mode."""
+    """The result of :meth:`.ChatFake.wait_until` in async mode."""
 
     def __init__(
         self,
@@ -163,12 +163,12 @@ class Wait:
             raise AssertionError(self._failure()) from self._error
 
     def pause(self, portal: Portal) -> None:
-        """Let some real time pass, and run background tasks on the fake's loop."""
+        """Wait for some real time, and run background tasks on the fake's loop."""
         if not portal.run_idle(self.pause_async):
             self._sleep()
 
     async def pause_async(self) -> None:
-        """Let some real time pass while the running loop goes on."""
+        """Wait for some real time while the running loop goes on."""
         await self._worker.call_async(self._sleep)
 
     def _sleep(self) -> None:

@@ -58,7 +58,7 @@ falsify: Callable[[AccountApi, Reply], Reply] | None = None
 
 @dataclass(slots=True, eq=False)
 class ApiRequest(Record):
-    """One request to the fake; its response is written into it when that leaves.
+    """A request to the fake; its status is set when the response leaves.
 
     Attributes:
         method: For example ``GET``.
@@ -86,7 +86,7 @@ class ApiRequest(Record):
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """What faults did to the response, and the lines that set them up."""
+        """The faults that changed the response, with the lines that set them up."""
         return self._marks
 
     @property

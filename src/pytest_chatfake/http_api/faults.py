@@ -26,7 +26,7 @@ TAKES_EFFECT: Final = {"delay", "truncate", "lose_response", "webhooks_first"}
 #: nanoseconds; returns what is sent.
 Damage: TypeAlias = Callable[[Reply, int], Reply]
 
-#: What a fault damages if nothing was called.
+#: The reply that a fault damages if nothing was called.
 NO_REPLY: Final = Reply(200, b"")
 
 
@@ -81,7 +81,7 @@ class ApiFault(Trigger):
 
     @property
     def description(self) -> str:
-        """What it is, as a test would write it."""
+        """The call that set the fault up, as a test would write it."""
         shown = [*self._arguments, *shown_arguments(path=self._path, method=self._method)]
         if self._times != (None if self._lasts else 1):
             shown.append(f"times={self._times}")

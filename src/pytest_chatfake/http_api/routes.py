@@ -24,18 +24,18 @@ View: TypeAlias = Callable[..., Result | NotImplementedType]
 
 BALANCE_PATH = "/v2/balance"
 
-#: What most accounts have: a map costs more than all else of an account's API.
+#: The map of most accounts: it costs more than the rest of an account's API.
 _NO_RULES = Map()
 
 
 class Route(NamedTuple):
-    """One endpoint of the user's own.
+    """An endpoint of the user's own.
 
     Attributes:
         path: As it was written, ``/v2/messages/<id>`` for example.
         view: Takes the request and returns the response.
         webhooks_first: Whether its events are attempted before the response leaves.
-        idempotency_header: The header of the keys of its requests; None: it knows no keys.
+        idempotency_header: The header of the keys of its requests; None: it takes no keys.
         before: The rules of the routes that were there before it: it may hand a request on to them.
     """
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..transport.server.listener import ByHandler, Listener
 
-#: What a request's environment has if it came without a socket.
+#: The key in the environment of a request that came without a socket.
 _IN_PROCESS: Final = "pytest_chatfake.in_process"
 
 INVALID_KEY = error_reply(401, "UNAUTHORIZED", "INVALID_API_KEY")

@@ -114,7 +114,7 @@ def relate(seen: list[Seen]) -> None:
 
 
 def _show_names(seen: list[Seen]) -> None:
-    """Show the names that only many messages tell, and which fields are the account's own."""
+    """Show the names that only many messages show, and which fields are the account's own."""
     columns = {
         key: {code(event.own.get(key, ...)) for event in seen}
         for key in {key: 0 for event in seen for key in event.own}
@@ -172,7 +172,7 @@ def _show_billing(seen: list[Seen]) -> None:
 
 def _show_table(priced: list[Seen]) -> None:
     """Show several prices by what the addresses begin with, if that decides the price."""
-    for length in range(3, 8):  # from a country's code to less than tells whose the address is
+    for length in range(3, 8):  # from a country's code to less than identifies a person
         pairs = {(event.person[:length], event.shown["config.price"]) for event in priced}
         table = dict(pairs)
         if len({*table.values()}) > 1 and len(table) == len(pairs):

@@ -78,7 +78,7 @@ _PARTS: Final = {
     "extra": _Part("    extra={", "        {off}{key}: {value},", ".+", "    },"),
 }
 
-# What the kinds of lines begin with, in the order in which they are printed.
+# The beginnings of the kinds of lines, in the order in which they are printed.
 _CODE: Final = ""
 _WRONG: Final = "# contradicted: "
 _SEEN: Final = "# seen, and can't be expressed: "

@@ -18,7 +18,7 @@ from .naming import Naming
 Fields: TypeAlias = Mapping[str, Any]
 Path: TypeAlias = tuple[str | int, ...]
 
-#: What should stand in a field, by the type of the error that a model finds.
+#: The expected value of a field, by the type of the error that a model finds.
 _EXPECTED: Final = {
     "greater_than_equal": "at least {ge}",
     "literal_error": "{expected}",
