@@ -95,3 +95,21 @@ def test_what_a_block_makes_at_the_same_time_has_evolved_and_comes_so(fake: Chat
 
     assert [2, 2] == most
     assert ["sent", "delivered"] == inside
+
+
+def test_a_duplicate_in_a_block_is_made_at_the_same_time(fake: ChatFake) -> None:
+    inside: list[Any] = []
+    most: list[int] = []
+
+    async def app(request: WebhookRequest) -> None:
+        inside.append((request.event.status, request.id))
+        await asyncio.sleep(0)
+        most.append(len(inside))
+
+    fake.webhooks.connect(handler=app)
+    with fake.webhooks.duplicate(new_id=True), fake.webhooks.concurrently():
+        fake.send_text().deliver()
+
+    assert [3, 3, 3] == most
+    assert ["sent", "sent", "delivered"] == [status for status, _ in inside]
+    assert 3 == len({id_ for _, id_ in inside})

@@ -156,7 +156,7 @@ def test_each_endpoint_has_a_choice_of_its_own():
 
 def test_only_one_deviation_concerns_an_attempt_and_the_others_count_it(fake, receiver):
     first = fake.webhooks.reorder()
-    second = fake.webhooks.duplicate(after=0, start=2)
+    second = fake.webhooks.lose_response(start=2)
     third = fake.webhooks.refuse(start=1, times=2)
     message = fake.send_text().deliver().read()
     fake.settle()

@@ -11,6 +11,7 @@ from .fakes import (
     FAULT_KINDS,
     attempt_rows,
     fake_with_receiver,
+    frozen_fake,
     own_lines,
     received_bodies,
     received_statuses,
@@ -204,15 +205,97 @@ def test_a_fault_can_be_for_one_status_one_message_and_one_endpoint(kind: str) -
         assert second is hit.endpoint
 
 
-def test_a_fault_for_all_endpoints_counts_an_event_once_or_each_attempt() -> None:
+@pytest.mark.parametrize("kind", [*FAULT_KINDS, "reorder", "lose_response", "refuse"])
+def test_an_event_counts_once_for_each_endpoint_whatever_the_fault(kind: str) -> None:
     with fake_with_receiver() as (fake, first):
         second = fake.webhooks.receiver()
-        faults = [fake.webhooks.duplicate(), fake.webhooks.delay(60, start=2, status="delivered")]
+        faults = [set_up_fault(fake, kind, start=start, times=1) for start in (1, 4)]
         fake.send_text().deliver()
+        fake.clock.advance(30)
 
-        assert ["sent", "sent", "delivered"] == received_statuses(first)
-        assert ["sent", "sent"] == received_statuses(second)
+        hit = {(one.event.status, one.endpoint) for one in fake.webhooks.attempts if one.fault}
+        assert {("sent", first.endpoint), ("delivered", second.endpoint)} == hit
         assert [1, 1] == [fault.fired for fault in faults]
+
+
+def test_a_duplicate_follows_at_once_and_says_so_with_or_without_after() -> None:
+    def rows(**after: int) -> list[Any]:
+        with fake_with_receiver() as (fake, first):
+            names = {first.endpoint: "first", fake.webhooks.receiver().endpoint: "second"}
+            fake.webhooks.duplicate(times=3, **after)
+            fake.send_text().deliver()
+            return [
+                (one.event.status, names[one.endpoint], one.fault) for one in fake.webhooks.attempts
+            ]
+
+    twice = [
+        (status, name, fault)
+        for status, name in [("sent", "first"), ("sent", "second"), ("delivered", "first")]
+        for fault in (None, "duplicate")
+    ]
+    assert [*twice, ("delivered", "second", None)] == rows() == rows(after=0)
+
+
+def test_several_faults_of_the_content_and_a_repeat_come_together() -> None:
+    with fake_with_receiver(signer=lambda _: {"X-Signature": "right"}) as (fake, receiver):
+        fake.webhooks.tamper()
+        fake.webhooks.duplicate(after=1)
+        fake.webhooks.sign(lambda _: {"X-Signature": "wrong"})
+        fake.webhooks.evolve(times=1)
+        fake.webhooks.refuse()
+        fake.send_text().deliver()
+        fake.settle()
+
+        signed = [one.headers["X-Signature"] for one in receiver.requests]
+        evolved = [b"addedLater" in one.body for one in receiver.requests]
+        tampered = [one.body.endswith(b" ") for one in receiver.requests]
+        assert ["delivered", "sent", "sent"] == received_statuses(receiver)
+        assert ["right", "wrong", "right"] == signed
+        assert [False, True, True] == evolved  # a retry keeps what was written
+        assert [False, True, False] == tampered
+        assert [
+            ("sent", 1, "refuse", None),
+            ("delivered", 1, None, 200),
+            ("sent", 1, "duplicate", 200),
+            ("sent", 2, None, 200),
+        ] == attempt_rows(fake)
+
+
+@pytest.mark.parametrize("kind", ["refuse", "lose_response"])
+def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(kind: str) -> None:
+    with fake_with_receiver() as (fake, _):
+        fake.webhooks.duplicate()
+        fault = getattr(fake.webhooks, kind)(times=None)
+        fake.send_text()
+        fake.settle()
+
+        repeat, retry = attempt_rows(fake)[1:]
+        assert (("sent", 1, "duplicate", 200), ("sent", 2, None, 200)) == (repeat, retry)
+        assert 1 == fault.fired
+
+
+def test_a_reordered_event_is_duplicated_where_it_is_made() -> None:
+    with fake_with_receiver() as (fake, receiver):
+        fake.webhooks.duplicate()
+        fake.webhooks.reorder(by=2)
+        fake.send_text().deliver().read()
+
+        assert ["delivered", "read", "sent", "sent"] == received_statuses(receiver)
+
+
+def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate() -> None:
+    def raising(_: Any) -> None:
+        raise LookupError("mine")
+
+    with frozen_fake() as fake:
+        raises = fake.webhooks.connect(handler=raising)
+        receiver = fake.webhooks.receiver()
+        fake.webhooks.duplicate(endpoint=raises)
+        with pytest.raises(LookupError, match="mine"):
+            fake.send_text()
+
+        assert ["sent"] == received_statuses(receiver)
+        assert 3 == len(fake.webhooks.attempts)
 
 
 def test_of_an_event_that_one_endpoint_lost_the_other_still_gets_its_duplicate() -> None:
@@ -275,7 +358,7 @@ def test_a_fault_names_itself() -> None:
         fault = fake.webhooks.drop(status="read", start=2)
 
         assert "drop(status='read', start=2)" == fault.description
-        assert "<AttemptFault drop(status='read', start=2), fired 0 times>" == repr(fault)
+        assert "<Fault drop(status='read', start=2), fired 0 times>" == repr(fault)
         assert "drop" == fault.kind
         with fault:
             fake.send_text().read()

@@ -23,10 +23,10 @@ from ..fake.fake import ChatFake, opened, service
 from ..fake.snapshots import Baseline
 from ..report import active_stories
 from ..report.final_checks import overlooked
-from ..webhooks.attempt_faults import AttemptFault
 from ..webhooks.endpoints import Endpoint
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import effect_of
+from ..webhooks.faults import Fault
 from ..webhooks.in_flight import InFlight
 from ..webhooks.ordering import Barrier, Log, Ordering
 from ..webhooks.outbox import Outbox
@@ -272,7 +272,7 @@ class World:
     def require_all_fired(self) -> None:
         """Refuse deviations that did not fire: they were found with another body."""
         for deviation, fault in zip(self.deviations, self._faults, strict=True):
-            if isinstance(fault, AttemptFault) and fault._is_short:
+            if isinstance(fault, Fault) and fault._is_short:
                 problem = "a barrier came before so many attempts"
             elif not fault.fired:
                 problem = "it never came to that"

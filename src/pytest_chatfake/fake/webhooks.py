@@ -28,14 +28,13 @@ from ..base.marks import Mark
 from ..base.tripwires import find_function
 from ..base.views import counted
 from ..domain.facts import Verb
-from ..domain.instants import SECOND, parse_delay, parse_length
+from ..domain.instants import SECOND, parse_delay, parse_length, seconds
 from ..engine.engine import Engine
 from ..engine.performer import PendingPlan
-from ..transport.client.crash_watch import CrashPoint
+from ..transport.client.crash_watch import CrashPoint, CrashWatch
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
-from ..webhooks.attempt_faults import AttemptFault, CrashFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
 from ..webhooks.dispatch import Overrides
@@ -69,13 +68,17 @@ class Webhooks:
     """The webhooks of a fake: endpoints, attempts, and faults of the delivery (§4.2, §6).
 
     The order of events, their retries and their signatures are not described (§5 rule 4, §6
-    rule 4), so their faults are assumed. The faults, :meth:`duplicate` to :meth:`sign`, take the
+    rule 4), so their faults are assumed. The faults, :meth:`duplicate` to :meth:`drop`, take the
     same arguments beside their own:
 
     - ``times``: how many events, 1 by default; None: all, until the fault is removed.
     - ``start``: the first event concerned, among those that match; 1 is the next.
     - ``message``, ``status``, ``endpoint``, ``type``: only events of this message, only events with
       this status, only attempts at this endpoint, only events of this type.
+
+    An event counts once for each endpoint, at its first attempt there. :meth:`duplicate`,
+    :meth:`tamper`, :meth:`sign` and :meth:`evolve` combine with every fault; of the others, the
+    first that was set up has the attempt.
 
     Each returns the fault, which is a context manager, too: it is removed at the end of its block.
     Each raises ``ValueError`` for an argument that is out of range or belongs to another fake.
@@ -273,37 +276,45 @@ class Webhooks:
 
         Args:
             after: How many other attempts come in between, of any event, or fewer if the next
-                ``settle()``, assertion or move of time comes first; 0: none. Matching events are
-                then counted at their attempts, for each endpoint alone. None: the second attempt
-                follows when the first was made at all endpoints.
+                ``settle()``, assertion or move of time comes first. None: none.
             pause: Or how much time passes in between, a ``timedelta`` or seconds; the next
-                ``settle()`` moves the clock, unless the test does. Events are counted as for
-                ``after``.
+                ``settle()`` moves the clock, unless the test does.
             past_barriers: Whether ``after`` is waited for however often the test looks; as an
                 exploration does.
             new_id: Whether the second attempt has another event id, made from the first one's; the
-                other bytes stay. Without ``after`` and ``pause``, ``after`` is 0.
+                other bytes stay.
             **where: Which events; see :class:`Webhooks`.
         """
         check_bool(past_barriers, "past_barriers")
         check_bool(new_id, "new_id")
         if past_barriers and after is None:
             raise ValueError("duplicate() takes past_barriers= only with after=")
-        if pause is None:
-            if after is None and not new_id:
-                return self._fault("duplicate", where)
-            steps = check_int(0 if after is None else after, "after", 0)
-            return self._deviate(
-                "duplicate", where, steps, past_barriers=past_barriers, new_id=new_id
-            )
-        if after is not None:
+        if not (after is None or pause is None):
             raise ValueError("duplicate() takes after= or pause=, not both")
-        length = parse_delay(pause, "pause")
-        if not length:
+        steps = 0 if after is None else check_int(after, "after", 0)
+        length = 0 if pause is None else parse_delay(pause, "pause")
+        if pause is not None and not length:
             raise ValueError(
                 "pause: expected a length greater than 0; after=0 attempts it again at once"
             )
-        return self._deviate("duplicate", where, pause=length, new_id=new_id)
+        given = [
+            f"after={after}" * (after is not None),
+            f"pause={seconds(length)}" * (pause is not None),
+            "past_barriers=True" * past_barriers,
+            "new_id=True" * new_id,
+        ]
+        arguments = ", ".join(filter(None, given))
+        return self._fault(
+            "duplicate",
+            where,
+            arguments,
+            retries_at_barriers=bool(arguments),
+            details=", new id" * new_id,
+            steps=steps,
+            pause=length,
+            past_barriers=past_barriers,
+            new_id=new_id,
+        )
 
     @overload
     def concurrently(self) -> Concurrent: ...
@@ -330,7 +341,10 @@ class Webhooks:
             RuntimeError: The block is inside another one, or one of ``paused()``.
         """
         if by is not None:
-            return self._deviate("concurrently", where, check_int(by, "by", 0))
+            steps = check_int(by, "by", 0)
+            return self._fault(
+                "concurrently", where, f"by={by}", retries_at_barriers=True, steps=steps
+            )
         if where:
             text = f"concurrently() takes {', '.join(where)} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
@@ -344,7 +358,9 @@ class Webhooks:
             duration: How much later; a ``timedelta`` or seconds.
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._deviate("delay", where, pause=parse_length(duration, "duration"))
+        pause = parse_length(duration, "duration")
+        length = seconds(pause)
+        return self._fault("delay", where, length, details=f" {length} s", pause=pause)
 
     def tamper(
         self, change: Callable[[bytes], bytes] | None = None, **where: Unpack[EventFilter]
@@ -357,7 +373,7 @@ class Webhooks:
         """
         if change is not None:
             check_takes(change, "change", "lambda body: body[:-1]", "the body")
-        return self._fault("tamper", where, change=change or _with_a_space)
+        return self._fault("tamper", where, _named(change), change=change or _with_a_space)
 
     def sign(self, signer: Signer, **where: Unpack[EventFilter]) -> Fault:
         """Sign an event with another signer: another secret, a stale timestamp, no header at all.
@@ -371,7 +387,7 @@ class Webhooks:
                 "signer: expected a function, got None. To sign nothing, write lambda request: {}"
             )
         check_signer(signer)
-        return self._fault("sign", where, signer=signer)
+        return self._fault("sign", where, _named(signer), signer=signer)
 
     def evolve(self, **where: Unpack[EventFilter]) -> Fault:
         """Write events as a later version of the service may, with fields that nobody knows.
@@ -386,7 +402,7 @@ class Webhooks:
         """
         return self._fault("evolve", {"times": None, **where})
 
-    # Faults that count attempts where they are made, and not events where they are emitted
+    # Faults that decide whether and when an attempt is made
 
     def reorder(self, *, by: int = 1, **where: Unpack[EventFilter]) -> Fault:
         """Make an attempt after others that were queued behind it (assumed).
@@ -397,7 +413,8 @@ class Webhooks:
             by: How many others, of any event; at least 1.
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._deviate("reorder", where, check_int(by, "by", 1))
+        steps = check_int(by, "by", 1)
+        return self._fault("reorder", where, f"by={by}", retries_at_barriers=True, steps=steps)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
         """Lose the response to an attempt after the app has acted, and retry it (assumed).
@@ -408,7 +425,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._deviate("lose_response", where)
+        return self._fault("lose_response", where, retries_at_barriers=True)
 
     def refuse(self, **where: Unpack[EventFilter]) -> Fault:
         """Refuse an attempt before it reaches the app, and retry it (assumed).
@@ -419,7 +436,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._deviate("refuse", where)
+        return self._fault("refuse", where, retries_at_barriers=True)
 
     def crash(
         self,
@@ -466,7 +483,14 @@ class Webhooks:
             expected = "a file's name and a line, as in 'app.py:41'"
             raise ValueError(unexpected("line", expected, what))
         point = CrashPoint(kind, str(what), check_int(nth, "nth", 1))
-        return self._deviate("crash", where, make=CrashFault, point=point, functions=functions)
+        at = f", nth={nth}" if nth != 1 else ""
+        return self._fault(
+            "crash",
+            where,
+            f"{kind}={point.name!r}{at}",
+            retries_at_barriers=True,
+            make_watch=partial(CrashWatch, point, functions),
+        )
 
     def drop(self, **where: Unpack[EventFilter]) -> Fault:
         """Drop an event on its way to an endpoint: it is never attempted there.
@@ -474,7 +498,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._deviate("drop", where)
+        return self._fault("drop", where)
 
     def chaos(
         self,
@@ -527,31 +551,26 @@ class Webhooks:
                 "refuse="
             )
         fault = Chaos(seed, given, longest, calling_line(2))
-        engine.retry_at_barriers()
-        return self._set_up(fault)
+        return self._set_up(fault, retries_at_barriers=True)
 
-    def _fault(self, kind: FaultKind, where: EventFilter, **effect: Any) -> Fault:
-        concerned = checked(where, f"{kind}()", self._engine)
-        fault = Fault(kind, line=calling_line(3), **concerned, **effect)
-        return self._set_up(fault)
-
-    def _set_up(self, fault: _Fault) -> _Fault:
-        self._outbox.faults.add(fault, self._engine.core.now())
-        return fault
-
-    def _deviate(
+    def _fault(
         self,
         kind: FaultKind,
         where: EventFilter,
-        steps: int = 0,
-        make: type[AttemptFault] = AttemptFault,
-        **more: Any,
+        arguments: str = "",
+        *,
+        retries_at_barriers: bool = False,
+        **how: Any,
     ) -> Fault:
-        engine = self._engine
-        concerned = checked(where, f"{kind}()", engine)
-        fault = make(kind, steps, line=calling_line(3), **more, **concerned)
-        engine.drain.enable_ordering(retries_at_barriers=kind not in {"drop", "delay"})
-        return self._set_up(fault)
+        """Set up a fault; ``arguments`` are those of its kind alone, as the test wrote them."""
+        concerned = checked(where, f"{kind}()", self._engine)
+        fault = Fault(kind, arguments, line=calling_line(3), **concerned, **how)
+        return self._set_up(fault, retries_at_barriers=retries_at_barriers)
+
+    def _set_up(self, fault: _Fault, *, retries_at_barriers: bool) -> _Fault:
+        self._engine.drain.enable_ordering(retries_at_barriers=retries_at_barriers)
+        self._outbox.faults.add(fault, self._engine.core.now())
+        return fault
 
     # Events that come again, and events that should not come
 
@@ -816,6 +835,11 @@ class Webhooks:
                 lines.append(f"{what}, {made._end}{flaw}")
             before = after
         return [*lines, f"left out: {left_out}"] if lines and left_out else lines
+
+
+def _named(function: Callable[..., Any] | None) -> str:
+    """Return a function's name, as an argument that a test wrote; empty without one."""
+    return "" if function is None else getattr(function, "__name__", None) or repr(function)
 
 
 def _with_a_space(body: bytes) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple, TypeVar
 
-from .attempt_faults import AttemptFault
+from .faults import Fault
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class _Waiting(NamedTuple, Generic[T]):
 
     until: int
     item: T
-    fault: AttemptFault | None
+    fault: Fault | None
     past_barriers: bool
 
 
@@ -52,7 +52,7 @@ class Backlog(Generic[T]):
         kind: str,
         steps: int,
         item: T,
-        fault: AttemptFault | None = None,
+        fault: Fault | None = None,
         past_barriers: bool = False,
     ) -> bool:
         """Let an attempt wait, or its repeat, if this is a kind of fault that asks for it.

@@ -9,9 +9,9 @@ from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.views import counted
 from ..domain.instants import SECOND
-from .attempt_faults import AttemptFault, FaultHit
 from .endpoints import Endpoint
 from .events import Event
+from .faults import Fault, FaultHit
 
 #: How many other attempts come before a repeat or a late attempt, at most.
 _FAR: Final = 3
@@ -20,7 +20,7 @@ _FAR: Final = 3
 _SHOWN: Final = 10
 
 
-class Chaos(AttemptFault):
+class Chaos(Fault):
     """Random faults of attempts, the same for the same seed.
 
     They depend on the seed and on the number of the attempt alone. So a run is the same in both
@@ -100,4 +100,4 @@ class Chaos(AttemptFault):
         self._fire()
         self._happened.append(f"{text} at {event._subject}")
         mark = Mark(kind, f"chaos: {text}", self.line)
-        return FaultHit(kind, steps, mark, pause)
+        return FaultHit(kind, mark, self, steps, pause)

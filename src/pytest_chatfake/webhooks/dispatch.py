@@ -9,10 +9,13 @@ from typing import Any, NamedTuple
 
 from ..base.history import Record
 from ..base.marks import Mark
+from ..domain.ids import other_id
 from ..transport.client.responses import Response
 from .attempts import Attempt
 from .endpoints import Endpoint, Signer
 from .events import Event
+from .faults import FaultHit
+from .synthetic import evolved
 
 
 class Overrides(NamedTuple):
@@ -60,6 +63,9 @@ class Dispatch:
         batch: Neighbours in the queue that have the same one are attempted at the same time.
         content: What it posts; None: the event as it was emitted.
         cause: What asked for it: an attempt that failed, or a verb; None: the event itself.
+        is_redelivered: Whether the test attempts a past event again: no fault concerns that.
+        repeats: The faults that repeat its attempt once that is made.
+        failure: The fault by which its attempt fails; None: none.
         outcome: How its attempt ends without being made; None: it is made.
     """
 
@@ -72,13 +78,15 @@ class Dispatch:
     batch: object | None = None
     content: Content | None = None
     cause: Record | None = None
+    is_redelivered: bool = False
+    repeats: tuple[FaultHit, ...] = ()
+    failure: FaultHit | None = None
     outcome: Response | None = None
 
     @property
     def is_new(self) -> bool:
-        """Whether it is an event's first attempt: no retry, and not what the test sends again."""
-        again = any(map(self.has_mark, ("redeliver", "forgery")))
-        return self.number == 1 and not again
+        """Whether faults concern it: it is no retry, and no past event."""
+        return self.number == 1 and not self.is_redelivered
 
     @property
     def posted(self) -> Content:
@@ -108,9 +116,19 @@ class Dispatch:
             self.event, endpoints, self.depth, number, content=self.content, cause=failed
         )
 
-    def has_mark(self, kind: str) -> bool:
-        """Return whether it has a mark of a kind."""
-        return any(mark.kind == kind for mark in self.overrides.marks)
+    def change(self, hit: FaultHit) -> None:
+        """Change it as a fault asks for."""
+        before, posted = self.overrides, self.posted
+        self.overrides = Overrides(
+            fault=hit.kind,
+            change=hit.change or before.change,
+            signer=hit.signer or before.signer,
+            marks=(*before.marks, hit.mark),
+        )
+        if hit.kind == "evolve":
+            self.content = Content(evolved(posted.body), posted.id)
+        if hit.new_id:
+            self.content = posted.under_id(other_id(posted.id))
 
     def mark(self, *marks: Mark) -> None:
         """Add marks."""

@@ -12,7 +12,7 @@ own thread waits for it. No other thread does: it may be the very one that an at
 for, such as a server of the app that calls the fake before it responds.
 
 *Errors.* An error of an app in process is recorded, then raised in the test, after the event's
-other endpoints had it; the rest of the queue stays for the next verb. A cancellation or an
+other endpoints and its repeats; the rest of the queue stays for the next verb. A cancellation or an
 interrupt is raised at once, and the endpoints that are left stay queued.
 
 *Another order.* An :class:`.Ordering`, if there is one, is asked before each attempt, and told how
@@ -28,7 +28,6 @@ import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Final
 
 from ..base.coroutines import run_at_once
@@ -43,6 +42,7 @@ from .attempts import Attempt
 from .core import Core
 from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint, WebhookRequest
+from .events import Event
 from .in_flight import InFlight, Outcome, attempts_around, make_batch
 from .ordering import DROPPED, Ordering
 from .outbox import Outbox
@@ -84,7 +84,7 @@ class Drain:
         self.ordering: Ordering | None = None
         self.had_threads: bool = False
         self.overdue: Overdue = Overdue(timeout)
-        self._dispatch: Dispatch | None = None  # the last one that was begun
+        self._event: Event | None = None  # the last one that is attempted
         self._batches = 0
         self._raised: Exception | None = None  # what is to be raised in the test
 
@@ -173,7 +173,7 @@ class Drain:
                 raise
             finally:
                 self.in_flight, self.overdue.current = [], None
-                self._dispatch = self._raised = self.thread = None
+                self._event = self._raised = self.thread = None
                 self._outbox.depth = 0
                 self._turn.release()
         return None
@@ -183,7 +183,7 @@ class Drain:
         ready: Sequence[Dispatch] = ()
         while not ready:
             queue = self._outbox.queue  # a reset brings another one
-            if not queue or (self._raised is not None and queue[0] is not self._dispatch):
+            if not queue or (self._raised is not None and queue[0].event is not self._event):
                 return []
             ready = self._take_next(queue)
         self._outbox.depth = ready[-1].depth + 1
@@ -195,7 +195,8 @@ class Drain:
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Dispatch]:
         """Take the next attempts from the queue, each to one endpoint; none, if they wait."""
-        dispatch = self._dispatch = queue[0]
+        dispatch = queue[0]
+        self._event = dispatch.event
         if dispatch.depth > MAX_DEPTH:
             queue.clear()
             raise UndeliveredWebhooks(
@@ -285,14 +286,13 @@ class Drain:
             error = self._restart(endpoint, str(attempt.watch.error)) or error
             attempt.posted = error is None  # so that it comes back in the test in any case
         is_lost = endpoint.disabled and attempt.outcome is DROPPED
-        ordering = None if is_lost or dispatch.has_mark("forgery") else self.ordering
+        ordering = None if is_lost or dispatch.overrides.fault == "forgery" else self.ordering
         with self._core.lock:
             del self.in_flight[0]
             if ordering is not None:
-                dispatch, response = ordering.count(attempt, response)
+                response = ordering.count(attempt, response)
             fault, ok = dispatch.overrides.fault, response.is_success
             if fault not in {"drop", "forgery"} and endpoint._count(ok=ok):
-                dispatch = replace(dispatch)  # other endpoints may get it, too
                 dispatch.mark(*endpoint._disabling)
             record.fault, record._marks = fault, dispatch.overrides.marks
             record._response, record._ended = response, True

@@ -28,17 +28,19 @@ class Effect(NamedTuple):
         reaches_app: Whether the app gets the event.
         fails: Whether the attempt counts as failed, because the test said so.
         is_wrong: Whether the app has reason to refuse the event.
+        combines: Whether other faults may have the same attempt.
     """
 
     mark: str
     reaches_app: bool = True
     fails: bool = False
     is_wrong: bool = False
+    combines: bool = False
 
 
 #: By the kind of a fault, which is the verb that sets it up. Chaos marks attempts with these kinds.
 EFFECTS: Final[dict[str, Effect]] = {
-    "duplicate": Effect("duplicate"),
+    "duplicate": Effect("duplicate", combines=True),
     "drop": Effect("dropped", reaches_app=False, fails=True),
     "delay": Effect("delayed"),
     "reorder": Effect("reordered"),
@@ -46,9 +48,9 @@ EFFECTS: Final[dict[str, Effect]] = {
     "refuse": Effect("refused", reaches_app=False, fails=True),
     "crash": Effect("crashed", fails=True),
     "concurrently": Effect("at the same time"),
-    "evolve": Effect("evolved"),
-    "tamper": Effect("tampered", is_wrong=True),
-    "sign": Effect("wrong signature", is_wrong=True),
+    "evolve": Effect("evolved", combines=True),
+    "tamper": Effect("tampered", is_wrong=True, combines=True),
+    "sign": Effect("wrong signature", is_wrong=True, combines=True),
     "forgery": Effect("forgery check", fails=True),
 }
 

@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
-from ..base.arguments import unexpected
 from ..base.calling_line import Line
 from ..base.marks import Mark
 from ..base.triggers import Trigger
 from ..domain.messages import MessageState
-from .dispatch import Content, Dispatch, Overrides
-from .endpoints import Endpoint
+from ..transport.client.crash_watch import CrashWatch
+from ..transport.client.responses import Response
+from .endpoints import Endpoint, Signer
 from .events import Event
 from .fault_kinds import FaultKind, effect_of
-from .synthetic import evolved
+
+#: Takes what returns the response so far; returns what crashes the app in an attempt.
+MakeWatch: TypeAlias = Callable[[Callable[[], Response | None]], CrashWatch]
+
+
+class FaultHit(NamedTuple):
+    """What a fault does with an attempt.
+
+    Attributes:
+        kind: The kind of the fault.
+        mark: The mark of the attempt, or of its repeat.
+        fault: The fault.
+        steps: After how many other attempts it is made, or repeated.
+        pause: How much time passes before it, or before its repeat, in nanoseconds.
+        past_barriers: Whether a repeat waits for so many others, barriers or not.
+        new_id: Whether a repeat has another event id.
+        change: Changes the body after it was signed.
+        signer: Signs in place of the endpoint's own.
+        make_watch: Makes what crashes the app.
+    """
+
+    kind: FaultKind
+    mark: Mark
+    fault: Fault
+    steps: int = 0
+    pause: int = 0
+    past_barriers: bool = False
+    new_id: bool = False
+    change: Callable[[bytes], bytes] | None = None
+    signer: Signer | None = None
+    make_watch: MakeWatch | None = None
 
 
 class Fault(Trigger):
     """A fault of matching events, as ``webhooks.duplicate()`` and others return it.
 
-    It concerns only an event's first attempt, never a retry or what ``redeliver()`` sends again.
+    An event counts once for each endpoint, at its first attempt there. Retries and repeats do not
+    count, nor does what ``redeliver()`` sends again.
 
     Attributes:
         kind: The name of the method that set it up.
@@ -30,6 +60,7 @@ class Fault(Trigger):
     def __init__(
         self,
         kind: FaultKind,
+        arguments: str = "",
         *,
         times: int | None,
         start: int,
@@ -38,16 +69,19 @@ class Fault(Trigger):
         endpoint: Endpoint | None,
         type: str | None,  # noqa: A002 - as §2.2 names it
         line: Line,
-        **effect: Any,
+        details: str = "",
+        **how: Any,
     ) -> None:
         super().__init__(times, start, line)
         self.kind: FaultKind = kind
-        self._effect = Overrides(kind, **effect)
+        self._arguments = arguments  # those of its kind alone, as a test would write them
         self._of_message = message
         self._status = status
         self._endpoint = endpoint
         self._type = type
-        self._more = ""  # of its mark
+        self._is_short = False  # a barrier came before as many attempts as it waited for
+        mark = Mark(kind, effect_of(kind).mark + details, line)
+        self._own_hit = FaultHit(kind, mark, self, **how)
 
     @property
     def description(self) -> str:
@@ -62,73 +96,32 @@ class Fault(Trigger):
         arguments = [f"{name}={value!r}" for name, value in limits.items() if value is not None]
         if self._times != (None if self.kind == "evolve" else 1):
             arguments.append(f"times={self._times}")
-        return f"{self.kind}({', '.join([*self._own_arguments(), *arguments])})"
+        return f"{self.kind}({', '.join(filter(None, [self._arguments, *arguments]))})"
 
-    def _own_arguments(self) -> Iterator[str]:
-        """Write the arguments that are those of its kind alone."""
-        for function in filter(None, (self._effect.change, self._effect.signer)):
-            yield getattr(function, "__name__", None) or repr(function)
+    def _hit(self, event: Event, endpoint: Endpoint, *, taken: bool) -> FaultHit | None:
+        """Count a first attempt; return what to do with it, if anything.
 
-    @property
-    def _mark(self) -> Mark:
-        """The mark of the events that it changes."""
-        return Mark(self.kind, effect_of(self.kind).mark + self._more, self.line)
-
-    def _fires(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-        """Count an event if it matches; return the endpoints for which the fault fires."""
-        concerned = self._concerned(event, endpoints)
-        if not (concerned and self._should_fire()):
-            return ()
+        Args:
+            event: What is attempted.
+            endpoint: Where.
+            taken: Whether it belongs to another fault, or to a batch: only a fault that combines
+                with others fires then.
+        """
+        if not (self._concerns(event, endpoint) and self._should_fire()):
+            return None
+        if taken and not effect_of(self.kind).combines:
+            return None
         self._fire()
-        return concerned
+        mark = self._own_hit.mark
+        if self.kind == "delay" and mark not in event._marks:
+            event._marks += (mark,)
+        return self._own_hit
 
-    def _concerned(self, event: Event, endpoints: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-        """Return the endpoints at which an event matches."""
-        matches = (
+    def _concerns(self, event: Event, endpoint: Endpoint) -> bool:
+        """Return whether an event matches at an endpoint."""
+        return (
             self._type in (None, event.type)
             and self._status in (None, event.status)
             and self._of_message in (None, event._message)
+            and self._endpoint in (None, endpoint)
         )
-        return tuple(one for one in endpoints if matches and self._endpoint in (None, one))
-
-    def _apply(self, dispatch: Dispatch, concerned: tuple[Endpoint, ...]) -> Iterator[Dispatch]:
-        """Yield the unchanged part of a dispatch, and the changed one."""
-        hit = tuple(one for one in dispatch.endpoints if one in concerned)
-        if not hit:
-            yield dispatch
-            return
-        if rest := tuple(one for one in dispatch.endpoints if one not in hit):
-            yield replace(dispatch, endpoints=rest)
-        if self.kind == "duplicate":
-            yield replace(dispatch, endpoints=hit)
-        before, effect = dispatch.overrides, self._effect
-        overrides = Overrides(
-            fault=self.kind,
-            change=effect.change or before.change,
-            signer=effect.signer or before.signer,
-            marks=(*before.marks, self._mark),
-        )
-        changed = replace(dispatch, endpoints=hit, overrides=overrides)
-        if self.kind == "evolve":
-            body, id_ = dispatch.posted
-            changed.content = Content(evolved(body), id_)
-        yield changed
-
-
-def tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
-    """Return a body as a function of the test changes it."""
-    result: object = change(body)
-    if not isinstance(result, bytes):
-        raise TypeError(
-            unexpected("what the function of tamper() returned", "bytes such as body[:-1]", result)
-        )
-    return result
-
-
-def shaped(dispatch: Dispatch, faults: Iterable[Fault]) -> list[Dispatch]:
-    """Apply faults to a dispatch, in the order in which they were set up."""
-    parts = [dispatch]
-    for fault in faults:
-        if concerned := fault._fires(dispatch.event, dispatch.endpoints):
-            parts = [after for part in parts for after in fault._apply(part, concerned)]
-    return parts

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..base.arguments import unexpected
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
@@ -19,7 +20,6 @@ from .attempts import Attempt
 from .dispatch import Dispatch
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
-from .faults import tampered
 from .signing import flaw_of, sign
 
 Outcome: TypeAlias = "Response | BaseException"
@@ -122,13 +122,23 @@ class InFlight:
                 flaw = flaw_of(overrides.signer, request.endpoint.signer, headers)
                 self.dispatch.name_mark("sign", flaw)
         if overrides.change is not None:
-            request.body = tampered(overrides.change, request.body)
+            request.body = _tampered(overrides.change, request.body)
 
     async def make_as_task(self) -> None:
         """Make it in a task of its own."""
         await self.make(plain=False)
         if type(self.outcome).__name__ == "Cancelled":
             raise self.outcome  # type: ignore[misc] # trio counts its own cancellations
+
+
+def _tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
+    """Return a body as a function of the test changes it."""
+    result: object = change(body)
+    if not isinstance(result, bytes):
+        raise TypeError(
+            unexpected("what the function of tamper() returned", "bytes such as body[:-1]", result)
+        )
+    return result
 
 
 async def make_batch(batch: Sequence[InFlight], portal: Portal, *, plain: bool) -> None:

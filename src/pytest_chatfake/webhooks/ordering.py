@@ -18,10 +18,8 @@ from types import FunctionType
 from typing import Final, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
-from ..domain.ids import other_id
 from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.responses import Response
-from .attempt_faults import AttemptFault, CrashFault, FaultHit
 from .attempts import Attempt
 from .backlog import Backlog
 from .core import Core
@@ -29,6 +27,7 @@ from .dispatch import Dispatch
 from .endpoints import Endpoint
 from .events import Event
 from .fault_kinds import effect_of
+from .faults import FaultHit
 from .in_flight import InFlight
 from .outbox import Outbox
 
@@ -42,8 +41,6 @@ DROPPED: Final = Response(None)
 _NOT_MADE: Final[Mapping[str, Response]] = {"drop": DROPPED, "refuse": REFUSED}
 
 _LOST: Final = "the app's response was lost: lose_response()"
-
-_Key: TypeAlias = tuple[Event, Endpoint]
 
 
 class Barrier(NamedTuple):
@@ -111,9 +108,7 @@ class Ordering:
         """Forget all choices and waiting attempts; the log goes on."""
         self._backlog: Backlog[Dispatch] = Backlog()
         self._repeats: list[TimedRepeat] = []
-        self.choices: dict[_Key, int] = {}
-        self._failing: dict[_Key, FaultHit] = {}  # the faults that let a first attempt fail
-        self._delays: dict[_Key, FaultHit] = {}
+        self.choices: dict[tuple[Event, Endpoint], int] = {}
 
     @property
     def held(self) -> list[Event]:
@@ -130,106 +125,108 @@ class Ordering:
         """
         self._note("in attempts")
         key = (dispatch.event, dispatch.endpoint)
-        hit: FaultHit | None = None
         if key not in self.choices and dispatch.is_new:
             self.choices[key] = len(self.choices) + 1
             hit = self._choose(dispatch, taken=in_batch)
-        elif dispatch.has_mark("duplicate"):  # it shares the fate of the first attempt
-            if self._is_dropped(key):
-                dispatch.outcome = DROPPED
-                return [dispatch]
-            hit = None if dispatch.has_mark("delay") else self._delays.get(key)
+            if hit is not None and not self._deviate(hit, dispatch):
+                return []
+        batch = [dispatch, *self._begin_repeats(dispatch, in_batch=in_batch)]
         if in_batch:
-            return [dispatch]
-        if hit is None:
-            return self._with_peers(dispatch)
-        return self._deviate(hit, dispatch)
+            return batch
+        peers = [one for one in self._backlog.take_peers() if one.endpoint.connected]
+        return _batched([*peers, *batch])
 
     def _choose(self, dispatch: Dispatch, *, taken: bool) -> FaultHit | None:
-        """Let each fault count a first attempt; the last one that fires has it."""
-        hit: FaultHit | None = None
+        """Let each fault count a first attempt.
+
+        Returns:
+            The fault that decides whether and when it is made; those that combine with it change
+            the dispatch.
+        """
+        chosen: FaultHit | None = None
         for fault in self._outbox.faults.active:
-            if isinstance(fault, AttemptFault):
-                taken = taken or hit is not None
-                hit = fault._hit(dispatch.event, dispatch.endpoint, taken=taken) or hit
-        return hit
+            taken = taken or chosen is not None
+            hit = fault._hit(dispatch.event, dispatch.endpoint, taken=taken)
+            if hit is None:
+                continue
+            if hit.kind == "duplicate":
+                dispatch.repeats += (hit,)
+            elif effect_of(hit.kind).combines:
+                dispatch.change(hit)
+            else:
+                chosen = hit
+        return chosen
 
-    def _deviate(self, hit: FaultHit, dispatch: Dispatch) -> Sequence[Dispatch]:
-        """Apply a fault to an attempt."""
-        fault, event, endpoint = hit.fault, dispatch.event, dispatch.endpoint
-        changed = _marked(dispatch, hit)
-        if hit.new_id:
-            changed.content = changed.posted.under_id(other_id(changed.posted.id))
-        if hit.kind == "concurrently" and not hit.steps:
-            return _batched([dispatch, changed])
-        if hit.kind == "delay":
-            self._outbox.plan(changed, hit.pause)
-            self._delays[event, endpoint] = hit
-            return []
-        if hit.pause and fault is not None:
-            due = self._core.now() + hit.pause
-            self._outbox.plan(changed, hit.pause)
-            self._repeats.append(TimedRepeat(due, event, endpoint, fault.description, fault.line))
-        elif not self._backlog.take(hit.kind, hit.steps, changed, fault, hit.past_barriers):
-            return []
+    def _deviate(self, hit: FaultHit, dispatch: Dispatch) -> bool:
+        """Apply a fault to a first attempt; return whether that is made now."""
         if effect_of(hit.kind).fails:
-            self._failing[event, endpoint] = hit
-        if hit.kind in _NOT_MADE:
-            dispatch.outcome = _NOT_MADE[hit.kind]
-            return [dispatch]
-        return self._with_peers(dispatch)
+            dispatch.failure, dispatch.outcome = hit, _NOT_MADE.get(hit.kind)
+            return True
+        if hit.kind == "concurrently" and not hit.steps:
+            dispatch.repeats += (hit,)  # made at the same time
+            return True
+        dispatch.change(hit)
+        if hit.kind == "delay":
+            self._outbox.plan(dispatch, hit.pause)
+            return False
+        return self._backlog.take(hit.kind, hit.steps, dispatch, hit.fault)
 
-    def _is_dropped(self, key: _Key) -> bool:
-        hit = self._failing.get(key)
-        return hit is not None and hit.kind == "drop"
-
-    def _with_peers(self, dispatch: Dispatch) -> Sequence[Dispatch]:
-        """Return an attempt after the peers that have waited for it, as one batch."""
-        peers = [one for one in self._backlog.take_peers() if one.endpoint.connected]
-        return _batched([*peers, dispatch])
+    def _begin_repeats(self, dispatch: Dispatch, *, in_batch: bool) -> list[Dispatch]:
+        """Let the repeats of an attempt wait; return those that are made at the same time."""
+        hits, dispatch.repeats = dispatch.repeats, ()
+        beside: list[Dispatch] = []
+        for hit in hits:
+            repeat = replace(dispatch)
+            repeat.change(hit)
+            if dispatch.outcome is not DROPPED:  # that is so each time
+                repeat.failure = repeat.outcome = None
+            if hit.pause:
+                self._outbox.plan(repeat, hit.pause)
+                due, fault = self._core.now() + hit.pause, hit.fault
+                self._repeats.append(
+                    TimedRepeat(due, repeat.event, repeat.endpoint, fault.description, fault.line)
+                )
+            elif hit.kind == "concurrently" or (in_batch and not hit.steps):
+                beside.append(repeat)
+            else:
+                self._backlog.take(hit.kind, hit.steps, repeat, hit.fault, hit.past_barriers)
+        return beside
 
     def watch(self, dispatch: Dispatch) -> CrashWatch | None:
         """Return what watches an attempt for crashes; None: nobody asks for one."""
-        hit, target = self._failure_of(dispatch), dispatch.endpoint._target
-        fault = hit and hit.fault
-        if isinstance(fault, CrashFault):
-            return CrashWatch(fault.point, fault.functions, target.response_so_far)
+        failure, target = dispatch.failure, dispatch.endpoint._target
+        if failure is not None and failure.make_watch is not None:
+            return failure.make_watch(target.response_so_far)
         if self.crash_points is None or not (dispatch.is_new and target.in_process):
             return None
         return CrashWatch(None, self.crash_points, target.response_so_far)
 
-    def _failure_of(self, dispatch: Dispatch) -> FaultHit | None:
-        """Return the fault that lets an attempt fail; only an event's first one fails so."""
-        return self._failing.get((dispatch.event, dispatch.endpoint)) if dispatch.is_new else None
-
     # After an attempt
 
-    def count(self, attempt: InFlight, response: Response) -> tuple[Dispatch, Response]:
-        """Count an attempt; return it as it is recorded, and the response that the service gets."""
+    def count(self, attempt: InFlight, response: Response) -> Response:
+        """Count an attempt; return the response that the service gets."""
         self._note("between and after attempts")
         dispatch, key = attempt.dispatch, (attempt.event, attempt.endpoint)
         attempt.choice = self.choices.get(key, 0)
         attempt.response = response
-        hit, watch = self._failure_of(dispatch), attempt.watch
-        fault = hit and hit.fault
-        if isinstance(fault, CrashFault) and (watch is None or watch.error is None):
-            fault.fired -= 1  # the app never came to that point
-            del self._failing[key]
-            hit = None
+        failure, watch = dispatch.failure, attempt.watch
+        if failure is not None and failure.kind == "crash" and (watch is None or not watch.error):
+            failure.fault.fired -= 1  # the app never came to that point
+            failure = dispatch.failure = None
         if self.log is not None:
             self.log.append(attempt)
         if (overtaken := self._backlog.count()) is not None:
             self._outbox.queue.appendleft(overtaken)
-        if hit is None:
-            return dispatch, response
-        if hit.kind == "lose_response" and response.error is None:
-            response = Response(None, b"", TimeoutError(_LOST))
-        return _marked(dispatch, hit), response
+        if failure is None:
+            return response
+        dispatch.change(failure)
+        is_lost = failure.kind == "lose_response" and response.error is None
+        return Response(None, b"", TimeoutError(_LOST)) if is_lost else response
 
     def keep_failed(self, dispatch: Dispatch, failed: Attempt) -> None:
         """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
         is_retried = dispatch.number <= len(failed.endpoint._retries)
-        if is_retried or self._failure_of(dispatch) is not None:
+        if is_retried or dispatch.failure is not None:
             self._backlog.keep_failed(dispatch.again(failed))
 
     # Barriers
@@ -298,8 +295,3 @@ def _batched(batch: list[Dispatch]) -> list[Dispatch]:
             if one.overrides.fault != "concurrently":
                 one.mark(mark)
     return batch
-
-
-def _marked(dispatch: Dispatch, hit: FaultHit) -> Dispatch:
-    marks = (*dispatch.overrides.marks, hit.mark)
-    return replace(dispatch, overrides=dispatch.overrides._replace(fault=hit.kind, marks=marks))

@@ -1,4 +1,4 @@
-"""The outbox: events are written, recorded, shaped by faults, and queued. Nothing is sent here.
+"""The outbox: events are written, recorded and queued. Nothing is sent here.
 
 All of it happens under the fake's lock, in the middle of a verb. An event is written before the
 change that it reports, because an ``extra=`` function may fail; it is emitted after it. The
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 from ..base.calling_line import Line
 from ..base.growing_index import GrowingIndex
@@ -27,7 +27,7 @@ from .core import Core
 from .dispatch import Content, Dispatch, Overrides
 from .endpoints import Endpoint, Endpoints
 from .events import CustomEvent, Event
-from .faults import Fault, shaped
+from .faults import Fault
 from .synthetic import Edit
 
 #: Ids of forgeries are counted down from here, so no event will ever have one.
@@ -154,33 +154,35 @@ class Outbox:
     def _emit(self, event: Event, cause: Record) -> None:
         self._core.history.add(event, cause)
         self.events.append(event)
-        self._enqueue(event, None)
+        self._send(event)
 
     def redeliver(self, event: Event, line: Line, cause: Record) -> None:
         """Queue a past event again."""
-        self._enqueue(event, cause, Mark("redeliver", "again", line))
+        overrides = Overrides(marks=(Mark("redeliver", "again", line),))
+        self._send(event, cause=cause, overrides=overrides, is_redelivered=True)
 
     def forge(self, event: Event, endpoint: Endpoint, overrides: Overrides) -> Iterator[None]:
         """A step: attempt an event under an id of its own, past all faults and pauses."""
         id_ = self._ids.event % (_LAST_ID - len(self.attempts))
         content = Content(event.body, event.id).under_id(id_)
-        self.queue.append(Dispatch(event, (endpoint,), 0, overrides=overrides, content=content))
+        self.queue.append(
+            Dispatch(
+                event, (endpoint,), 0, overrides=overrides, content=content, is_redelivered=True
+            )
+        )
         yield
 
-    def _enqueue(self, event: Event, cause: Record | None, *marks: Mark) -> None:
-        """Send an event on its way, past the faults that concern it."""
+    def _send(self, event: Event, **how: Any) -> None:
+        """Send an event on its way to the endpoints that listen for it."""
         endpoints = self.endpoints.listening(event.type)
-        if not endpoints:
-            if event.type != self._writer.event_type:
-                self.unheard.append(event)
-            return
-        dispatch = Dispatch(event, endpoints, self.depth, cause=cause)
-        dispatch.mark(*marks)
-        queue = self.queue if self.paused is None else self.paused
-        if self.faults.active and dispatch.is_new:
-            queue.extend(shaped(dispatch, self.faults.active))
-        else:
-            queue.append(dispatch)
+        if endpoints:
+            self._enqueue(Dispatch(event, endpoints, self.depth, **how))
+        elif event.type != self._writer.event_type:
+            self.unheard.append(event)
+
+    def _enqueue(self, dispatch: Dispatch) -> None:
+        """Queue a dispatch; inside a block that pauses, hold it back."""
+        (self.queue if self.paused is None else self.paused).append(dispatch)
 
     # Later
 
@@ -209,4 +211,4 @@ class Outbox:
         # Where time has jumped over it, it counts as made when it was due.
         if self._core.now() - due > MILLISECOND:
             dispatch.due = due
-        (self.queue if self.paused is None else self.paused).append(dispatch)
+        self._enqueue(dispatch)
