@@ -20,6 +20,7 @@ from pytest_chatfake.transport.client.watchdog import watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
     from types import FrameType
 
 PACKAGE = str(Path(pytest_chatfake.__file__).parent)
@@ -197,3 +198,70 @@ def test_an_interrupt_of_an_awaited_chain_closes_the_fake() -> None:
                 await fake.settle()
 
     asyncio.run(main())
+
+
+async def failing_in_its_shutdown(scope: Any, receive: Any, send: Any) -> None:
+    """An ASGI app that says that it could not shut down."""
+    for answer in ("startup.complete", "shutdown.failed"):
+        await receive()
+        await send({"type": f"lifespan.{answer}"})
+
+
+#: Blocks, each of which ends with a call of ours.
+BLOCKS: dict[str, Callable[[ChatFake], Any]] = {
+    "paused": lambda fake: fake.webhooks.paused(),
+    "concurrently": lambda fake: fake.webhooks.concurrently(),
+    "lifespan": lambda fake: fake.webhooks.lifespan(failing_in_its_shutdown),
+    "fault": lambda fake: fake.webhooks.duplicate(),
+    "chaos": lambda fake: fake.webhooks.chaos(seed=1, refuse=1),
+    "fault of the API": lambda fake: fake.api.fail(),
+    "expect_charge": lambda fake: fake.expect_charge(9),
+    "autopilot": lambda fake: fake.autopilot(),
+    "fake": lambda fake: fake,
+}
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+@pytest.mark.parametrize("block", BLOCKS)
+def test_an_interrupt_leaves_each_block_as_it_is(block: str, is_closed: bool) -> None:
+    def failing(_: object) -> None:
+        raise LookupError("not that")
+
+    def interrupted(_: object) -> Decimal:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), ChatFake() as fake, BLOCKS[block](fake):
+        if block in {"paused", "concurrently"}:
+            fake.webhooks.connect(handler=failing)
+            fake.send_text()  # is not attempted at the end of the block
+        if is_closed:
+            fake.send_text(price=interrupted)
+        raise KeyboardInterrupt
+    assert not fake.webhooks.attempts
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+@pytest.mark.parametrize("block", ["paused", "concurrently", "lifespan"])
+def test_an_interrupt_leaves_each_awaited_block_as_it_is(block: str, is_closed: bool) -> None:
+    def interrupted(_: object) -> Decimal:
+        raise KeyboardInterrupt
+
+    async def main() -> None:
+        async with BLOCKS[block](fake):
+            await fake.send_text(price=interrupted if is_closed else 1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), ChatFake(mode="async") as fake:
+        asyncio.run(main())
+
+
+def test_events_are_attempted_by_the_next_call_after_a_block_that_an_interrupt_has_left() -> None:
+    seen: list[str | None] = []
+    with ChatFake() as fake:
+        fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        with pytest.raises(KeyboardInterrupt), fake.webhooks.paused():
+            fake.send_text()
+            raise KeyboardInterrupt
+        assert [] == seen
+        fake.settle()
+        assert ["sent"] == seen

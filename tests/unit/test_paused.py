@@ -216,3 +216,14 @@ def test_webhooks_go_on_after_a_paused_block_that_was_refused() -> None:
             return [event.status for event in receiver.events]
 
     assert ["sent", "failed", "sent"] == asyncio.run(scenario())
+
+
+def test_a_queue_is_a_sequence_with_slices(fake: ChatFake, receiver: Receiver) -> None:
+    with fake.webhooks.paused() as queue:
+        events = list(fake.send_text().deliver().read().events)
+
+        assert events[0:2] == queue[0:2]
+        assert events[::-1] == queue[::-1]
+        assert [] == queue[3:]
+        with pytest.raises(IndexError):
+            _ = queue[3]

@@ -59,6 +59,11 @@ class WebhookWarning(UserWarning):
     """
 
 
+def leaves_at_once(error: BaseException | None) -> bool:
+    """Return whether a block's error must come out, whatever its end raises: an interrupt, say."""
+    return not (error is None or isinstance(error, Exception))
+
+
 def _show_public_module(*errors: type[Exception]) -> None:
     """Let reports name the module that users import an error from."""
     for error in errors:

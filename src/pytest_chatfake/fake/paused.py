@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from ..base.arguments import check_seed, cited, unexpected
 from ..base.calling_line import Line, calling_line
+from ..base.errors import leaves_at_once
 from ..base.marks import Mark
 from ..base.views import counted
 from ..engine.engine import Engine
@@ -53,6 +54,7 @@ class HeldBack:
         yield
 
     def _resume(self, line: Line) -> None:
+        """Queue all events that are held back, and hold no more back."""
         outbox = self._engine.outbox
         with self._engine.core.lock:
             if outbox.paused is self._held:
@@ -65,8 +67,12 @@ class HeldBack:
         self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._engine.step("release()", partial(self._resuming, calling_line()))
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        line = calling_line()
+        if leaves_at_once(error):
+            self._resume(line)
+        else:
+            self._engine.step("release()", partial(self._resuming, line))
 
     async def __aenter__(self) -> Self:
         self._engine.refuse_mode("async")
@@ -74,10 +80,11 @@ class HeldBack:
         await self._engine.step(self._name, partial(self._pausing, calling_line()))
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         line = calling_line()
         try:
-            await self._engine.step("release()", partial(self._resuming, line))
+            if not leaves_at_once(error):
+                await self._engine.step("release()", partial(self._resuming, line))
         finally:
             self._resume(line)  # even if a step before it was refused, and this one dropped
 
@@ -111,8 +118,9 @@ class Concurrent(HeldBack):
 class Paused(HeldBack):
     """The queue of a ``with fake.webhooks.paused() as queue:`` block.
 
-    Its events, in the order in which they were emitted; ``len(queue)``, ``queue[0]`` and iteration
-    work as for a list. A duplicated event is there twice.
+    Its events, in the order in which they were emitted; ``len(queue)``, ``queue[0]``, slices and
+    iteration work as for a list. Each event is there once, for all endpoints; the faults decide
+    when it is attempted.
     """
 
     def __repr__(self) -> str:
@@ -125,11 +133,16 @@ class Paused(HeldBack):
         return len(self._held)
 
     def __iter__(self) -> Iterator[Event]:
-        self._engine.ensure_readable()
-        return iter([dispatch.event for dispatch in self._held])
+        return iter(self[:])
 
-    def __getitem__(self, index: int) -> Event:
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Event]: ...
+    def __getitem__(self, index: int | slice) -> Event | list[Event]:
         self._engine.ensure_readable()
+        if isinstance(index, slice):
+            return [dispatch.event for dispatch in self._held[index]]
         return self._held[index].event
 
     # Releasing

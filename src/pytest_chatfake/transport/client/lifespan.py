@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Literal, Self
 
 from ...base.arguments import cited
+from ...base.errors import leaves_at_once
 from .asgi import AsgiApp
 from .loops import background_task, new_event
 from .portal import Portal
@@ -48,8 +49,9 @@ class Lifespan:
         self._portal.run(self._start())
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._portal.run(self._stop())
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        with suppress(*[Exception] * leaves_at_once(error)):
+            self._portal.run(self._stop())
 
     async def __aenter__(self) -> Self:
         if self._check is not None:
@@ -57,8 +59,9 @@ class Lifespan:
         await self._start()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        await self._stop()
+    async def __aexit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        with suppress(*[Exception] * leaves_at_once(error)):
+            await self._stop()
 
     async def _start(self) -> None:
         states, key = self._portal.app_states, id(self._app)
