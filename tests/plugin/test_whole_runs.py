@@ -73,11 +73,11 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     assert (
         snapshot(
             [
-                "exercised 9 of 54, 17 %",
+                "exercised 9 of 55, 16 %",
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, evolved, tampered, wrong signature, forgery check, held back, synthetic, again (events go wrong)",
+                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, synthetic, again (events go wrong)",
                 "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
                 "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (the API goes wrong)",
             ]
@@ -130,7 +130,7 @@ def test_where_each_message_is_charged_nobody_can_try_what_a_session_saves(
         """,
     )
 
-    assert "exercised 4 of 51, 8 %" == coverage(result)[0]
+    assert "exercised 4 of 52, 8 %" == coverage(result)[0]
     assert "4 of 51<" in (pytester.path / "run.html").read_text("utf-8")
     assert [*ITEMS] == possible(["conversation", "message"])
 
@@ -270,6 +270,11 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
             chat_fake.send_text().deliver().read()
             chat_fake.settle()
 
+        def test_a_disabled_endpoint(chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: 500, disable_after=1)
+            chat_fake.send_text().deliver()
+            chat_fake.webhooks.attempts
+
         def test_a_crash(chat_fake):
             chat_fake.webhooks.connect(handler=lambda request: request.json() and None)
             chat_fake.webhooks.crash(before="json.loads")
@@ -282,7 +287,7 @@ def test_every_item_can_be_tried(pytester: pytest.Pytester) -> None:
         """,
     )
 
-    assert ["exercised 54 of 54, 100 %"] == coverage(result)
+    assert ["exercised 55 of 55, 100 %"] == coverage(result)
     assert 0 == result.ret
 
 

@@ -452,3 +452,10 @@ def test_what_restart_returns_has_to_be_an_app(fake):
     with pytest.raises(TypeError, match="what restart= returned"):
         fake.send_text()
     fake.webhooks.disconnect()
+
+
+def test_what_restart_raises_comes_back_though_the_response_was_complete(fake):
+    fake.webhooks.connect(asgi=responding, restart=lambda: 3)
+    fake.webhooks.crash(before=pause)
+    with pytest.raises(TypeError, match="what restart= returned"):
+        fake.send_text()

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from pytest_chatfake import explore
+from pytest_chatfake import ClosedError, explore
 
 from .fakes import NOON, frozen_fake, played, warnings_at_the_end
 
@@ -20,7 +20,7 @@ def test_so_many_failures_in_a_row_disable_an_endpoint_until_it_is_enabled_or_th
         for step in Random(limit).choices([200, 500, "enable"], [3, 5, 1], k=200):
             if step == "enable":
                 endpoint.enable()
-                in_a_row = 0
+                in_a_row = 0 if in_a_row == limit else in_a_row
                 continue
             expected.append(None if in_a_row == limit else step)
             in_a_row = 0 if expected[-1] == 200 else min(in_a_row + 1, limit)
@@ -129,3 +129,59 @@ def test_a_delayed_event_still_comes_when_its_time_is_up_and_what_failed_does_no
         refused, failed, last = fake.webhooks.attempts
         assert ("refuse", "status 500") == (refused.fault, failed.outcome)
         assert (fake.messages[0].id, enables) == (last.event.message_id, last.ok)
+
+
+def test_what_a_disabled_endpoint_missed_is_named_after_the_setting():
+    with frozen_fake(strict=False) as fake:
+        fake.webhooks.connect(handler=lambda _: 500, disable_after=1)
+        fake.send_text().deliver()
+
+        failed, missed = fake.webhooks.attempts
+        assert (None, "status 500") == (failed.fault, failed.outcome)
+        assert ("disable_after", "not attempted") == (missed.fault, missed.outcome)
+        assert [("disable", "endpoint disabled")] == [one[:2] for one in failed.marks]
+        assert [("disable_after", "endpoint disabled")] == [one[:2] for one in missed.marks]
+        assert (None, None, b"") == (missed.status_code, missed.error, missed.body)
+
+
+def test_an_endpoint_that_is_not_disabled_keeps_its_failures_when_it_is_enabled():
+    with frozen_fake() as fake:
+        endpoint = fake.webhooks.connect(handler=lambda _: 500, disable_after=2)
+        fake.send_text()
+        endpoint.enable()
+        fake.send_text()
+        assert endpoint.disabled
+        endpoint.enable()
+        fake.send_text()
+        assert not endpoint.disabled
+        assert 3 == len(fake.webhooks.attempts)
+
+
+def test_an_endpoint_of_a_closed_fake_is_not_enabled():
+    with frozen_fake(strict=False) as fake:
+        endpoint = fake.webhooks.connect(handler=lambda _: 500, disable_after=1)
+        fake.send_text()
+        assert fake.webhooks.attempts
+    with pytest.raises(ClosedError):
+        endpoint.enable()
+    assert endpoint.disabled
+
+
+@pytest.mark.parametrize("kind", ["refuse", "lose_response"])
+def test_what_would_have_come_at_the_next_barrier_is_lost_though_the_endpoint_is_enabled(kind):
+    with frozen_fake() as fake:
+        seen = []
+        endpoint = fake.webhooks.connect(
+            handler=lambda request: seen.append(request.event) or 500, disable_after=2
+        )
+        beside = fake.webhooks.receiver()
+        getattr(fake.webhooks, kind)(endpoint=endpoint)
+        getattr(fake.webhooks, kind)(endpoint=beside.endpoint)
+        fake.send_text().deliver()  # the first fails by the fault, the second by its response
+        endpoint.enable()
+        before = len(seen)
+        fake.settle()
+
+        assert before == len(seen)
+        assert "sent" == beside.events[-1].status
+        assert fake.webhooks.attempts

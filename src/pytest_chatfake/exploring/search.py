@@ -303,7 +303,7 @@ def foreseen(base: Attempts, deviations: Sequence[Deviation]) -> Key:
                 reached.append(item)
             if effect.fails and kind != "drop":
                 backlog.keep_failed(again)
-            if (overtaken := backlog.count()) is not None:
+            if (overtaken := backlog.note_attempt()) is not None:
                 queue.appendleft(overtaken)
 
     for place, one in enumerate(base[first:], first + 1):

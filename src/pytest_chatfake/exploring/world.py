@@ -227,7 +227,7 @@ class World:
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate."""
         calls = (one.call for _, one in possible_deviations(self.log(), kinds, ()))
-        if any(one.record.fault != "drop" for one in self._made) or any(calls):
+        if any(one.record._was_made for one in self._made) or any(calls):
             return
         problem, remedy = "caused no webhook", "Send a message in it"
         if not self.fake._engine.outbox.endpoints.ever:
@@ -312,9 +312,10 @@ class World:
 
     def _logged(self, attempt: InFlight, places: Mapping[Endpoint, int]) -> LoggedAttempt:
         watch = attempt.watch
-        logged = self._waiting(attempt.choice, attempt.event, attempt.endpoint, places)
+        record = attempt.record
+        logged = self._waiting(attempt.choice, record.event, record.endpoint, places)
         return logged._replace(
-            item=logged.item if effect_of(attempt.record.fault).reaches_app else -logged.item,
+            item=logged.item if effect_of(record.fault).reaches_app else -logged.item,
             round=attempt.batch,
             points=() if watch is None else tuple(watch.points),
             crash=""
@@ -353,8 +354,9 @@ class World:
         return [
             "a barrier"
             if isinstance(one, Barrier)
-            else f"{one.event.status or one.event.type} m{_number(one.event)} at endpoint "
-            f"{places[one.endpoint] + 1}: {_outcome(one)}"
+            else f"{one.record.event.status or one.record.event.type} "
+            f"m{_number(one.record.event)} at endpoint {places[one.record.endpoint] + 1}: "
+            f"{_outcome(one)}"
             for one in self._log
         ]
 

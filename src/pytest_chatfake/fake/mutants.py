@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from decimal import Context, Decimal, localcontext
 from functools import reduce
@@ -220,7 +220,8 @@ class Mutation:
     def _falsify(self, attempt: attempts.InFlight) -> Generator[None]:
         """Falsify an attempt while it is made, and look at how it has ended."""
         noted: set[str] = set()
-        event, request, overrides = attempt.event, attempt.request, attempt.dispatch.overrides
+        event, request = attempt.record.event, attempt.request
+        overrides = attempt.dispatch.overrides
         attempt_key = attempt.ordinal, event.status
         with suppress(StopIteration):  # a thread may still attempt events of a closed fake
             engine = next(fake._engine for fake in opened if fake._engine.core.history.has(event))
@@ -276,11 +277,11 @@ def mutated(name: str | None, plain: Mutation | None = None) -> Generator[Mutati
         ChatFakeError: It is called inside such a block.
     """
     check_choice(name, "mutant", [None, *MUTANTS])
-    if attempts.falsify is not None:
+    if attempts.falsify is not nullcontext:
         raise ChatFakeError("mutated(): expected one mutant at a time, got a block inside another")
     mutation = Mutation(name, {} if plain is None else plain.responses)
     attempts.falsify, balances.falsify = mutation._falsify, mutation._misreport
     try:
         yield mutation
     finally:
-        attempts.falsify = balances.falsify = None
+        attempts.falsify, balances.falsify = nullcontext, None

@@ -22,7 +22,7 @@ from ..base.arguments import (
     cited,
     unexpected,
 )
-from ..base.calling_line import calling_line
+from ..base.calling_line import Line, calling_line
 from ..base.errors import ChatFakeError
 from ..base.marks import Mark
 from ..base.tripwires import find_function
@@ -176,10 +176,8 @@ class Webhooks:
                 raise TypeError("restart= goes with wsgi=, asgi= or handler= only, not with a URL")
         check_bool(raise_exceptions, "raise_exceptions")
         check_signer(signer)
-        disabling: tuple[Mark, ...] = ()
         if disable_after is not None:
             check_int(disable_after, "disable_after", 1)
-            disabling = (Mark("disable", "endpoint disabled", calling_line()),)
         endpoint = Endpoint(
             name,
             target,
@@ -194,12 +192,17 @@ class Webhooks:
             disconnect=self._outbox.disconnect,
             restart=restart,
             disable_after=disable_after,
-            disabling=disabling,
-            note=self._engine.note,
+            line=calling_line(),
+            note=self._note,
         )
         self._outbox.endpoints.connect(endpoint)
         watchdog.add(self._engine.drain.overdue)
         return endpoint
+
+    def _note(self, what: str, line: Line) -> None:
+        """Note a call at an endpoint; refuse it if the fake is closed."""
+        self._engine.refuse_closed()
+        self._engine.note(what, line)
 
     def receiver(self, *, events: Iterable[str] | None = None) -> Receiver:
         """Connect a receiver that records webhooks, for tests without an app.

@@ -110,7 +110,7 @@ class Highlights:
 
     def _taken_before(self, attempt: Record) -> str:
         """Say what the endpoint of an attempt had taken before: the event, or a later one."""
-        if not isinstance(attempt, Attempt) or attempt.fault == "drop" or attempt._message is None:
+        if not (isinstance(attempt, Attempt) and attempt._was_made and attempt._message):
             return ""
         latest = ""
         for before in self._trace.of(attempt._message):

@@ -120,9 +120,7 @@ def _outcome(attempt: Attempt, hinted: bool) -> str:
     """Say how an attempt ended; of one that failed, the beginning of the response, too."""
     if not attempt._ended:
         return "no response yet"
-    if attempt.fault == "drop":
-        return "not attempted"
-    if attempt.error is not None:
+    if attempt.error is not None or not attempt._was_made:
         return beginning(attempt.outcome)
     if attempt.ok:
         return str(attempt.status_code)

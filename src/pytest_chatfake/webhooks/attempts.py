@@ -16,6 +16,7 @@ from ..domain.messages import MessageState
 from ..transport.client.responses import Response
 from .endpoints import Endpoint
 from .events import Event
+from .fault_kinds import NOT_ATTEMPTED
 
 _NO_RESPONSE: Final = Response(None)
 
@@ -32,7 +33,7 @@ class Attempt(Record):
         fault: The kind of the last fault that shaped it; None without. It is ``"duplicate"``,
             ``"drop"``, ``"delay"``, ``"tamper"``, ``"sign"``, ``"reorder"``, ``"lose_response"``,
             ``"refuse"``, ``"crash"``, ``"concurrently"`` or ``"evolve"``; or ``"forgery"``, if
-            ``assert_rejects_forgeries()`` made it; or ``"drop"``, too, if its endpoint was
+            ``assert_rejects_forgeries()`` made it; or ``"disable_after"``, if its endpoint was
             disabled.
     """
 
@@ -88,7 +89,7 @@ class Attempt(Record):
     @property
     def outcome(self) -> str:
         """How it ended, in a few words."""
-        if self.fault == "drop":
+        if not self._was_made:
             return "not attempted"
         status = f"status {self.status_code}"
         if self.error is None:
@@ -97,6 +98,10 @@ class Attempt(Record):
             return f"{status}, then " * (self.status_code is not None) + text_of(self.error)
         late = f", then status {self.late}" if self.late is not None else ""
         return f"{type(self.error).__name__}: {text_of(self.error)}".rstrip(": ") + late
+
+    @property
+    def _was_made(self) -> bool:
+        return self.fault not in NOT_ATTEMPTED
 
     @property
     def _message(self) -> MessageState | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 from .faults import Fault
@@ -74,7 +75,7 @@ class Backlog(Generic[T]):
         self._peers = [one for one in self._peers if one not in peers]
         return [one.item for one in peers]
 
-    def count(self) -> T | None:
+    def note_attempt(self) -> T | None:
         """Count an attempt; return what has waited for as many as it had to, and is next."""
         self._made += 1
         for place, one in enumerate(self._waiting):
@@ -86,6 +87,10 @@ class Backlog(Generic[T]):
     def keep_failed(self, repeat: T) -> None:
         """Keep the repeat of a failed attempt until the next barrier."""
         self._failed.append(repeat)
+
+    def forget_failed(self, is_over: Callable[[T], bool]) -> None:
+        """Forget the repeats of failed attempts that will not be made."""
+        self._failed = [repeat for repeat in self._failed if not is_over(repeat)]
 
     def release(self) -> list[T]:
         """Take out what waits for other attempts; if there is nothing, what has failed."""

@@ -43,6 +43,7 @@ from .core import Core
 from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
+from .fault_kinds import NOT_ATTEMPTED
 from .in_flight import InFlight, Outcome, attempts_around, make_batch
 from .ordering import DROPPED, Ordering
 from .outbox import Outbox
@@ -59,7 +60,7 @@ class Drain:
     Attributes:
         thread: The thread that drains the queue; None while nobody does.
         in_flight: The attempts that are being made, in the order in which they began.
-        begun: How many attempts have begun so far.
+        count: How many attempts have begun so far.
         ordering: What deviates from the order of the queue; None if nothing does.
         had_threads: Whether attempts were made in several threads at the same time.
         overdue: Ends attempts that take too long.
@@ -80,7 +81,7 @@ class Drain:
         self._turn = threading.Lock()  # whoever has it drains
         self.thread: int | None = None
         self.in_flight: list[InFlight] = []
-        self.begun: int = 0
+        self.count: int = 0
         self.ordering: Ordering | None = None
         self.had_threads: bool = False
         self.overdue: Overdue = Overdue(timeout)
@@ -160,7 +161,7 @@ class Drain:
         while self._outbox.queue and self._turn.acquire(blocking=False):
             self.thread = threading.get_ident()
             try:
-                while batch := self._begin_next():
+                while batch := self._next_batch():
                     if len(batch) == 1:
                         await self._make(batch[0], plain=plain)
                     else:
@@ -178,7 +179,7 @@ class Drain:
                 self._turn.release()
         return None
 
-    def _begin_next(self) -> list[InFlight]:
+    def _next_batch(self) -> list[InFlight]:
         """Begin the next attempts: one, as a rule; none, if none are left or an app has raised."""
         ready: Sequence[Dispatch] = ()
         while not ready:
@@ -222,7 +223,8 @@ class Drain:
             return ()
         endpoint = dispatch.endpoint
         if endpoint.disabled:
-            missed = Overrides("drop", marks=endpoint._disabling)
+            mark = endpoint._disabled_by("disable_after")
+            missed = Overrides("disable_after", marks=(mark,))
             return (dispatch.to(endpoint, overrides=missed, outcome=DROPPED),)
         if self.ordering is None:
             return (dispatch,)
@@ -235,7 +237,7 @@ class Drain:
         moment = now if dispatch.due is None else dispatch.due
         record = Attempt(event, endpoint, dispatch.number, moment, fault, marks)
         self._core.history.add(record, dispatch.cause or event)
-        self.begun += 1
+        self.count += 1
         body, id_ = dispatch.content or (event.body, None)
         request = WebhookRequest(
             event, body, endpoint.headers, now // SECOND, dispatch.number, endpoint, id_
@@ -249,7 +251,7 @@ class Drain:
                 f"crash() needs an app in process, and {endpoint._shown} is a URL. Connect the app "
                 f"as wsgi= or asgi="
             )
-        return InFlight(dispatch, request, record, self.begun, target, batch, outcome, watch)
+        return InFlight(dispatch, request, record, self.count, target, batch, outcome, watch)
 
     async def _make(self, attempt: InFlight, *, plain: bool) -> None:
         """Make an attempt, and record it."""
@@ -278,50 +280,87 @@ class Drain:
             raise ended
 
     def _record(self, attempt: InFlight) -> BaseException | None:
-        """Record an attempt, schedule its retry, and return the interrupt that ended it."""
-        dispatch, endpoint = attempt.dispatch, attempt.endpoint
-        record, response = attempt.record, self._response_of(attempt)
-        error = None if isinstance(attempt.outcome, Response) else attempt.outcome
-        if attempt.watch is not None and attempt.watch.error is not None:
-            error = self._restart(endpoint, str(attempt.watch.error)) or error
-            attempt.posted = error is None  # so that it comes back in the test in any case
-        is_lost = endpoint.disabled and attempt.outcome is DROPPED
-        ordering = None if is_lost or dispatch.overrides.fault == "forgery" else self.ordering
+        """Record how an attempt ended, and plan its retry; return the interrupt that ended it."""
+        record = attempt.record
+        response, error = self._response_of(attempt), self._error_of(attempt)
         with self._core.lock:
             del self.in_flight[0]
-            if ordering is not None:
-                response = ordering.count(attempt, response)
-            fault, ok = dispatch.overrides.fault, response.is_success
-            if fault not in {"drop", "forgery"} and endpoint._count(ok=ok):
-                dispatch.mark(*endpoint._disabling)
-            record.fault, record._marks = fault, dispatch.overrides.marks
-            record._response, record._ended = response, True
-            is_current = self._core.history.has(record)  # and not of before a reset
-            if is_current:
+            record._response, record._ended = self._count(attempt, response), True
+            overrides = attempt.dispatch.overrides
+            record.fault, record._marks = overrides.fault, overrides.marks
+            if self._core.history.has(record):  # it is not of before a reset
                 self._outbox.attempts.append(record)
-            if fault == "drop":
-                return None
-            if fault == "forgery":  # its check tells of an error, and nothing comes again
-                return error if attempt.is_broken_off else None
-            if ok:
-                return None
-            if endpoint.disabled:
-                self._outbox.forget_unwanted()
-            elif ordering is not None and ordering.retries_at_barriers:
-                ordering.keep_failed(dispatch, record)
-            elif dispatch.number <= len(endpoint._retries) and is_current:
-                self._plan_retry(attempt, response)
-        if error is None or not (endpoint._surfaces(error) or not attempt.posted):
+                if record._was_made and not record.ok and record.fault != "forgery":
+                    self._try_again(attempt)
+        return self._surface(attempt, error)
+
+    def _count(self, attempt: InFlight, response: Response) -> Response:
+        """Count an attempt for faults and for its endpoint; return the service's response."""
+        dispatch, endpoint = attempt.dispatch, attempt.record.endpoint
+        if dispatch.overrides.fault in {"disable_after", "forgery"}:
+            return response
+        if self.ordering is not None:
+            response = self.ordering.note_attempt(attempt, response)
+        is_made = dispatch.overrides.fault not in NOT_ATTEMPTED
+        if is_made and endpoint._count(ok=response.is_success):
+            dispatch.mark(endpoint._disabled_by("disable"))
+        return response
+
+    def _try_again(self, attempt: InFlight) -> None:
+        """Plan the retry of a failed attempt, by the clock or for the next barrier."""
+        dispatch, record, ordering = attempt.dispatch, attempt.record, self.ordering
+        if record.endpoint.disabled:
+            self._outbox.forget_unwanted()
+            if ordering is not None:
+                ordering.forget_unwanted()
+        elif ordering is not None and ordering.retries_at_barriers:
+            ordering.keep_failed(dispatch, record)
+        elif dispatch.number <= len(record.endpoint._retries):
+            self._plan_retry(attempt)
+
+    def _plan_retry(self, attempt: InFlight) -> None:
+        """Schedule a retry; it is next where a late response came after the retry was due."""
+        record, now = attempt.record, self._core.now()
+        retry, failed_at = attempt.dispatch.again(record), record.moment
+        if isinstance(record.error, TimeoutError):
+            failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
+        delay = record.endpoint._retries[record.number - 1]
+        if attempt.is_late and failed_at + delay < now:
+            self._outbox.take_due(retry, failed_at + delay)
+        else:
+            self._outbox.plan(retry, delay, since=failed_at)
+
+    def _surface(self, attempt: InFlight, error: BaseException | None) -> BaseException | None:
+        """Keep the error of an app for the test; return an interrupt, which is raised at once."""
+        record, endpoint = attempt.record, attempt.record.endpoint
+        if error is None or (attempt.posted and not endpoint._surfaces(error)):
             return None
+        if record.fault == "forgery" and isinstance(error, Exception):
+            return None  # its check reports it
         record._surfaced = True
         if not isinstance(error, Exception):
             return error
-        error.add_note(
-            f"raised by {endpoint._shown} at {dispatch.event._title}, "
-            f"caused {dispatch.event.line.place}"
-        )
+        event = record.event
+        error.add_note(f"raised by {endpoint._shown} at {event._title}, caused {event.line.place}")
         self._raised = self._raised or error
         return None
+
+    def _response_of(self, attempt: InFlight) -> Response:
+        """Return the response to record: none, if it came late."""
+        outcome = attempt.outcome or InterruptedError(_INTERRUPTED)
+        response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
+        if not attempt.is_late or attempt.is_broken_off:
+            return response
+        overdue = timed_out(self.overdue.limit, attempt.record.endpoint._crash)
+        return Response(None, b"", overdue, response.status)
+
+    def _error_of(self, attempt: InFlight) -> BaseException | None:
+        """Return the error that an attempt ended with; make a crashed app anew."""
+        error = None if isinstance(attempt.outcome, Response) else attempt.outcome
+        if attempt.watch is not None and attempt.watch.error is not None:
+            error = self._restart(attempt.record.endpoint, str(attempt.watch.error)) or error
+            attempt.posted = error is None  # so that it comes back in the test in any case
+        return error
 
     def _restart(self, endpoint: Endpoint, crash: str) -> Exception | None:
         """Make a crashed app anew, where the test says how; return what speaks against it."""
@@ -337,28 +376,6 @@ class Drain:
         except Exception as error:
             return error
         return None
-
-    def _response_of(self, attempt: InFlight) -> Response:
-        """Return the response to record; one that came late is none."""
-        outcome = attempt.outcome or InterruptedError(_INTERRUPTED)
-        response = outcome if isinstance(outcome, Response) else Response(None, b"", outcome)
-        if not attempt.is_late or attempt.is_broken_off:
-            return response
-        overdue = timed_out(self.overdue.limit, attempt.endpoint._crash)
-        return Response(None, b"", overdue, response.status)
-
-    def _plan_retry(self, attempt: InFlight, response: Response) -> None:
-        """Schedule a retry; it is next where a late response came after the retry was due."""
-        dispatch, endpoint, outbox = attempt.dispatch, attempt.endpoint, self._outbox
-        retry = dispatch.again(attempt.record)
-        failed_at, now = attempt.record.moment, self._core.now()
-        if isinstance(response.error, TimeoutError):
-            failed_at = min(failed_at + round(self.overdue.limit * SECOND), now)
-        delay = endpoint._retries[dispatch.number - 1]
-        if attempt.is_late and failed_at + delay < now:
-            outbox.take_due(retry, failed_at + delay)
-        else:
-            outbox.plan(retry, delay, since=failed_at)
 
 
 class Overdue:
@@ -401,12 +418,12 @@ class Overdue:
             return None
         self._is_ending = True
         for one in left:
-            one.target.cancel(one.request, timed_out(self.limit, one.endpoint._crash))
+            one.target.cancel(one.request, timed_out(self.limit, one.record.endpoint._crash))
         return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:
         for one in attempts:
             say(
-                f"webhook handler still running after {seconds:g} s: {one.endpoint.label}, "
-                f"{one.event._subject} (from {one.event.line})"
+                f"webhook handler still running after {seconds:g} s: {one.record.endpoint.label}, "
+                f"{one.record.event._subject} (from {one.record.event.line})"
             )

@@ -17,6 +17,7 @@ from ..base.redaction import redacted_place
 from ..domain.instants import parse_delay
 from ..transport.client.targets import Target
 from .events import Event
+from .fault_kinds import EFFECTS
 
 
 class Endpoint:
@@ -48,7 +49,7 @@ class Endpoint:
         disconnect: Callable[[Endpoint], None],
         restart: Callable[[], object] | None,
         disable_after: int | None,
-        disabling: tuple[Mark, ...],
+        line: Line,
         note: Callable[[str, Line], None],
     ) -> None:
         self.name = name
@@ -65,8 +66,8 @@ class Endpoint:
         self._restart = restart
         self._signers = [signer]  # as it was connected, and after each change of its secrets
         self._disable_after = disable_after
-        self._disabling = disabling  # marks what is not attempted then
-        self._note = note
+        self._line = line  # connected it
+        self._note = note  # refuses a closed fake
         self._reset()
         self._crash = ""  # how the app has crashed last
         self._shown = redacted_place(name)  # what texts call it
@@ -101,9 +102,14 @@ class Endpoint:
             self._target._app = app
 
     def enable(self) -> None:
-        """Let it get the events that are emitted from now on, if it was disabled."""
+        """Let it get the events that are emitted from now on, if it was disabled.
+
+        Raises:
+            ClosedError: The fake is closed.
+        """
         self._note("endpoint.enable()", calling_line())
-        self._count_anew()
+        if self.disabled:
+            self._count_anew()
 
     def _reset(self) -> None:
         """Restore the state at connection."""
@@ -120,6 +126,10 @@ class Endpoint:
         is_last = self._failures == self._disable_after
         self.disabled = self.disabled or is_last
         return is_last
+
+    def _disabled_by(self, kind: str) -> Mark:
+        """Return the mark of the attempt that disabled it, or of one that it has missed since."""
+        return Mark(kind, EFFECTS["disable_after"].mark, self._line)
 
     def disconnect(self) -> None:
         """Stop attempts at this endpoint, scheduled retries included, and close its connection.

@@ -38,7 +38,8 @@ class Effect(NamedTuple):
     combines: bool = False
 
 
-#: By the kind of a fault, which is the verb that sets it up. Chaos marks attempts with these kinds.
+#: By the kind of a fault: the verb that sets it up, or the argument of ``connect()``. Chaos marks
+#: attempts with these kinds.
 EFFECTS: Final[dict[str, Effect]] = {
     "duplicate": Effect("duplicate", combines=True),
     "drop": Effect("dropped", reaches_app=False, fails=True),
@@ -51,8 +52,12 @@ EFFECTS: Final[dict[str, Effect]] = {
     "evolve": Effect("evolved", combines=True),
     "tamper": Effect("tampered", is_wrong=True, combines=True),
     "sign": Effect("wrong signature", is_wrong=True, combines=True),
+    "disable_after": Effect("endpoint disabled", reaches_app=False, fails=True),
     "forgery": Effect("forgery check", fails=True),
 }
+
+#: Attempts of these kinds are recorded, and were never made.
+NOT_ATTEMPTED: Final = frozenset({"drop", "disable_after"})
 
 _NONE: Final = Effect("")
 

@@ -18,8 +18,7 @@ from ..transport.client.responses import Response
 from ..transport.client.targets import Target
 from .attempts import Attempt
 from .dispatch import Dispatch
-from .endpoints import Endpoint, WebhookRequest
-from .events import Event
+from .endpoints import WebhookRequest
 from .signing import flaw_of, sign
 
 Outcome: TypeAlias = "Response | BaseException"
@@ -27,9 +26,9 @@ Outcome: TypeAlias = "Response | BaseException"
 #: The attempts that the running code is part of: of several fakes, if one's receiver uses another.
 _around: ContextVar[tuple[InFlight, ...]] = ContextVar("pytest_chatfake_attempts", default=())
 
-#: Returns a block around each attempt that is made, in which the app is told something else; None:
-#: it is told the truth. A block that gives the attempt an outcome lets it not be made.
-falsify: Callable[[InFlight], AbstractContextManager[None]] | None = None
+#: Returns a block around each attempt that is made. Mutants replace it, to change what the app
+#: receives; if the block gives the attempt an outcome, it is not made.
+falsify: Callable[[InFlight], AbstractContextManager[object]] = nullcontext
 
 
 def attempts_around() -> tuple[InFlight, ...]:
@@ -70,46 +69,33 @@ class InFlight:
     choice: int = 0
 
     @property
-    def event(self) -> Event:
-        """What is posted."""
-        return self.dispatch.event
-
-    @property
-    def endpoint(self) -> Endpoint:
-        """Where it goes."""
-        return self.request.endpoint
-
-    @property
     def is_broken_off(self) -> bool:
         """Whether it was cancelled or interrupted."""
         return isinstance(self.outcome, BaseException) and not isinstance(self.outcome, Exception)
 
     async def make(self, *, plain: bool) -> None:
         """Make it, and keep how it ended."""
-        with nullcontext() if falsify is None else falsify(self):
-            await self._make(plain=plain)
-
-    async def _make(self, *, plain: bool) -> None:
         outer, watch = _around.get(), self.watch
-        _around.set((*outer, self))
-        try:
-            self._sign()
-            if watch is not None:
-                watch.begin()
-            self.posted = True
-            if self.outcome is not None:
-                return
-            if plain:
-                self.outcome = self.target.attempt(self.request)
-            else:
-                self.outcome = await self.target.attempt_async(self.request)
-        except BaseException as error:
-            self.outcome = error
-        finally:
-            _around.set(outer)
-            if watch is not None and self.outcome is not None:
-                self.outcome = watch.outcome_of(self.outcome)
-                watch.end()
+        with falsify(self):
+            _around.set((*outer, self))
+            try:
+                self._sign()
+                if watch is not None:
+                    watch.begin()
+                self.posted = True
+                if self.outcome is not None:
+                    return
+                if plain:
+                    self.outcome = self.target.attempt(self.request)
+                else:
+                    self.outcome = await self.target.attempt_async(self.request)
+            except BaseException as error:
+                self.outcome = error
+            finally:
+                _around.set(outer)
+                if watch is not None and self.outcome is not None:
+                    self.outcome = watch.outcome_of(self.outcome)
+                    watch.end()
 
     def _sign(self) -> None:
         """Sign the request, then tamper with its body, if a fault says so."""

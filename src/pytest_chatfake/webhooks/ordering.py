@@ -203,11 +203,11 @@ class Ordering:
 
     # After an attempt
 
-    def count(self, attempt: InFlight, response: Response) -> Response:
+    def note_attempt(self, attempt: InFlight, response: Response) -> Response:
         """Count an attempt; return the response that the service gets."""
         self._note("between and after attempts")
-        dispatch, key = attempt.dispatch, (attempt.event, attempt.endpoint)
-        attempt.choice = self.choices.get(key, 0)
+        dispatch, record = attempt.dispatch, attempt.record
+        attempt.choice = self.choices.get((record.event, record.endpoint), 0)
         attempt.response = response
         failure, watch = dispatch.failure, attempt.watch
         if failure is not None and failure.kind == "crash" and (watch is None or not watch.error):
@@ -215,7 +215,7 @@ class Ordering:
             failure = dispatch.failure = None
         if self.log is not None:
             self.log.append(attempt)
-        if (overtaken := self._backlog.count()) is not None:
+        if (overtaken := self._backlog.note_attempt()) is not None:
             self._outbox.queue.appendleft(overtaken)
         if failure is None:
             return response
@@ -228,6 +228,10 @@ class Ordering:
         is_retried = dispatch.number <= len(failed.endpoint._retries)
         if is_retried or dispatch.failure is not None:
             self._backlog.keep_failed(dispatch.again(failed))
+
+    def forget_unwanted(self) -> None:
+        """Forget what would come again at an endpoint that was disabled now."""
+        self._backlog.forget_failed(lambda repeat: not repeat.is_wanted)
 
     # Barriers
 
