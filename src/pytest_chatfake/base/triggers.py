@@ -1,4 +1,4 @@
-"""When a fault fires, whatever it does: the counting, and the list of those that are set up."""
+"""Faults of any kind: when each fires, and the list of those that are set up."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Trigger(Record, ABC):
     def __init__(self, times: int | None, start: int, line: Line) -> None:
         self.fired = 0
         self.line = line
-        self._is_shared = is_in_fixture()  # which may set it up for other tests
+        self._is_shared = is_in_fixture()  # a fixture may set it up for other tests
         self._matched = 0
         self._times = None if times is None else check_int(times, "times", 1)
         self._start = check_int(start, "start", 1)
@@ -91,7 +91,7 @@ class Triggers(Generic[_T]):
 
     def remove(self, trigger: _T) -> None:
         """Remove a trigger, if it is active."""
-        self.active = tuple(one for one in self.active if one is not trigger)
+        self.active = tuple(other for other in self.active if other is not trigger)
 
     def clear(self) -> None:
         """Forget all of them."""

@@ -1,4 +1,4 @@
-"""Events held back, to be released in any order."""
+"""Blocks that hold events back: to release them in any order, or all at the same time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HeldBack:
             self._held[index].mark(Mark("paused", "held back", line))
         self._engine.outbox.queue.extend(self._held[index] for index in indices)
         released = set(indices)
-        self._held[:] = [one for i, one in enumerate(self._held) if i not in released]
+        self._held[:] = [held for i, held in enumerate(self._held) if i not in released]
 
     def _pausing(self, line: Line) -> Iterator[None]:
         outbox = self._engine.outbox
@@ -105,7 +105,8 @@ class Concurrent(HeldBack):
 
     def _release(self, indices: Sequence[int], line: Line) -> None:
         held, batch = [self._held[index] for index in indices], object()
-        attempts = sum(one.connected for dispatch in held for one in dispatch.endpoints)
+        endpoints = [endpoint for dispatch in held for endpoint in dispatch.endpoints]
+        attempts = sum(endpoint.connected for endpoint in endpoints)
         for dispatch in held:
             dispatch.due = None
             if attempts > 1:

@@ -187,8 +187,8 @@ class Webhooks:
             raise_exceptions=raise_exceptions,
             retries=retry_delays(config.retry_after if retry_after is None else retry_after),
             signer=signer or config.signer,
-            scripted=handler is not None,
-            expected=isinstance(handler, Receiver),
+            is_test_function=handler is not None,
+            is_receiver=isinstance(handler, Receiver),
             disconnect=self._outbox.disconnect,
             restart=restart,
             disable_after=disable_after,
@@ -795,7 +795,9 @@ class Webhooks:
         events = [event for event in outbox.events if event.message_id and not event.synthetic]
         listening = outbox.endpoints.listening(self._config.naming.event_type)
         # A receiver accepts everything, and is no app.
-        signed = [endpoint for endpoint in listening if endpoint.signer and not endpoint._expected]
+        signed = [
+            endpoint for endpoint in listening if endpoint.signer and not endpoint._is_receiver
+        ]
         if not (events and signed):
             raise ChatFakeError(
                 f"{_FORGING} has nothing to forge: connect your app with a signer, as in "

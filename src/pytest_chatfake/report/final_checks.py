@@ -157,7 +157,7 @@ def _is_caused(attempt: Attempt) -> bool:
     """Whether the test wanted an attempt to fail, or the app had reason to refuse it."""
     effects = map(effect_of, [attempt.fault, *(mark.kind for mark in attempt.marks)])
     return (
-        attempt.endpoint._expected
+        attempt.endpoint._is_receiver
         or attempt.event.synthetic
         or any(one.fails or one.is_wrong for one in effects)
     )

@@ -1,4 +1,4 @@
-"""Attempts that wait for others: how many, and what happens at a barrier."""
+"""Delayed attempts: how many others each waits for, and what a barrier releases."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .faults import Fault
 T = TypeVar("T")
 
 
-class _Waiting(NamedTuple, Generic[T]):
-    """Something that waits.
+class _Delayed(NamedTuple, Generic[T]):
+    """A delayed attempt.
 
     Attributes:
-        until: How many attempts must have been made by then.
-        item: What is attempted then.
-        fault: What lets it wait; None: nobody asks.
-        past_barriers: Whether a barrier does not end that.
+        until: How many attempts must have been made before it.
+        item: The attempt.
+        fault: The fault that delays it; None: it is simulated.
+        past_barriers: Whether it waits for so many even past barriers.
     """
 
     until: int
@@ -27,26 +27,28 @@ class _Waiting(NamedTuple, Generic[T]):
 
 
 class Backlog(Generic[T]):
-    """What waits to be attempted, whatever it is: an explored order is foreseen by the same rules.
+    """A queue of delayed attempts; explorations simulate it with items of their own.
 
-    An attempt may wait:
+    An attempt may be delayed:
 
     - *reordered*, until so many others were made;
-    - *duplicated*, its repeat until so many others were made;
-    - for *peers*, until the next attempt with which it is to be made at the same time;
-    - *failed* (a lost response, a refusal, a response that is not 2xx), until the next barrier.
+    - *duplicated*: its repeat, until so many others were made;
+    - by *concurrently*, until the next attempt with which it is made at the same time;
+    - *failed* (a lost response, a refusal, a response that is not 2xx): its repeat, until the next
+      barrier.
     """
 
     def __init__(self) -> None:
         self._made = 0
-        self._waiting: list[_Waiting[T]] = []
-        self._peers: list[_Waiting[T]] = []
+        self._delayed: list[_Delayed[T]] = []
+        self._peers: list[_Delayed[T]] = []
         self._failed: list[T] = []
 
     @property
     def items(self) -> list[T]:
-        """All that waits."""
-        return [*(one.item for one in (*self._waiting, *self._peers)), *self._failed]
+        """All delayed attempts."""
+        delayed = (*self._delayed, *self._peers)
+        return [*(attempt.item for attempt in delayed), *self._failed]
 
     def take(
         self,
@@ -56,32 +58,32 @@ class Backlog(Generic[T]):
         fault: Fault | None = None,
         past_barriers: bool = False,
     ) -> bool:
-        """Let an attempt wait, or its repeat, if this is a kind of fault that asks for it.
+        """Delay an attempt, or its repeat, if a kind of fault asks for that.
 
         Returns:
             Whether the attempt itself is made now.
         """
-        until = self._made + steps + (kind == "duplicate")  # which counts its first attempt, too
-        waiting = _Waiting(until, item, fault, past_barriers)
+        until = self._made + steps + (kind == "duplicate")  # a repeat waits for its attempt, too
+        delayed = _Delayed(until, item, fault, past_barriers)
         if kind in {"duplicate", "reorder"}:
-            self._waiting.append(waiting)
+            self._delayed.append(delayed)
         elif kind == "concurrently":
-            self._peers.append(waiting)
+            self._peers.append(delayed)
         return kind not in {"reorder", "concurrently"}
 
     def take_peers(self) -> list[T]:
-        """Take out what is made at the same time as the next attempt."""
-        peers = [one for one in self._peers if one.until <= self._made + 1]
-        self._peers = [one for one in self._peers if one not in peers]
-        return [one.item for one in peers]
+        """Remove and return the attempts that are made at the same time as the next one."""
+        peers = [peer for peer in self._peers if peer.until <= self._made + 1]
+        self._peers = [peer for peer in self._peers if peer not in peers]
+        return [peer.item for peer in peers]
 
     def note_attempt(self) -> T | None:
-        """Count an attempt; return what has waited for as many as it had to, and is next."""
+        """Count an attempt that was made; remove and return a delayed one that comes next."""
         self._made += 1
-        for place, one in enumerate(self._waiting):
-            if one.until <= self._made:
-                del self._waiting[place]
-                return one.item
+        for index, attempt in enumerate(self._delayed):
+            if attempt.until <= self._made:
+                del self._delayed[index]
+                return attempt.item
         return None
 
     def keep_failed(self, repeat: T) -> None:
@@ -93,18 +95,22 @@ class Backlog(Generic[T]):
         self._failed = [repeat for repeat in self._failed if not is_over(repeat)]
 
     def release(self) -> list[T]:
-        """Take out what waits for other attempts; if there is nothing, what has failed."""
-        over = [*(one for one in self._waiting if not one.past_barriers), *self._peers]
-        for one in over:
-            if one.fault is not None:
-                one.fault._is_short = True
-        self._waiting = [one for one in self._waiting if one.past_barriers]
+        """Remove and return the attempts that a barrier releases.
+
+        The repeats of failed attempts come last: once no others are left.
+        """
+        released = [attempt for attempt in self._delayed if not attempt.past_barriers]
+        released += self._peers
+        for attempt in released:
+            if attempt.fault is not None:
+                attempt.fault._is_short = True
+        self._delayed = [attempt for attempt in self._delayed if attempt.past_barriers]
         self._peers = []
-        if over:
-            return [one.item for one in over]
+        if released:
+            return [attempt.item for attempt in released]
         failed, self._failed = self._failed, []
         return failed
 
     def finish(self) -> None:
-        """Let the next barrier release all repeats, as no more attempts will be made."""
-        self._waiting = [one._replace(past_barriers=False) for one in self._waiting]
+        """Let the next barrier release all repeats: no more attempts will be made."""
+        self._delayed = [attempt._replace(past_barriers=False) for attempt in self._delayed]

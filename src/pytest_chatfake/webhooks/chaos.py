@@ -27,10 +27,10 @@ class Chaos(Fault):
     modes, alone or beside others.
 
     Args:
-        seed: What is drawn is derived from it.
+        seed: Decides all draws.
         probabilities: How likely an attempt is refused, loses its response, is repeated, or comes
-            late: in this order, the first that happens counts.
-        delay: How long an attempt may be delayed if nothing else happens to it, in nanoseconds.
+            late. At most one happens, the first in this order.
+        delay: The longest delay of an attempt to which none of these happens, in nanoseconds.
         line: Where the test set it up.
     """
 

@@ -44,8 +44,8 @@ class Content(NamedTuple):
     id: str
 
     def under_id(self, new: str) -> Content:
-        """Return the same with another event id."""
-        old, given = (quoted(one).encode() for one in (self.id, new))
+        """Return it with another event id."""
+        old, given = quoted(self.id).encode(), quoted(new).encode()
         return Content(self.body.replace(old, given, 1), new)
 
 
@@ -62,9 +62,9 @@ class Dispatch:
         overrides: What faults changed.
         batch: Neighbours in the queue that have the same one are attempted at the same time.
         content: What it posts; None: the event as it was emitted.
-        cause: What asked for it: an attempt that failed, or a verb; None: the event itself.
+        cause: The failed attempt or the verb that caused it; None: the event itself.
         is_redelivered: Whether the test attempts a past event again: no fault concerns that.
-        repeats: The faults that repeat its attempt once that is made.
+        repeats: The faults that repeat its attempt, once it is made.
         failure: The fault by which its attempt fails; None: none.
         outcome: How its attempt ends without being made; None: it is made.
     """
@@ -100,9 +100,10 @@ class Dispatch:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it still goes to any endpoint; no retry does, while that is disabled."""
+        """Whether any endpoint still gets it: a disabled one gets no retries."""
         return any(
-            one.connected and not (one.disabled and self.number > 1) for one in self.endpoints
+            endpoint.connected and not (endpoint.disabled and self.number > 1)
+            for endpoint in self.endpoints
         )
 
     def to(self, endpoint: Endpoint, **changes: Any) -> Dispatch:
@@ -110,7 +111,7 @@ class Dispatch:
         return replace(self, endpoints=(endpoint,), **changes)
 
     def again(self, failed: Attempt) -> Dispatch:
-        """Return its repeat after it has failed: no fault concerns that, and its bytes stay."""
+        """Return its next attempt after a failed one: the same bytes, without faults."""
         endpoints, number = (failed.endpoint,), self.number + 1
         return Dispatch(
             self.event, endpoints, self.depth, number, content=self.content, cause=failed
@@ -136,8 +137,8 @@ class Dispatch:
             self.overrides = self.overrides._replace(marks=self.overrides.marks + marks)
 
     def name_mark(self, kind: str, text: str) -> None:
-        """Let the marks of a kind say what is known of them only now."""
+        """Replace the text of the marks of a kind."""
         marks = [
-            one._replace(text=text) if one.kind == kind else one for one in self.overrides.marks
+            mark._replace(text=text) if mark.kind == kind else mark for mark in self.overrides.marks
         ]
         self.overrides = self.overrides._replace(marks=tuple(marks))

@@ -15,8 +15,8 @@ for, such as a server of the app that calls the fake before it responds.
 other endpoints and its repeats; the rest of the queue stays for the next verb. A cancellation or an
 interrupt is raised at once, and the endpoints that are left stay queued.
 
-*Another order.* An :class:`.Ordering`, if there is one, is asked before each attempt, and told how
-it ended.
+*Faults.* An :class:`.Ordering`, if there is one, decides before each attempt whether it is made
+now, and counts it at its end.
 
 *Batches.* Several attempts may be made at the same time. They are recorded in the order in which
 they began.
@@ -61,7 +61,7 @@ class Drain:
         thread: The thread that drains the queue; None while nobody does.
         in_flight: The attempts that are being made, in the order in which they began.
         count: How many attempts have begun so far.
-        ordering: What deviates from the order of the queue; None if nothing does.
+        ordering: Applies the faults; None until there are any.
         had_threads: Whether attempts were made in several threads at the same time.
         overdue: Ends attempts that take too long.
     """
@@ -87,10 +87,10 @@ class Drain:
         self.overdue: Overdue = Overdue(timeout)
         self._event: Event | None = None  # the last one that is attempted
         self._batches = 0
-        self._raised: Exception | None = None  # what is to be raised in the test
+        self._raised: Exception | None = None  # an error of an app, to be raised in the test
 
     def enable_ordering(self, *, retries_at_barriers: bool) -> None:
-        """Let attempts come in another order than that of the queue, from now on."""
+        """Ask the faults before each attempt from now on."""
         if self.ordering is None:
             self.ordering = Ordering(self._core, self._outbox)
         if retries_at_barriers:
@@ -135,7 +135,7 @@ class Drain:
 
     @contextmanager
     def setting_aside(self) -> Generator[None]:
-        """Leave alone what is queued now."""
+        """Attempt none of the events that are queued now."""
         with self._core.lock:
             queued, self._outbox.queue = self._outbox.queue, deque()
         try:
@@ -148,7 +148,8 @@ class Drain:
     def _wait(self) -> None:
         """Let the test's own thread wait until another thread has finished."""
         here, thread = threading.get_ident(), self.thread
-        # It can't wait for its own attempts, even where a receiver has left the context behind.
+        # Code that a receiver runs without its context can't be recognised as part of an attempt:
+        # the thread tells, too, because it would wait for itself.
         waits = here == self._home and thread not in (None, here)
         if waits and self._turn.acquire(timeout=self.overdue.limit):
             self._turn.release()
@@ -191,7 +192,7 @@ class Drain:
         if len(ready) > 1:
             self._batches += 1
         batch = self._batches if len(ready) > 1 else 0
-        self.in_flight = self.overdue.current = [self._begin(one, batch) for one in ready]
+        self.in_flight = self.overdue.current = [self._begin(part, batch) for part in ready]
         return self.in_flight
 
     def _take_next(self, queue: deque[Dispatch]) -> Sequence[Dispatch]:
@@ -212,9 +213,9 @@ class Drain:
             return self._decide(dispatch.to(endpoint))
         ready: list[Dispatch] = []
         while queue and queue[0].batch is dispatch.batch:
-            one = queue.popleft()
-            for endpoint in one.endpoints:
-                ready += self._decide(one.to(endpoint), in_batch=True)
+            neighbour = queue.popleft()
+            for endpoint in neighbour.endpoints:
+                ready += self._decide(neighbour.to(endpoint), in_batch=True)
         return ready
 
     def _decide(self, dispatch: Dispatch, *, in_batch: bool = False) -> Sequence[Dispatch]:
@@ -231,7 +232,7 @@ class Drain:
         return self.ordering.decide(dispatch, in_batch=in_batch)
 
     def _begin(self, dispatch: Dispatch, batch: int) -> InFlight:
-        """Begin an attempt, which may be lost: it is not made then."""
+        """Begin an attempt; one with an outcome is only recorded."""
         event, endpoint, now = dispatch.event, dispatch.endpoint, self._core.now()
         fault, _, _, marks = dispatch.overrides
         moment = now if dispatch.due is None else dispatch.due
@@ -263,17 +264,18 @@ class Drain:
 
     async def _make_batch(self, batch: Sequence[InFlight], *, plain: bool) -> None:
         """Make attempts at the same time, and record them."""
-        to_make = [one for one in batch if one.outcome is None]
-        self.had_threads = self.had_threads or sum(one.target.threaded for one in to_make) > 1
+        to_make = [attempt for attempt in batch if attempt.outcome is None]
+        in_threads = sum(attempt.target.threaded for attempt in to_make)
+        self.had_threads = self.had_threads or in_threads > 1
         ended: BaseException | None = None
         try:
             await make_batch(to_make, self._portal, plain=plain)
         except BaseException as error:
             ended = error
-        for one in to_make:
-            if one.outcome is None and isinstance(ended, Exception):
-                one.outcome = ended
-        interrupts = [self._record(one) for one in tuple(batch)]
+        for attempt in to_make:
+            if attempt.outcome is None and isinstance(ended, Exception):
+                attempt.outcome = ended
+        interrupts = [self._record(attempt) for attempt in tuple(batch)]
         if ended is None or isinstance(ended, Exception):
             ended = next(filter(None, interrupts), None)
         if ended is not None:
@@ -285,9 +287,10 @@ class Drain:
         response, error = self._response_of(attempt), self._error_of(attempt)
         with self._core.lock:
             del self.in_flight[0]
-            record._response, record._ended = self._count(attempt, response), True
+            response = self._count(attempt, response)
             overrides = attempt.dispatch.overrides
             record.fault, record._marks = overrides.fault, overrides.marks
+            record._response, record._ended = response, True
             if self._core.history.has(record):  # it is not of before a reset
                 self._outbox.attempts.append(record)
                 if record._was_made and not record.ok and record.fault != "forgery":
@@ -355,7 +358,7 @@ class Drain:
         return Response(None, b"", overdue, response.status)
 
     def _error_of(self, attempt: InFlight) -> BaseException | None:
-        """Return the error that an attempt ended with; make a crashed app anew."""
+        """Return the error that an attempt ended with; replace an app that crashed in it."""
         error = None if isinstance(attempt.outcome, Response) else attempt.outcome
         if attempt.watch is not None and attempt.watch.error is not None:
             error = self._restart(attempt.record.endpoint, str(attempt.watch.error)) or error
@@ -363,7 +366,7 @@ class Drain:
         return error
 
     def _restart(self, endpoint: Endpoint, crash: str) -> Exception | None:
-        """Make a crashed app anew, where the test says how; return what speaks against it."""
+        """Replace a crashed app, if the test says how; return why that failed."""
         endpoint._crash = crash
         if has_broken_transaction():
             return ChatFakeError(
@@ -399,31 +402,34 @@ class Overdue:
         self._is_ending = False
 
     def on_timeout(self, current: list[InFlight]) -> float | None:
-        """Note that attempts are late, and when it is said again, end them; in another thread.
+        """Note that attempts are late; at the second call, end them; in the watchdog's thread.
 
         Returns:
-            After how many real seconds to say it again; None: not again.
+            After how many real seconds to call it again; None: never.
         """
-        running = [one for one in current if one.outcome is None]
+        running = [attempt for attempt in current if attempt.outcome is None]
         if self._late is not current:
             self._late, self._is_ending = current, False
-            for one in running:
-                one.is_late = one.target.response_so_far() is None
-            self._endable = [one for one in running if one.target.disconnect(one.request)]
-            self._say([one for one in running if one not in self._endable], self.limit)
+            for attempt in running:
+                attempt.is_late = attempt.target.response_so_far() is None
+            endable = [attempt for attempt in running if attempt.target.disconnect(attempt.request)]
+            self._endable = endable
+            self._say([attempt for attempt in running if attempt not in endable], self.limit)
             return self.limit if self._endable else None
-        left = [one for one in self._endable if one in running]
+        left = [attempt for attempt in self._endable if attempt in running]
         if self._is_ending:
             self._say(left, 2 * self.limit)
             return None
         self._is_ending = True
-        for one in left:
-            one.target.cancel(one.request, timed_out(self.limit, one.record.endpoint._crash))
+        for attempt in left:
+            crash = attempt.record.endpoint._crash
+            attempt.target.cancel(attempt.request, timed_out(self.limit, crash))
         return GRACE_SECONDS
 
     def _say(self, attempts: Sequence[InFlight], seconds: float) -> None:
-        for one in attempts:
+        for attempt in attempts:
+            event, where = attempt.record.event, attempt.record.endpoint.label
             say(
-                f"webhook handler still running after {seconds:g} s: {one.record.endpoint.label}, "
-                f"{one.record.event._subject} (from {one.record.event.line})"
+                f"webhook handler still running after {seconds:g} s: {where}, {event._subject} "
+                f"(from {event.line})"
             )

@@ -44,8 +44,8 @@ class Endpoint:
         raise_exceptions: bool,
         retries: tuple[int, ...],
         signer: Signer | None,
-        scripted: bool,
-        expected: bool,
+        is_test_function: bool,
+        is_receiver: bool,
         disconnect: Callable[[Endpoint], None],
         restart: Callable[[], object] | None,
         disable_after: int | None,
@@ -60,8 +60,8 @@ class Endpoint:
         self.connected = True
         self._target = target
         self._retries = retries
-        self._scripted = scripted  # a function of the test's own
-        self._expected = expected  # the test says what it responds, so a failure is no news
+        self._is_test_function = is_test_function
+        self._is_receiver = is_receiver  # the test says what it responds: a failure is no news
         self._disconnect = disconnect
         self._restart = restart
         self._signers = [signer]  # as it was connected, and after each change of its secrets
@@ -86,15 +86,15 @@ class Endpoint:
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
     def _surfaces(self, error: BaseException) -> bool:
-        """Return whether an error comes back in the test: as a rule, unless a retry may mend it."""
+        """Return whether an error comes back in the test: not if a retry may follow."""
         if not isinstance(error, Exception):
             return True
-        # An assertion of the test's own is a failure in any case.
-        judged = self._scripted and isinstance(error, AssertionError)
+        # An assertion in a function of the test is a failure in any case.
+        judged = self._is_test_function and isinstance(error, AssertionError)
         return self.raise_exceptions and (judged or not self._retries)
 
     def _make_anew(self) -> None:
-        """Let a crashed app start again, if the test says how."""
+        """Replace a crashed app by a new one, if the test says how."""
         if self._restart is not None:
             app: Any = self._restart()
             if not callable(app):
@@ -102,7 +102,7 @@ class Endpoint:
             self._target._app = app
 
     def enable(self) -> None:
-        """Let it get the events that are emitted from now on, if it was disabled.
+        """Send it the events that are emitted from now on, if it was disabled.
 
         Raises:
             ClosedError: The fake is closed.
@@ -210,7 +210,9 @@ class Endpoints:
         found = self._listening.get(event_type)
         if found is None:
             found = tuple(
-                one for one in self._connected if not one.events.isdisjoint((event_type, "*"))
+                endpoint
+                for endpoint in self._connected
+                if not endpoint.events.isdisjoint((event_type, "*"))
             )
             self._listening[event_type] = found
         return found
@@ -225,7 +227,7 @@ class Endpoints:
     def disconnect(self, endpoint: Endpoint) -> None:
         """Remove an endpoint; queued attempts at it are not made any more."""
         endpoint.connected = False
-        self._connected = tuple(one for one in self._connected if one is not endpoint)
+        self._connected = tuple(other for other in self._connected if other is not endpoint)
         self._listening = {}
         endpoint._target.hang_up()  # some servers wait for that when they shut down
 

@@ -1,4 +1,4 @@
-"""Forgeries: signatures that prove nothing, so an app has to refuse them."""
+"""Forgeries: requests without a valid signature, which an app has to refuse."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 from .endpoints import Signer, WebhookRequest
 from .signing import guessed, retired, sign
 
-#: What is no forgery: an app that refuses it, too, proves nothing.
+#: Not a forgery: an app that refuses it, too, has not recognised the others.
 GENUINE: Final = "genuine"
 
-#: The one whose body is changed, and not its signature.
+#: The forgery with a changed body.
 CHANGED: Final = "changed after it was signed"
 
 _DAY: Final = 86_400  # in seconds
@@ -35,7 +35,7 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
         GENUINE: headers,
         "unsigned": {},
         **{
-            f"without {name}": {one: headers[one] for one in headers if one != name}
+            f"without {name}": {other: headers[other] for other in headers if other != name}
             for name in headers
             if len(headers) > 1
         },
@@ -49,5 +49,5 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
 
 
 def forged(what: str, request: WebhookRequest) -> dict[str, str]:
-    """Return the headers of one of them; none, if it is unsigned."""
+    """Return the headers of a forgery; an unsigned one has none."""
     return forgeries(request)[what] or {}

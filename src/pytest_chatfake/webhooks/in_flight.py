@@ -48,11 +48,11 @@ class InFlight:
         target: How it gets there.
         batch: The number of the batch in which it is made at the same time as others; 0: none.
         outcome: How it ended; None: not yet.
-        watch: Watches for crashes; None: nobody asks for one.
-        posted: Whether all functions of the test have shaped it without an error.
+        watch: Crashes the app, or notes where it could crash; None: neither.
+        posted: Whether the test's signer and its function for ``tamper()`` raised no error.
         is_late: Whether its time was up before its response was complete.
-        response: What the app responded, before a fault has changed that.
-        choice: The number of its choice; see :class:`.Ordering`.
+        response: The app's response, before a fault has changed it.
+        choice: The number of its choice in the :class:`.Ordering`.
     """
 
     dispatch: Dispatch
@@ -130,30 +130,31 @@ def _tampered(change: Callable[[bytes], bytes], body: bytes) -> bytes:
 async def make_batch(batch: Sequence[InFlight], portal: Portal, *, plain: bool) -> None:
     """Make attempts at the same time, and keep how each ended.
 
-    What is awaited are tasks of one loop; URLs and WSGI apps are called in threads, of which those
-    tasks wait. A plain function has the test's one thread, so these are called before, one by one.
+    ASGI apps and async functions are tasks of one loop. URLs and WSGI apps are called in threads,
+    for which tasks wait. Plain functions have the test's thread, so they are called before, one
+    after another.
     """
-    for one in batch:
-        if not one.target.overlaps:
-            await one.make(plain=plain)
-            if one.is_broken_off:
+    for attempt in batch:
+        if not attempt.target.overlaps:
+            await attempt.make(plain=plain)
+            if attempt.is_broken_off:
                 return
-    others = [one for one in batch if one.target.overlaps]
-    for one in others:
-        one.target = one.target.clone()
-    tasks = [one.make_as_task for one in others]
+    others = [attempt for attempt in batch if attempt.target.overlaps]
+    for attempt in others:
+        attempt.target = attempt.target.clone()
+    tasks = [attempt.make_as_task for attempt in others]
     try:
         if not plain:
             await gather(tasks)
-        elif any(_is_django(one.target) for one in others):
+        elif any(_is_django(attempt.target) for attempt in others):
             with connections_kept():
                 run_bridged(gather, tasks)
         elif others:
             portal.run(gather(tasks))
     finally:
-        for one in others:
-            with suppress(RuntimeError):  # a call that does not return is left to itself
-                one.target.close()
+        for attempt in others:
+            with suppress(RuntimeError):  # a call that does not return can't be ended
+                attempt.target.close()
 
 
 def _is_django(target: Target) -> bool:

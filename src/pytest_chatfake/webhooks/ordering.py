@@ -1,19 +1,20 @@
-"""Another order of attempts than that of the queue, and attempts that come again or not at all.
+"""Faults of attempts: which of them apply to an attempt, and when it is made.
 
-The drain asks an :class:`Ordering` before each attempt, and tells it of each that has ended. The
-faults choose once for each event and endpoint, at the first attempt; an attempt that is made again
-is no new choice. What waits because of that, and for how long, the :class:`.Backlog` knows.
+The drain asks an :class:`Ordering` before each attempt, and reports each that has ended. The first
+attempt at an event at an endpoint is a *choice*: the faults decide then what happens to it. A
+*repeat* is made because of a fault, and is no choice; nor is a retry. The :class:`.Backlog` keeps
+delayed attempts.
 
-A *barrier* is where a test looks: ``settle()``, an assertion, a move of time. All that waits is
-flushed there without moving time. Two repeats may wait past it: the one that was told to
-(``past_barriers=True``), and the one that waits for time, which ``settle()`` makes after it has
-moved the clock.
+A *barrier* is where a test looks: ``settle()``, an assertion, a move of time. All delayed attempts
+are made there without moving time, with two exceptions: repeats with ``past_barriers=True``, and
+repeats that wait for a moment. ``settle()`` moves the clock to these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from types import FunctionType
 from typing import Final, NamedTuple, TypeAlias
 
@@ -31,23 +32,23 @@ from .faults import FaultHit
 from .in_flight import InFlight
 from .outbox import Outbox
 
-#: How an attempt ends that is refused, or dropped: neither is made.
+#: How attempts end that are refused or dropped: they are never made.
 REFUSED: Final = Response(
     None, b"", ConnectionRefusedError("refused before it reached the app: refuse()")
 )
 DROPPED: Final = Response(None)
 
-#: The attempts of these kinds of faults are not made: they end so.
+#: By kinds of faults: how attempts end that are not made.
 _NOT_MADE: Final[Mapping[str, Response]] = {"drop": DROPPED, "refuse": REFUSED}
 
 _LOST: Final = "the app's response was lost: lose_response()"
 
 
 class Barrier(NamedTuple):
-    """A place where what waits is attempted.
+    """A barrier in the log, or several without attempts in between.
 
     Attributes:
-        moments: When there was one, in nanoseconds, as long as no attempt came in between.
+        moments: When there was one, in nanoseconds.
     """
 
     moments: tuple[int, ...]
@@ -58,14 +59,14 @@ Log: TypeAlias = "list[InFlight | Barrier]"
 
 
 class TimedRepeat(NamedTuple):
-    """A repeat of an attempt that comes after time was moved.
+    """A repeat that waits for a moment.
 
     Attributes:
-        due: When, in nanoseconds.
-        event: What comes again.
+        due: The moment in nanoseconds.
+        event: The event.
         endpoint: Where it goes.
-        what: What asked for it, as a test would write it.
-        line: Where.
+        what: The fault that repeats it, as a test would write it.
+        line: The line that set the fault up.
     """
 
     due: int
@@ -78,13 +79,19 @@ class TimedRepeat(NamedTuple):
 class Ordering:
     """Decides which attempt comes next.
 
+    Args:
+        core: The fake's core.
+        outbox: Has the queue and the faults.
+        log: Gets the attempts that have ended, and the barriers; None: no log.
+        note: Takes what happens from now on, for an exploration's statistics.
+
     Attributes:
-        retries_at_barriers: Whether what has failed comes again at a barrier, and not by the clock.
+        retries_at_barriers: Whether failed attempts come again at a barrier, and not by the clock.
         log: As given.
         settled: Whether there was a barrier.
         choices: The numbers of the choices so far: one for each event and endpoint, in the order
             of first attempts.
-        crash_points: Calls of which functions the log names, and all lines that suspend; None:
+        crash_points: The functions whose calls the log names, beside all lines that suspend; None:
             it names neither.
     """
 
@@ -101,27 +108,27 @@ class Ordering:
         self.settled: bool = False
         self.crash_points: Mapping[FunctionType, str] | None = None
         self._outbox = outbox
-        self._note = note  # takes what happens from now on
+        self._note = note
         self.clear()
 
     def clear(self) -> None:
-        """Forget all choices and waiting attempts; the log goes on."""
+        """Forget all choices and delayed attempts; the log goes on."""
         self._backlog: Backlog[Dispatch] = Backlog()
         self._repeats: list[TimedRepeat] = []
         self.choices: dict[tuple[Event, Endpoint], int] = {}
 
     @property
     def held(self) -> list[Event]:
-        """The events whose attempts wait."""
-        waiting = [dispatch.event for dispatch in self._backlog.items]
-        return waiting + [one.event for one in self._open_repeats()]
+        """The events of delayed attempts."""
+        delayed = [dispatch.event for dispatch in self._backlog.items]
+        return delayed + [repeat.event for repeat in self._open_repeats()]
 
     # Before an attempt
 
     def decide(self, dispatch: Dispatch, *, in_batch: bool = False) -> Sequence[Dispatch]:
-        """Return the attempts to make now in place of the queue's next one; none, if it waits.
+        """Return the attempts to make now in place of the queue's next one; none: it is delayed.
 
-        An attempt that a test has put into a batch is counted, and stays there.
+        An attempt that a test has put into a batch is a choice, too, and stays there.
         """
         self._note("in attempts")
         key = (dispatch.event, dispatch.endpoint)
@@ -133,15 +140,14 @@ class Ordering:
         batch = [dispatch, *self._begin_repeats(dispatch, in_batch=in_batch)]
         if in_batch:
             return batch
-        peers = [one for one in self._backlog.take_peers() if one.endpoint.connected]
+        peers = [peer for peer in self._backlog.take_peers() if peer.endpoint.connected]
         return _batched([*peers, *batch])
 
     def _choose(self, dispatch: Dispatch, *, taken: bool) -> FaultHit | None:
-        """Let each fault count a first attempt.
+        """Let each fault count a choice; those that combine with others change the dispatch.
 
         Returns:
-            The fault that decides whether and when it is made; those that combine with it change
-            the dispatch.
+            The one that decides whether and when the attempt is made; None: none does.
         """
         chosen: FaultHit | None = None
         for fault in self._outbox.faults.active:
@@ -158,7 +164,7 @@ class Ordering:
         return chosen
 
     def _deviate(self, hit: FaultHit, dispatch: Dispatch) -> bool:
-        """Apply a fault to a first attempt; return whether that is made now."""
+        """Apply a fault to a choice; return whether the attempt is made now."""
         if effect_of(hit.kind).fails:
             dispatch.failure, dispatch.outcome = hit, _NOT_MADE.get(hit.kind)
             return True
@@ -172,13 +178,13 @@ class Ordering:
         return self._backlog.take(hit.kind, hit.steps, dispatch, hit.fault)
 
     def _begin_repeats(self, dispatch: Dispatch, *, in_batch: bool) -> list[Dispatch]:
-        """Let the repeats of an attempt wait; return those that are made at the same time."""
+        """Delay the repeats of an attempt; return those that are made at the same time."""
         hits, dispatch.repeats = dispatch.repeats, ()
         beside: list[Dispatch] = []
         for hit in hits:
             repeat = replace(dispatch)
             repeat.change(hit)
-            if dispatch.outcome is not DROPPED:  # that is so each time
+            if dispatch.outcome is not DROPPED:  # a repeat of a dropped attempt is dropped, too
                 repeat.failure = repeat.outcome = None
             if hit.pause:
                 self._outbox.plan(repeat, hit.pause)
@@ -193,7 +199,7 @@ class Ordering:
         return beside
 
     def watch(self, dispatch: Dispatch) -> CrashWatch | None:
-        """Return what watches an attempt for crashes; None: nobody asks for one."""
+        """Return what crashes an attempt or notes where it could crash; None: nothing does."""
         failure, target = dispatch.failure, dispatch.endpoint._target
         if failure is not None and failure.make_watch is not None:
             return failure.make_watch(target.response_so_far)
@@ -204,7 +210,7 @@ class Ordering:
     # After an attempt
 
     def note_attempt(self, attempt: InFlight, response: Response) -> Response:
-        """Count an attempt; return the response that the service gets."""
+        """Count and log an attempt that has ended; return the response that the service gets."""
         self._note("between and after attempts")
         dispatch, record = attempt.dispatch, attempt.record
         attempt.choice = self.choices.get((record.event, record.endpoint), 0)
@@ -230,7 +236,7 @@ class Ordering:
             self._backlog.keep_failed(dispatch.again(failed))
 
     def forget_unwanted(self) -> None:
-        """Forget what would come again at an endpoint that was disabled now."""
+        """Forget the repeats of failed attempts at an endpoint that was disabled now."""
         self._backlog.forget_failed(lambda repeat: not repeat.is_wanted)
 
     # Barriers
@@ -256,7 +262,7 @@ class Ordering:
             yield from self.flush()
 
     def flush(self) -> Iterator[None]:
-        """A step: attempt what is queued, then what waits."""
+        """A step: attempt queued events, then delayed ones."""
         self.settled = True
         yield
         while released := self._backlog.release():
@@ -270,32 +276,32 @@ class Ordering:
                 self.log[-1] = Barrier((*last.moments, now))
 
     def finish(self) -> None:
-        """Flush all repeats at the next barrier, after the test's last attempt."""
+        """Make all repeats at the next barrier, after the test's last attempt."""
         self._backlog.finish()
 
-    # Repeats that wait for time
+    # Repeats that wait for a moment
 
     def _next_repeat(self) -> TimedRepeat | None:
         """Return the repeat that comes next; None if there is none."""
         self._repeats = self._open_repeats()
-        return min(self._repeats, key=lambda one: one.due, default=None)
+        return min(self._repeats, key=attrgetter("due"), default=None)
 
     def _open_repeats(self) -> list[TimedRepeat]:
         """Return the repeats that are still to come, at endpoints that are connected."""
         now = self._core.now()
         return [
-            one
-            for one in self._repeats
-            if one.due > now and one.endpoint.connected and not one.endpoint.disabled
+            repeat
+            for repeat in self._repeats
+            if repeat.due > now and repeat.endpoint.connected and not repeat.endpoint.disabled
         ]
 
 
 def _batched(batch: list[Dispatch]) -> list[Dispatch]:
     """Give all attempts of a batch the mark of the fault that has asked for it."""
-    asked = [one.overrides for one in batch]
-    mark = next((one.marks[-1] for one in asked if one.fault == "concurrently"), None)
+    overrides = [dispatch.overrides for dispatch in batch]
+    mark = next((own.marks[-1] for own in overrides if own.fault == "concurrently"), None)
     if mark is not None and len(batch) > 1:
-        for one in batch:
-            if one.overrides.fault != "concurrently":
-                one.mark(mark)
+        for dispatch in batch:
+            if dispatch.overrides.fault != "concurrently":
+                dispatch.mark(mark)
     return batch

@@ -43,7 +43,7 @@ class Outbox:
         attempts: The attempts that have ended, in the order in which they did.
         seen: How many of these the test has read.
         queue: What is to be attempted next, in order.
-        paused: What is held back, inside a block that pauses; None outside.
+        paused: The dispatches that a block of ``paused()`` holds back; None outside.
         faults: Those that are set up now.
         unheard: Events of other types that no endpoint listened for.
         depth: How many attempts led to what is emitted now, each causing the next event.

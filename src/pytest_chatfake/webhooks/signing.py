@@ -51,7 +51,7 @@ def sign(signer: Signer, request: WebhookRequest) -> dict[str, str]:
 
 
 def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> str:
-    """Name what is wrong with the headers of a signer that is in place of an endpoint's own."""
+    """Describe how the headers of a signer are wrong, compared with the endpoint's own signer."""
     if not headers:
         return "missing signature"
     if isinstance(signer, OwnSigner) and type(signer) is type(own):
@@ -63,14 +63,14 @@ def flaw_of(signer: Signer, own: Signer | None, headers: Mapping[str, str]) -> s
 
 
 def guessed(signer: Signer, request: WebhookRequest) -> dict[str, str] | None:
-    """Sign with another secret than a signer; None for a function, whose secret nobody knows.
+    """Sign with another secret than a signer's; None: it is a function, and its secret is unknown.
 
-    Those that were retired sign, if there are any: an app may still know one of them.
+    Retired secrets sign, if there are any: an app may still accept one of them.
     """
     if not isinstance(signer, OwnSigner):
         return None
     ever: list[Any] = request.endpoint._signers
-    former = dict.fromkeys(one for own in ever for one in own._secrets)
+    former = dict.fromkeys(secret for own in ever for secret in own._secrets)
     for secret in signer._secrets:
         del former[secret]
     return _with(signer, (*former,) or (b"not " + b"".join(signer._secrets),))(request)
@@ -85,7 +85,7 @@ def rotated(signer: OwnSigner, secret: str | bytes) -> OwnSigner:
 
 
 def retired(signer: Any) -> Any:
-    """Return a copy that signs with the newest secret alone; a signer without several as it is."""
+    """Return a copy that signs with the newest secret alone; unchanged with one secret or none."""
     many = len(getattr(signer, "_secrets", ())) > 1
     return _with(signer, signer._secrets[:1]) if many else signer
 
@@ -183,7 +183,7 @@ class HmacSigner:
 _FIELDS = {"timestamp": "%(timestamp)d", "signature": "%(signature)s", "body": "%(body)s"}
 
 #: The hash functions that every Python has, but those whose length is a choice of its own.
-_DIGESTS = tuple(sorted(one for one in hashlib.algorithms_guaranteed if "shake" not in one))
+_DIGESTS = tuple(sorted(name for name in hashlib.algorithms_guaranteed if "shake" not in name))
 
 
 class StandardWebhooksSigner:
@@ -241,7 +241,7 @@ def _keys(key: Callable[[object], bytes], secret: object, secrets: object) -> tu
 
 
 def _whole_seconds(offset: object) -> int:
-    """Return an offset as timestamps count; what is less than a second is cut off."""
+    """Return an offset in whole seconds, rounded towards zero."""
     return int(parse_offset(offset, "offset") / SECOND)
 
 

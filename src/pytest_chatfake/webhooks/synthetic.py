@@ -73,13 +73,13 @@ def edits(
 
 def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, Any], str]:
     *parents, key = path.split(".")
-    place: dict[str, Any] | None = event[resource]
+    parent: dict[str, Any] | None = event[resource]
     if parents and parents[0] == "event":
-        place, parents = event, parents[1:]
+        parent, parents = event, parents[1:]
     for name in parents:
-        place = place.get(name) if isinstance(place, dict) else None
-    if isinstance(place, dict):
-        return place, key
+        parent = parent.get(name) if isinstance(parent, dict) else None
+    if isinstance(parent, dict):
+        return parent, key
     raise ValueError(
         f"there is no object {cited('.'.join(parents))} for {cited(path)}. Paths begin in the "
         f"message, as in 'conversation.expireTime', or with 'event.' in the envelope."
@@ -87,7 +87,7 @@ def _find(event: dict[str, Any], resource: str, path: str) -> tuple[dict[str, An
 
 
 def evolved(body: bytes) -> bytes:
-    """Return a body as a later version of the service may write it; what is no object stays.
+    """Return a body as a later version of the service may write it, if it is a JSON object.
 
     The envelope, its resource and the conversation in there have another order and a new field.
     """
@@ -126,13 +126,13 @@ def custom_event(
         else:
             body = check_bytes(body, "body")
         return CustomEvent(name, given, "", "", body)
-    place = _key_of(name) if key is None else check_str(key, "key")
-    if not place:
+    field = _key_of(name) if key is None else check_str(key, "key")
+    if not field:
         raise ValueError(f"the type {cited(name)} names no key for the resource: give key=")
-    if place in ENVELOPE_KEYS:
-        raise ValueError(f"key can't be {cited(place)}: the envelope has a field of that name")
+    if field in ENVELOPE_KEYS:
+        raise ValueError(f"key can't be {cited(field)}: the envelope has a field of that name")
     fields = {} if resource is None else dict(check_mapping(resource, "resource"))
-    return CustomEvent(name, given, place, encode(fields), None)
+    return CustomEvent(name, given, field, encode(fields), None)
 
 
 def _key_of(event_type: str) -> str:
