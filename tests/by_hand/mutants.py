@@ -65,7 +65,6 @@ LIKELY = {
     "domain.messages": "test_transitions test_refusals test_calls_during_attempts",
     "domain.money": "test_money_input test_money_rules test_refusals",
     "domain.people": "test_people test_recipients test_resets test_scripts_in_time",
-    "domain.rehearsal": "test_people test_recipients test_all_or_nothing test_scripts_in_time",
     "domain.schedule": "test_schedule test_clock test_agenda test_scripts_in_time",
     "engine": "test_clock test_agenda test_wait_until test_threads test_calls_during_attempts "
     "test_overlooked test_other_travellers test_timeline test_transitions test_outbox "

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -270,19 +271,54 @@ def test_in_the_middle_of_an_attempt_people_change_at_once(play: Any) -> None:
     play(scenario)
 
 
-def test_a_function_of_extra_fields_that_fails_leaves_the_person_as_they_were() -> None:
+def test_a_function_of_extra_fields_that_fails_leaves_what_was_done_before() -> None:
     def fields(message: Any, status: str) -> dict[str, str]:
         if (message.body, status) == ("two", "delivered"):
             raise RuntimeError("no fields")
         return {}
 
     with frozen_fake(extra=fields) as fake:
+        fake.autopilot(deliver_after=None, read_after=60)
         anna = fake.recipient(ANNA, online=False)
-        messages = [fake.send_text(body, to=anna) for body in ("one", "two")]
-        before = visible_state(fake)
+        messages = [fake.send_text(body, to=anna) for body in ("one", "two", "three")]
         with pytest.raises(RuntimeError, match="no fields"):
             anna.comes_online()
 
+        assert anna.online
+        assert ["delivered", "sent", "sent"] == [message.status for message in messages]
+        fake.clock.advance(60)
+        assert "read" == messages[0].status  # the autopilot has seen the delivery
+
+
+def test_a_consequence_that_another_thread_has_made_illegal_is_left_out() -> None:
+    def fields(message: Any, status: str) -> dict[str, str]:
+        if (message.body, status) == ("one", "delivered"):  # the lock is released meanwhile
+            other = threading.Thread(target=messages[1].fail)
+            other.start()
+            other.join()
+        return {}
+
+    with frozen_fake(extra=fields) as fake:
+        anna = fake.recipient(ANNA, online=False)
+        messages = [fake.send_text(body, to=anna) for body in ("one", "two", "three")]
+        anna.comes_online()
+
+        assert ["delivered", "failed", "delivered"] == [message.status for message in messages]
+        assert ["failed", "delivered", "delivered"] == [one.status for one in fake.events[3:]]
+
+
+def test_a_phone_that_another_thread_turns_off_meanwhile_gets_no_more() -> None:
+    def fields(message: Any, status: str) -> dict[str, str]:
+        if (message.body, status) == ("one", "delivered"):
+            other = threading.Thread(target=anna.goes_offline)
+            other.start()
+            other.join()
+        return {}
+
+    with frozen_fake(extra=fields) as fake:
+        anna = fake.recipient(ANNA, online=False)
+        messages = [fake.send_text(body, to=anna) for body in ("one", "two")]
+        anna.comes_online()
+
         assert not anna.online
-        assert before == visible_state(fake)
         assert ["sent", "sent"] == [message.status for message in messages]

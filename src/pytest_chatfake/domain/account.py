@@ -1,8 +1,8 @@
 """The account: every verb of the service, its rules, and nothing else.
 
 A verb is first *decided*: refused, or turned into facts, while nothing changes. Then each fact is
-*applied*, which can't fail. Whatever else has to be made from a fact, its event above all, is made
-in between; so a verb that fails anywhere has done nothing.
+*applied*, which can't fail. Its event is written in between. So a verb that fails anywhere has done
+nothing.
 
 Moments are nanoseconds since the epoch.
 """
@@ -24,8 +24,8 @@ from .facts import Draft, Fact, Happening, Verb
 from .failures import CATALOGUE, Failure
 from .ids import Ids
 from .instants import stamp
-from .ledger import Ledger, LedgerEntry
-from .messages import STATUSES, MessageState, next_state
+from .ledger import Kind, Ledger, LedgerEntry
+from .messages import STATUSES, MessageState, check_legal
 from .money import EXACT, ZERO
 from .people import People, PersonRecord
 from .reasons import ChargePer, Rule
@@ -38,7 +38,8 @@ class Rules(NamedTuple):
     Attributes:
         origin_type: The origin type of conversations where none is asked for (§2.4).
         conversation_length: How long a session lasts, in nanoseconds (§8: 24 hours).
-        drop_after: After how long an undelivered message is dropped (§8: 30 days).
+        drop_after: After how long an undelivered message is dropped, in nanoseconds
+            (§8: 30 days).
         charge_per: What is charged: a conversation, with its first delivery (§1), or each message,
             with its own (assumed).
         on_insufficient_balance: Whether a message that the balance can't hold is accepted
@@ -92,21 +93,25 @@ class Account:
         return self._by_conversation.all(conversation)
 
     def decide(self, verb: Verb, now: int) -> list[Fact]:
-        """Return what comes of a verb, and change nothing."""
+        """Return the facts of a verb about a message, and change nothing that anybody sees.
+
+        A submission gets proposals, because its events are written from them: identifiers, a
+        conversation, a price. ``withdraw()`` takes them back if the verb fails later.
+        """
         return _DECISIONS[verb.name](self, verb.message, now, *verb.arguments)
 
     # Submission: §3, first row, and rule 4
 
     def _accept(self, message: MessageState, now: int, draft: Draft) -> list[Fact]:
-        """Take the message and send it; or fail it, if the balance is too low and must not be."""
-        next_state(message, "accept")
+        """Send it; or fail it, if the balance can't cover it."""
+        check_legal(message, "accept")
         conversation = message.conversation = self._conversation(message, draft, now)
         price = draft.price if message.price is None else message.price
         if callable(price):
             message.name(len(self.messages) + 1, self._ids)  # it sees the message as it will be
             price = price(message)
             # It took its time, and another thread may have sent something meanwhile.
-            next_state(message, "accept")
+            check_legal(message, "accept")
             conversation = message.conversation = self._conversation(message, draft, now)
         message.price = price
         is_priced = self._is_priced(conversation)
@@ -128,14 +133,14 @@ class Account:
         entries: tuple[LedgerEntry, ...] = ()
         if estimate:
             rule = held
-            entries = (LedgerEntry("hold", estimate, now, message.id, conversation.id),)
+            entries = (_entry("hold", estimate, message, now),)
         return [Fact("sent", message, now, rule, estimate, conversation, expires_at, entries)]
 
     def _reject(
         self, message: MessageState, now: int, failure: Failure, rule: Rule = reasons.REJECTED
     ) -> list[Fact]:
         """Turn the message down: it fails before it is sent (§3 rule 4)."""
-        next_state(message, "reject")
+        check_legal(message, "reject")
         message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
         return [Fact("failed", message, now, rule, ZERO, failure=failure)]
@@ -188,8 +193,6 @@ class Account:
         now: int,
         devices: int | None,
         price: Decimal | None,
-        *,
-        by_itself: bool = False,
     ) -> list[Fact]:
         """Deliver to that many devices more; None: to all that do not have the message yet.
 
@@ -197,9 +200,9 @@ class Account:
         arrival is charged.
         """
         self.check_current(message)
-        next_state(message, "deliver")
+        check_legal(message, "deliver")
         person = self.people.get(message.recipient)
-        if person is not None and not by_itself:
+        if person is not None:
             person.check_reachable(message, "deliver", arrives=True)
         if devices is None:
             used = 1 if person is None else person.devices
@@ -211,13 +214,13 @@ class Account:
         return [first, *[other] * (devices - 1)]
 
     def _read(self, message: MessageState, now: int) -> list[Fact]:
-        """Let the user read the message; at once, if it was not delivered before (§3).
+        """Read the message; deliver and read it at once, if it was not delivered before (§3).
 
         Without read receipts the service does not learn of it (§3 rule 3): a message that was
         still sent is seen to be delivered, and nothing more (assumed).
         """
         self.check_current(message)
-        next_state(message, "read")
+        check_legal(message, "read")
         person = self.people.get(message.recipient)
         if person is not None:
             person.check_reachable(message, "read", arrives=message.state == "sent")
@@ -231,23 +234,23 @@ class Account:
         return [self._arrival("delivered", message, now, None, reasons.READ_IN_PRIVATE)]
 
     def _arrive(self, message: MessageState, now: int) -> list[Fact]:
-        """Let it reach a phone that has come back (§3 rule 2): an open chat reads it there."""
+        """Deliver it to a phone that has come back (§3 rule 2): an open chat reads it there."""
         person = self.people[message.recipient]
         if person.chat_open:
             return self._reading(message, now, person)
-        return self._deliver(message, now, None, None, by_itself=True)
+        return self._deliver(message, now, None, None)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
         """Fail a message that was sent: what is held for it comes back, nothing is charged."""
         self.check_current(message)
-        next_state(message, "fail")
+        check_legal(message, "fail")
         entries = self._released(message, now)
         rule = reasons.FAILED if entries else reasons.FAILED_FREE
         return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
     def _drop(self, message: MessageState, now: int) -> list[Fact]:
         """Drop a message that was never delivered: its hold comes back, and no event tells (§3)."""
-        next_state(message, "drop")
+        check_legal(message, "drop")
         entries = self._released(message, now)
         rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
         return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
@@ -281,7 +284,7 @@ class Account:
             charge = message.price if price is None else price
             outcome = "free" if not charge else "first" if price is None else "final"
             if charge:
-                entries += (LedgerEntry("charge", charge, now, message.id, conversation.id),)
+                entries += (_entry("charge", charge, message, now),)
         elif conversation.state(now) == "expired":
             outcome = "late"
         else:
@@ -293,10 +296,7 @@ class Account:
         return Fact(what, message, now, first[outcome], charge, conversation, expires_at, entries)
 
     def _released(self, message: MessageState, now: int) -> tuple[LedgerEntry, ...]:
-        if not message.held:
-            return ()
-        assert message.conversation is not None
-        return (LedgerEntry("release", message.held, now, message.id, message.conversation.id),)
+        return (_entry("release", message.held, message, now),) if message.held else ()
 
     def shown(self, message: MessageState, status: str, now: int) -> Fact:
         """Return what an event of a status shows of a message as it stands, true or not.
@@ -321,10 +321,10 @@ class Account:
             failure=message.failure or Failure("131026", CATALOGUE["131026"], None),
         )
 
-    # Applying: what was decided becomes so
+    # Applying
 
     def apply(self, fact: Fact) -> None:
-        """Let a fact change the message, the conversation and the ledger; it can't be refused."""
+        """Change message, conversation and ledger as a fact says; it can't be refused."""
         message, at = fact.message, fact.at
         for entry in fact.entries:
             self.ledger.post(entry)
@@ -367,7 +367,7 @@ class Account:
         self._cancel_drop(message)
 
     def _end(self, fact: Fact, message: MessageState) -> None:
-        """Let it fail, before or after it was sent, or drop it."""
+        """Fail the message, before or after it was sent, or drop it."""
         if message.state == "submitted":
             self.messages.append(message)
         message.held = ZERO
@@ -388,17 +388,19 @@ class Account:
 
     # Money that concerns no message, and so has no fact
 
-    def _top_up(self, _: None, now: int, amount: Decimal) -> list[Fact]:
-        """Add to the balance (assumed)."""
-        self.ledger.post(LedgerEntry("top_up", amount, now))
-        return []
+    def decide_entry(self, verb: Verb, now: int) -> LedgerEntry | None:
+        """Return the entry of ``top_up`` or ``set_balance`` (assumed); None: nothing changes."""
+        (amount,) = cast("tuple[Decimal]", verb.arguments)
+        if verb.name == "top_up":
+            return LedgerEntry("top_up", amount, now)
+        difference = EXACT.subtract(amount, self.ledger.available)
+        return LedgerEntry("adjustment", difference, now) if difference else None
 
-    def _set_balance(self, _: None, now: int, available: Decimal) -> list[Fact]:
-        """Make what is available that much, by an adjustment (assumed)."""
-        difference = EXACT.subtract(available, self.ledger.available)
-        if difference:
-            self.ledger.post(LedgerEntry("adjustment", difference, now))
-        return []
+
+def _entry(kind: Kind, amount: Decimal, message: MessageState, now: int) -> LedgerEntry:
+    """Return an entry about a message, which is in a conversation."""
+    assert message.conversation is not None
+    return LedgerEntry(kind, amount, now, message.id, message.conversation.id, message)
 
 
 _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
@@ -408,6 +410,4 @@ _DECISIONS: Final[Mapping[str, Callable[..., list[Fact]]]] = {
     "arrive": Account._arrive,
     "read": Account._read,
     "fail": Account._fail,
-    "top_up": Account._top_up,
-    "set_balance": Account._set_balance,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal, TypeAlias
 
@@ -13,6 +14,7 @@ from .ids import Ids
 ConversationState: TypeAlias = Literal["pending", "open", "expired"]
 
 
+@dataclass(slots=True, eq=False)
 class ConversationRecord:
     """What is known of one conversation: who it is with, and when its session runs.
 
@@ -26,18 +28,15 @@ class ConversationRecord:
         expires_at: When the session is over; None while it is pending.
     """
 
-    __slots__ = ("begun", "expires_at", "id", "origin_type", "recipient", "started_at")
-
-    def __init__(self, id: str, recipient: str, origin_type: str) -> None:  # noqa: A002 - as §2.4
-        self.id: str = id
-        self.recipient: str = recipient
-        self.origin_type: str = origin_type
-        self.begun: bool = False
-        self.started_at: int | None = None
-        self.expires_at: int | None = None
+    id: str
+    recipient: str
+    origin_type: str
+    begun: bool = False
+    started_at: int | None = None
+    expires_at: int | None = None
 
     def state(self, now: int) -> ConversationState:
-        """Return where the conversation stands at ``now``.
+        """Return the state at ``now``, in nanoseconds since the epoch.
 
         A session is over at the instant its time is up: ``[start, start + length)`` (assumed).
         """
@@ -56,38 +55,32 @@ class Conversations:
         all: Every conversation, in the order in which they were begun.
     """
 
-    __slots__ = ("_by_id", "_given_ids", "_ids", "_latest", "all")
+    __slots__ = ("_by_id", "_given_ids", "_ids", "_used", "all")
 
     def __init__(self, ids: Ids) -> None:
         self._ids = ids
         self.all: list[ConversationRecord] = []
         self._by_id: GrowingIndex[ConversationRecord, str]
         self._by_id = GrowingIndex(self.all, attrgetter("id"))
-        # Ids that a test gave; one may be that of a place, and must not be given again.
+        # Ids that a test gave: the service must not give one of them again.
         self._given_ids: set[str] = set()
-        # By origin type and recipient: the one conversation, or several in the order of use, where
-        # one that is used in turns with others is there several times.
-        self._latest: defaultdict[str, dict[str, ConversationRecord | list[ConversationRecord]]]
-        self._latest = defaultdict(dict)
+        # By person and type, in order of use; one that was used again is there again.
+        self._used: defaultdict[tuple[str, str], list[ConversationRecord]] = defaultdict(list)
 
     def find(self, id_: str) -> ConversationRecord | None:
         """Return the conversation of that id, if it was begun."""
         return self._by_id.first(id_)
 
     def number(self, conversation: ConversationRecord) -> int:
-        """Return the place of a conversation among those that were begun, from 1; else 0."""
-        return next((place + 1 for place in self._by_id.places(conversation.id)), 0)
+        """Return the ordinal of a conversation among those that were begun, from 1; else 0."""
+        return next((index + 1 for index in self._by_id.places(conversation.id)), 0)
 
     def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
         """Return the pending or open one that was used last, if there is one."""
-        latest = self._latest[origin_type].get(recipient)
-        if isinstance(latest, ConversationRecord):
-            latest = [latest]
-        while latest:
-            if latest[-1].state(now) != "expired":
-                return latest[-1]
-            latest.pop()  # for good: nobody needs to look at it again
-        return None
+        used = self._used[recipient, origin_type]
+        while used and used[-1].state(now) == "expired":
+            used.pop()  # for good: nobody needs to look at it again
+        return used[-1] if used else None
 
     def propose(self, recipient: str, origin_type: str) -> ConversationRecord:
         """Return a new conversation, under an id that no other has; it is not begun yet."""
@@ -103,12 +96,6 @@ class Conversations:
             self.all.append(conversation)
             if conversation.id != self._ids.conversation % len(self.all):
                 self._given_ids.add(conversation.id)
-        latest = self._latest[conversation.origin_type]
-        known = latest.get(conversation.recipient)
-        if known is None:
-            latest[conversation.recipient] = conversation
-        elif isinstance(known, list):
-            if not known or known[-1] is not conversation:
-                known.append(conversation)
-        elif known is not conversation:
-            latest[conversation.recipient] = [known, conversation]
+        used = self._used[conversation.recipient, conversation.origin_type]
+        if not used or used[-1] is not conversation:
+            used.append(conversation)

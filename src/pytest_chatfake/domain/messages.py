@@ -1,8 +1,9 @@
-"""Messages: their states, the table of what may follow what, and what is known of each."""
+"""Messages: their states, and the table of legal verbs (§3)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
@@ -12,8 +13,8 @@ from .failures import Failure
 from .ids import Ids
 from .money import ZERO
 
-#: Where a message stands. Four of them are statuses of §3; ``submitted`` is what comes before the
-#: first one, and ``dropped`` is a message that stays ``sent`` for good (§3 rules 5 and 6).
+#: The state of a message. Four of them are statuses of §3; ``submitted`` comes before the first
+#: one, and ``dropped`` is a message that stays ``sent`` for good (§3 rules 5 and 6).
 State: TypeAlias = Literal["submitted", "sent", "delivered", "read", "failed", "dropped"]
 MessageVerb: TypeAlias = Literal["accept", "reject", "deliver", "read", "fail", "drop"]
 
@@ -40,29 +41,30 @@ MAX_DEVICES: Final = 10_000
 STATUSES: Final = ("sent", "delivered", "read", "failed")
 
 
+@dataclass(slots=True, eq=False)
 class MessageState:
     """What the service knows of one message.
 
     Attributes:
-        number: Its place among all messages of the account, from 1; 0 before it has one.
+        body: The text; empty for other types.
+        recipient: The address it goes to.
+        extra: More fields for the message resource of its events, as JSON text.
+        number: Its ordinal among all messages of the account, from 1; 0 before it has one.
         id: The service's identifier; empty before it has one.
         type: What kind of message it is: ``text``, or another (§2.3).
-        body: The text; empty for other types.
         content: The object or list under the type's key, as JSON text; None: ``body`` says it all.
         sender: The address it comes from; None: the account's.
-        recipient: The address it goes to.
         undeliverable: Whether it was sent to a person who had blocked the sender, or was withheld:
             it never arrives by itself (§3 rule 2).
         script: Its scheduled verbs that are still pending, by the keys of the schedule; None: it
             never had one.
-        extra: More fields for the message resource of its events, as JSON text.
         conversation: Its conversation; None if it failed before it was sent.
         price: What it costs where it is charged; None before that is asked for.
-        state: Where it stands.
+        state: Its state.
         total_price: The estimate while it is sent, then the final price (§2.3).
         held: What is held for it now.
         charged: What was charged for it.
-        delivered_devices: How many deliveries were told, each on a device of its own.
+        delivered_devices: How many deliveries were reported, each of a device of its own.
         submitted_to: The account that it was submitted to; None: it is sent without that.
         created_at: When it was submitted, in nanoseconds since the epoch; the next four alike.
         sent_at: When it was accepted and sent.
@@ -73,71 +75,41 @@ class MessageState:
         failure: Why it failed, if it did.
     """
 
-    __slots__ = (
-        "_original",
-        "body",
-        "charged",
-        "content",
-        "conversation",
-        "created_at",
-        "delivered_at",
-        "delivered_devices",
-        "drop",
-        "dropped_at",
-        "extra",
-        "failure",
-        "held",
-        "id",
-        "number",
-        "price",
-        "read_at",
-        "recipient",
-        "script",
-        "sender",
-        "sent_at",
-        "state",
-        "submitted_to",
-        "total_price",
-        "type",
-        "undeliverable",
-    )
-
-    def __init__(self, body: str, recipient: str, extra: str) -> None:
-        self.number: int = 0
-        self.id: str = ""
-        self._original = ""
-        self.type: str = "text"
-        self.body: str = body
-        self.content: str | None = None
-        self.sender: str | None = None
-        self.recipient: str = recipient
-        self.undeliverable: bool = False
-        self.script: dict[int, str] | None = None
-        self.extra: str = extra
-        self.conversation: ConversationRecord | None = None
-        self.price: Decimal | None = None
-        self.state: State = "submitted"
-        self.total_price: Decimal = ZERO
-        self.held: Decimal = ZERO
-        self.charged: Decimal = ZERO
-        self.delivered_devices: int = 0
-        self.submitted_to: object | None = None
-        self.created_at: int | None = None
-        self.sent_at: int | None = None
-        self.delivered_at: int | None = None
-        self.read_at: int | None = None
-        self.dropped_at: int | None = None
-        self.drop: int | None = None
-        self.failure: Failure | None = None
+    body: str
+    recipient: str
+    extra: str
+    number: int = 0
+    id: str = ""
+    _original: str = ""
+    type: str = "text"
+    content: str | None = None
+    sender: str | None = None
+    undeliverable: bool = False
+    script: dict[int, str] | None = None
+    conversation: ConversationRecord | None = None
+    price: Decimal | None = None
+    state: State = "submitted"
+    total_price: Decimal = ZERO
+    held: Decimal = ZERO
+    charged: Decimal = ZERO
+    delivered_devices: int = 0
+    submitted_to: object | None = None
+    created_at: int | None = None
+    sent_at: int | None = None
+    delivered_at: int | None = None
+    read_at: int | None = None
+    dropped_at: int | None = None
+    drop: int | None = None
+    failure: Failure | None = None
 
     def name(self, number: int, ids: Ids) -> None:
-        """Give it the identifiers of its place. Until it is known, that is a proposal."""
+        """Give it the identifiers of its number: a proposal, until it is known."""
         self.number = number
         self.id = ids.message % number
         self._original = ids.original
 
     def withdraw(self) -> None:
-        """Take the proposals back: it was not decided on after all."""
+        """Take back what was proposed: identifiers, conversation and price."""
         self.number = 0
         self.id = ""
         self.conversation = None
@@ -154,16 +126,14 @@ class MessageState:
         return self.state != "submitted"
 
 
-def next_state(message: MessageState, verb: MessageVerb) -> State:
-    """Look up what ``verb`` makes of ``message``; refuse what §3 does not show."""
-    state = message.state
-    legal = TRANSITIONS[state]
+def check_legal(message: MessageState, verb: MessageVerb) -> None:
+    """Refuse a verb that §3 does not show for the state of a message."""
+    legal = TRANSITIONS[message.state]
     if verb not in legal:
-        possible = ", ".join(f"{one}()" for one in legal if one != "drop")
+        possible = ", ".join(f"{other}()" for other in legal if other != "drop")
         hint = f" Possible: {possible}." if possible else ""
         subject = f"message {message.id}" if message.id else "a submission"
-        raise IllegalTransition(f"can't {verb} {subject}: {_REASON[state]} (§3).{hint}")
-    return legal[verb]
+        raise IllegalTransition(f"can't {verb} {subject}: {_REASON[message.state]} (§3).{hint}")
 
 
 _REASON: Final[Mapping[State, str]] = {

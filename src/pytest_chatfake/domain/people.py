@@ -31,11 +31,6 @@ class PersonRecord(NamedTuple):
         return self.online and self.registered and not (self.blocked or self.withheld)
 
     @property
-    def acts_at_once(self) -> bool:
-        """Whether something follows by itself from what is sent, or delivered, to them."""
-        return self.chat_open or not self.registered
-
-    @property
     def contradiction(self) -> str | None:
         """Why they can't be as they are; None if they can."""
         if self.chat_open and not self.online:
@@ -117,7 +112,7 @@ class People(dict[str, PersonRecord]):
         return self._by_address.all(address)
 
     def decide(self, what: str, address: str, changes: Mapping[str, Any], now: int) -> PersonFact:
-        """Return what a test's words make of a person, and change nothing."""
+        """Return the change of a person that a call asks for, and change nothing."""
         before = self.get(address) or PersonRecord(address)
         after = before._replace(**changes)
         if (contradiction := after.contradiction) is not None:
@@ -125,7 +120,7 @@ class People(dict[str, PersonRecord]):
         return PersonFact(before, after, now)
 
     def apply(self, fact: PersonFact) -> None:
-        """Let it be so."""
+        """Apply the change."""
         self[fact.after.address] = fact.after
 
     def follow_ups(self, fact: Fact | PersonFact) -> Iterator[Verb]:
@@ -140,7 +135,7 @@ class People(dict[str, PersonRecord]):
             return
         message = fact.message
         person = self.get(message.recipient)
-        if person is None or message.state != fact.what:
+        if person is None:
             return
         if fact.what == "sent" and not person.registered:
             yield Verb("fail", message, (_NOT_REGISTERED,))

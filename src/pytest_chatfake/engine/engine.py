@@ -50,8 +50,8 @@ from ..webhooks.ordering import TimedRepeat
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .callbacks import Callbacks, Responses
-from .changes import Changes
 from .due_runner import LAST, DueRunner
+from .executor import Executor
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
@@ -89,8 +89,8 @@ class Engine:
             per_message=settings.event_ids == "per-message",
         )
         self.drain: Drain = Drain(self.core, self.outbox, portal=portal, timeout=settings.timeout)
-        self.changes: Changes = Changes(self.core, self.outbox, self.drain, self.responses)
-        self.due_runner: DueRunner = DueRunner(self.core, self.time, self.changes.execute_due)
+        self.executor: Executor = Executor(self.core, self.outbox, self.drain, self.responses)
+        self.due_runner: DueRunner = DueRunner(self.core, self.time, self.executor.execute_due)
         self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
         self.performer: Performer = Performer(
@@ -108,7 +108,7 @@ class Engine:
         self.account: Account = Account(
             settings.rules, ids, self.core.schedule, settings.opening_balance, self.time.read()
         )
-        self.changes.account = self.account
+        self.executor.account = self.account
         self.outbox.reset(ids)
         if self.drain.ordering is not None:
             self.drain.ordering.clear()
@@ -167,12 +167,12 @@ class Engine:
                 raise ClosedError(
                     "this submission no longer exists: the fake was reset after it was made"
                 )
-            self.changes.execute(verb, what, line, now)
+            self.executor.execute(verb, what, line, now)
             return True
 
     def note(self, what: str, line: Line, subject: object = None) -> None:
         """Note a call of the test that changes later events, and not the account."""
-        self.changes.note(what, line, subject, self.time.read())
+        self.executor.note(what, line, subject, self.time.read())
 
     def submitted(self, message: MessageState) -> None:
         """Note when a message was submitted: now, or after the pending steps."""

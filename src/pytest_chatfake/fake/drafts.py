@@ -33,7 +33,7 @@ class Drafts:
         self._price_is_assumed = self._default_price == _ASSUMED_PRICE
         self._default_extra: Mapping[str, object] = {}
         if callable(config.extra):
-            engine.changes.fields_of = partial(self._ask_for_fields, config.extra)
+            engine.executor.fields_of = partial(self._ask_for_fields, config.extra)
         elif config.extra is not None:
             self._default_extra = dict(config.extra)
         self._default_fields = members(self._default_extra)

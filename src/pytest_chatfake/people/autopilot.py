@@ -178,9 +178,9 @@ class Autopilots:
         )
         with self._engine.core.lock:
             self._autopilots[to].append(autopilot)
-            if self._watch not in self._engine.changes.watchers:  # others pay nothing for it
-                self._engine.changes.watchers.append(self._watch)
-                handlers = self._engine.changes.due_handlers
+            if self._watch not in self._engine.executor.watchers:  # others pay nothing for it
+                self._engine.executor.watchers.append(self._watch)
+                handlers = self._engine.executor.due_handlers
                 handlers["autopilot"] = self._deliver
                 handlers["reading"] = self._read
                 handlers["reply"] = self._reply
@@ -199,7 +199,7 @@ class Autopilots:
         """Forget all of them; the schedule forgets what they scheduled."""
         self._autopilots.clear()
         self._plans.clear()
-        watchers = self._engine.changes.watchers
+        watchers = self._engine.executor.watchers
         watchers[:] = [one for one in watchers if one != self._watch]
 
     def leave(self, message: MessageState) -> None:
@@ -313,7 +313,7 @@ class Autopilots:
         try:
             verb = reply or Verb(name, message, _ARGUMENTS[name])
             what = "writes()" if reply else f"{name}()"
-            self._engine.changes.execute(verb, what, plan.line, now)
+            self._engine.executor.execute(verb, what, plan.line, now)
         except IllegalTransition:
             pass  # another thread was faster meanwhile, or they have blocked the sender
         except Exception:  # of a function of the test's: as a script, it goes no further

@@ -92,9 +92,9 @@ class Scripts:
         self._engine = engine
         self._autopilots = autopilots
         self._idle: dict[Later, None] = {}  # a set that keeps its order
-        engine.changes.extra_verbs |= {"after": self._after}
-        engine.changes.extra_verbs |= {"schedule": self._schedule, "cancel": self._cancel}
-        engine.changes.due_handlers["step"] = self._run
+        engine.executor.extra_verbs |= {"after": self._after}
+        engine.executor.extra_verbs |= {"schedule": self._schedule, "cancel": self._cancel}
+        engine.executor.due_handlers["step"] = self._run
 
     def idle(self) -> Iterator[Line]:
         """Give the line of each ``after()`` without a verb."""
@@ -155,7 +155,7 @@ class Scripts:
         assert message.script is not None  # to forget a script cancels its steps
         del message.script[step.key]
         try:
-            self._engine.changes.execute(step.verb, step.what, step.line, at)
+            self._engine.executor.execute(step.verb, step.what, step.line, at)
         except Exception as error:
             left = len(message.script or ())
             self._drop(message)

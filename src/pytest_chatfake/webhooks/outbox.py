@@ -8,7 +8,7 @@ change that it reports, because an ``extra=`` function may fail; it is emitted a
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
@@ -88,19 +88,13 @@ class Outbox:
 
     # Writing
 
-    def write_facts(
-        self,
-        facts: Sequence[Fact],
-        fields: Mapping[tuple[MessageState, str], str] | None,
-        line: Line,
-    ) -> list[Event]:
-        """Write the events of facts that are about to be applied."""
+    def write_facts(self, facts: Sequence[Fact], fields: str, line: Line) -> list[Event]:
+        """Write the events of facts that are about to be applied, all with the same fields."""
         written: list[Event] = []
         for ahead, fact in enumerate(facts):
-            message, what = fact.message, fact.what
+            message, what, type_ = fact.message, fact.what, self._writer.event_type
             id_ = self._next_id(message, ahead)
-            body = self._writer.write(id_, fact, "" if fields is None else fields[message, what])
-            type_ = self._writer.event_type
+            body = self._writer.write(id_, fact, fields)
             event = Event(id_, type_, what, body, line, fact.at, _message=message, _rule=fact.rule)
             written.append(event)
         return written

@@ -1,25 +1,25 @@
 """Verbs and due work, executed: what they change in the account, and what they emit.
 
-The caller holds the engine's lock. Everything that may fail comes before the first change, so a
-verb is done as a whole or not at all. The consequences of a verb (an open chat reads a delivered
-message) belong to it: they are decided with it, at the same moment and for the same line.
+The caller holds the engine's lock. Whatever can fail comes before the first change, so a verb is
+done as a whole or not at all. What follows from a verb (an open chat reads a delivered message) is
+performed right after it, at the same moment, for the same line and cause. Each consequence is done
+as a whole or not at all, too: if its ``extra=`` function fails, the verb before it stays done.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeAlias, cast
 
 from ..base.arguments import cited
 from ..base.calling_line import Line
+from ..base.errors import IllegalTransition
 from ..base.history import Record
 from ..domain.account import Account
 from ..domain.facts import Fact, Verb
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
-from ..domain.rehearsal import following, following_person
 from ..domain.schedule import Due, DueKind
 from ..webhooks.core import Core
 from ..webhooks.drain import Drain
@@ -31,24 +31,21 @@ from .records import ClockRecord, DropRecord, VerbRecord
 #: Returns more fields for an event of a message with a status, as JSON text.
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
-#: Executes a verb that the account does not decide: the verb, what the test wrote, where, and when.
-Executor: TypeAlias = Callable[[Verb, str, Line, int], None]
+#: Executes a verb that concerns no fact: the verb, what the test wrote, where, and when.
+VerbFunction: TypeAlias = Callable[[Verb, str, Line, int], None]
 
-#: Is called with each fact once it and its consequences are applied. It refuses nothing.
+#: Is called with each fact, once it and its consequences are applied. It refuses nothing.
 Watcher: TypeAlias = Callable[[Fact | PersonFact], None]
 
-#: More fields of the message resource, as JSON text, by message and status.
-_Fields: TypeAlias = dict[tuple[MessageState, str], str]
 
-
-class Changes:
+class Executor:
     """Executes the verbs and the due work of one fake.
 
     Attributes:
         account: The account; a reset replaces it.
         fields_of: Returns more fields for the message resource of each event.
         watchers: Are called with each fact.
-        extra_verbs: Verbs that the account does not decide, by their names.
+        extra_verbs: Verbs that concern no fact, by their names.
         due_handlers: Functions that run due work, by its kind.
     """
 
@@ -67,7 +64,9 @@ class Changes:
         self._requests = responses.requests
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
-        self.extra_verbs: dict[str, Executor] = {
+        self.extra_verbs: dict[str, VerbFunction] = {
+            "top_up": self._post,
+            "set_balance": self._post,
             "redeliver": self._redeliver,
             "emit": self._emit,
             "emit_event": self._emit_event,
@@ -78,70 +77,88 @@ class Changes:
         }
 
     def execute(self, verb: Verb, what: str, line: Line, now: int) -> None:
-        """Perform a verb and its consequences."""
+        """Perform a verb, and what follows from it."""
         if verb.name in self.extra_verbs:
             self.extra_verbs[verb.name](verb, what, line, now)
             return
-        account = self.account
-        message, ledger = verb.message, account.ledger
-        posted = len(ledger) if message is None else 0
-        try:  # everything that may fail comes before the first change
-            facts = account.decide(verb, now)
-            if account.people:
-                facts = following(account, facts, now)
-            fields = None
-            if self.fields_of is not None:
-                decide = partial(self._decided, verb, now)
-                facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
-            events = self._outbox.write_facts(facts, fields, line)
+        facts, events = self._decide(verb, line, now)
+        record = self.note(what, line, verb.message, now)
+        self._apply(facts, events, record)
+        self._finish(facts, record)
+
+    def _decide(self, verb: Verb, line: Line, now: int) -> tuple[list[Fact], list[Event]]:
+        """Let the account decide a verb, and write the events: all that can fail.
+
+        All facts of a verb show the same status, so the ``extra=`` function is asked once. The lock
+        is released meanwhile, and another thread may change the account: so the verb is decided
+        again.
+        """
+        message, fields, asked = verb.message, "", None
+        try:
+            facts = self.account.decide(verb, now)
+            while self.fields_of is not None and facts and facts[0].what != asked:
+                asked = facts[0].what
+                fields = self.fields_of(facts[0].message, asked)
+                facts = self.account.decide(verb, now)
+            return facts, self._outbox.write_facts(facts, fields, line)
         except BaseException:
             if message is not None and message.state == "submitted":
                 message.withdraw()
             raise
-        record = self.note(what, line, message, now)
-        if message is None and len(ledger) > posted:
-            record.posted = ledger.entries[-1]
-        self._apply(facts, events, record)
-        if self.watchers:
-            self._tell(facts)
 
-    def _apply(self, facts: Sequence[Fact], events: Sequence[Event], cause: VerbRecord) -> None:
+    def _apply(self, facts: Sequence[Fact], events: Sequence[Event], cause: Record) -> None:
         """Apply facts, and emit their events."""
         for fact, event in zip(facts, events, strict=True):
-            self._post(fact, cause)
+            self._apply_fact(fact, cause)
             self._outbox.emit(event, cause)
 
-    def _post(self, fact: Fact, cause: Record) -> None:
-        """Apply a fact, and record what the ledger took."""
+    def _apply_fact(self, fact: Fact, cause: Record) -> None:
+        """Apply a fact, and record its entries in the ledger."""
         self.account.apply(fact)
         for entry in fact.entries:
-            entry._message = fact.message
             self._core.history.add(entry, cause)
 
-    def _decided(self, verb: Verb, now: int) -> list[Fact]:
-        return following(self.account, self.account.decide(verb, now), now)
+    def _finish(self, facts: Sequence[Fact | PersonFact], cause: VerbRecord) -> None:
+        """Perform what follows from facts, and show all of it to the watchers."""
+        happened = [*facts]
+        try:
+            if self.account.people:
+                self._follow_up(facts, cause, happened)
+        except Exception:  # of a function of extra=
+            self._show(happened)
+            raise
+        self._show(happened)
 
-    def _tell(self, facts: Sequence[Fact | PersonFact]) -> None:
+    def _follow_up(
+        self,
+        facts: Sequence[Fact | PersonFact],
+        cause: VerbRecord,
+        happened: list[Fact | PersonFact],
+    ) -> None:
+        """Perform what people do by themselves after each fact; add that to what has happened."""
+        for fact in facts:
+            for verb in self.account.people.follow_ups(fact):
+                try:
+                    consequences, events = self._decide(verb, cause.line, fact.at)
+                except IllegalTransition:  # another thread was faster, while extra= was asked
+                    continue
+                self._apply(consequences, events, cause)
+                happened += consequences
+                self._follow_up(consequences, cause, happened)
+
+    def _show(self, facts: Sequence[Fact | PersonFact]) -> None:
         for watcher in self.watchers:
             for fact in facts:
                 watcher(fact)
 
-    def _ask_for_fields(
-        self, ask: FieldsOf, facts: list[Fact], decide: Callable[[], list[Fact]]
-    ) -> tuple[list[Fact], _Fields]:
-        """Ask for more fields, once for each message and status of the facts.
+    # Verbs that concern no fact
 
-        The lock is released during each call, so another thread may have changed the account: the
-        verb is decided again after it.
-        """
-        fields: _Fields = {}
-        while missing := [fact for fact in facts if (fact.message, fact.what) not in fields]:
-            message, what = missing[0].message, missing[0].what
-            fields[message, what] = ask(message, what)
-            facts = decide()
-        return facts, fields
-
-    # Verbs that the account does not decide
+    def _post(self, verb: Verb, what: str, line: Line, now: int) -> None:
+        entry = self.account.decide_entry(verb, now)
+        record = self.note(what, line, None, now)
+        if entry is not None:
+            self.account.ledger.post(entry)
+            record.posted = entry
 
     def _redeliver(self, verb: Verb, what: str, line: Line, now: int) -> None:
         (event,) = cast("tuple[Event]", verb.arguments)
@@ -168,19 +185,10 @@ class Changes:
     def _describe(self, verb: Verb, what: str, line: Line, now: int) -> None:
         people, address, changes = verb.arguments
         people.check_current(address, self.account.people)
-
-        def decide() -> list[Fact]:
-            return following_person(self.account, people.decide(what, address, changes, now))
-
-        facts, fields = decide(), None
-        if self.fields_of is not None:
-            facts, fields = self._ask_for_fields(self.fields_of, facts, decide)
         fact = people.decide(what, address, changes, now)
-        events = self._outbox.write_facts(facts, fields, line)
         record = self.note(what, line, fact, now)
         people.apply(fact)
-        self._apply(facts, events, record)
-        self._tell([fact, *facts])
+        self._finish([fact], record)
 
     # Due work
 
@@ -195,8 +203,8 @@ class Changes:
     def _drop(self, at: int, message: MessageState, cause: ClockRecord | None) -> None:
         facts = self.account._drop(message, at)
         for fact in facts:
-            self._post(fact, self._core.history.add(DropRecord(message, at), cause))
-        self._tell(facts)
+            self._apply_fact(fact, self._core.history.add(DropRecord(message, at), cause))
+        self._show(facts)
 
     # Records
 
