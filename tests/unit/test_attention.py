@@ -150,17 +150,24 @@ def test_what_comes_again_is_folded_where_that_saves_lines_and_not_what_is_named
 
 
 def test_a_forgotten_settle_is_named_with_its_call():
+    found = []
     with frozen_fake() as fake:
         fake.webhooks.receiver()
-        with fake._engine.responses.block(None):  # as in a route
+
+        @fake.route("/send")
+        def send(_):
             fake.send_text()
-            one = looked_at(fake)
+            found.append(looked_at(fake))
             fake.send_text(to="+2").deliver()
-            three = looked_at(fake)
+            found.append(looked_at(fake))
+
+        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
         fake.settle()
 
-    assert ["sent m1 was not attempted yet: call chat_fake.settle()"] == one
-    assert ["sent m1 and 2 more were not attempted yet: call chat_fake.settle()"] == three
+    assert [
+        ["sent m1 was not attempted yet: call chat_fake.settle()"],
+        ["sent m1 and 2 more were not attempted yet: call chat_fake.settle()"],
+    ] == found
 
 
 def called(fake, to="+1"):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pytest
+from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 
 from .both_frameworks import hard_limit  # noqa: F401 - a fixture
+from .fakes import frozen_fake, received_statuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,3 +147,56 @@ def test_a_verb_in_an_attempt_waits_where_its_message_is_still_to_be_sent() -> N
             return [event.status for event in second.events]
 
     assert ["sent", "delivered"] == asyncio.run(story())
+
+
+# What is part of a response or an attempt, and what is not
+
+
+def test_what_a_route_hands_to_a_thread_with_its_context_is_caused_by_its_request() -> None:
+    with frozen_fake() as fake, ThreadPoolExecutor(1) as pool:
+        receiver = fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> None:
+            pool.submit(copy_context().run, fake.send_text).result(10)
+            assert [] == received_statuses(receiver)
+
+        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+
+        fake.settle()
+        assert ["sent"] == received_statuses(receiver)
+        assert [1] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
+
+
+def test_what_goes_on_after_its_response_is_no_part_of_it() -> None:
+    contexts: list[Any] = []
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+
+        @fake.route("/send")
+        def send(_: Any) -> None:
+            contexts.append(copy_context())
+
+        Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+        contexts[0].run(fake.send_text)
+
+        assert ["sent"] == received_statuses(receiver)
+        assert [None] == [entry.cause for entry in fake.timeline if entry.kind == "verb"]
+
+
+def test_a_receiver_that_calls_the_api_causes_what_its_request_causes() -> None:
+    """The request is the innermost: the attempt has caused nothing by itself."""
+    with frozen_fake() as fake:
+        fake.send_endpoint()
+        body = {"to": "+1", "type": "text", "text": {"body": "pong"}}
+
+        def receive(_: Any) -> None:
+            if len(fake.messages) == 1:
+                Client(fake.wsgi_app).post("/v2/messages", json=body, headers=fake.headers)
+
+        fake.webhooks.connect(handler=receive)
+        fake.send_text()
+
+        numbers = {entry.number: entry.kind for entry in fake.timeline}
+        causes = [entry.cause for entry in fake.timeline if entry.kind == "verb"]
+        assert [None, "request"] == [cause and numbers[cause] for cause in causes]

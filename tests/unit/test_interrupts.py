@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
+from werkzeug.test import Client
 
 import pytest_chatfake
-from pytest_chatfake import ChatFake, ClosedError, explore
+from pytest_chatfake import ChatFake, ClosedError, Explorer, explore
 from pytest_chatfake.fake.fake import opened, service
 from pytest_chatfake.transport.client.watchdog import watchdog
 
@@ -112,7 +113,15 @@ VERBS: dict[str, Callable[[ChatFake, Any], object]] = {
     "advance": lambda fake, _: fake.clock.advance(days=31),
     "settle": lambda fake, _: fake.settle(),
     "reset": lambda fake, _: fake.reset(),
+    "top_up": lambda fake, _: fake.top_up(1),
+    "comes_online": lambda fake, _: fake.recipient("+0").comes_online(),
+    "a call of the API": lambda fake, _: call(fake),
 }
+
+
+def call(fake: ChatFake) -> None:
+    body = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+    Client(fake.wsgi_app).post("/v2/messages", json=body, headers=fake.headers)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::pytest.PytestWarning")
@@ -123,7 +132,10 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb: str)
         process, interruption = Process(), Interruption(number)
         with ChatFake(seed="interrupted") as fake:
             receiver = fake.webhooks.receiver()
+            fake.send_endpoint()
             message = fake.send_text(to="+0")
+            if verb == "comes_online":
+                fake.recipient("+0", online=False, chat_open=False)
             if verb == "settle":  # something is due, and something is queued
                 receiver.respond(500)
                 fake.webhooks.duplicate()
@@ -134,8 +146,10 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb: str)
                 pass
             came = interruption.came
             assert is_free(fake._engine.core.lock), number
-            _ = fake.timeline.text  # what a report shows
-            _ = fake.webhooks.attempts
+            _ = fake._story.section(), str(fake.timeline), list(fake.timeline)
+            with suppress(Interrupted):  # what came in a route comes back here
+                _ = fake.webhooks.attempts
+                _ = [fake.explain(message) for message in fake.messages]
             try:
                 fake.top_up(1)
             except ClosedError:
@@ -166,6 +180,17 @@ def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(pa
         assert process.is_whole(), number
         number += 1 + number // 50  # it has some thousand points
     assert number > 1_000
+
+
+def test_an_interrupt_while_the_line_of_progress_is_wiped_leaves_the_process_whole() -> None:
+    def progress(text: str) -> None:
+        if not text:
+            raise Interrupted
+
+    process = Process()
+    with pytest.raises(Interrupted):
+        Explorer(progress=progress)(lambda fake: fake.send_text(), depth=0)
+    assert process.is_whole()
 
 
 @pytest.mark.parametrize("raises", [True, False])

@@ -21,7 +21,7 @@ from pytest_chatfake.base.growing_index import GrowingIndex
 from pytest_chatfake.base.history import History, Record
 from pytest_chatfake.domain.account import Account
 from pytest_chatfake.domain.schedule import Schedule
-from pytest_chatfake.engine.callbacks import Callbacks
+from pytest_chatfake.engine.engine import Engine
 from pytest_chatfake.engine.process_time import ProcessTime
 from pytest_chatfake.http_api import service as service_module
 from pytest_chatfake.http_api.service import Service
@@ -211,7 +211,7 @@ def report_balance(fake: ChatFake) -> object:
         (Schedule, "is_due", lambda fake: fake._engine.due_runner.is_due()),
         (Schedule, "pop_due", lambda fake: fake.settle()),
         (ProcessTime, "read", report_balance),
-        (Callbacks, "call", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
+        (Engine, "call_back", lambda fake: fake.clock.run_until(lambda: True, limit=1)),
         (GrowingIndex, "all", lambda fake: fake._engine.outbox.events_of(None)),
     ],
     ids=["next_due", "is_due", "due", "balance", "predicate", "events"],

@@ -10,15 +10,26 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import time_machine
+from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
-from .fakes import frozen_fake, visible_state
+from .fakes import START, frozen_fake, received_statuses, visible_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from time_machine import Traveller
 
     from pytest_chatfake import Message
+
+
+@pytest.fixture
+def traveller() -> Iterator[Traveller]:
+    """What an app's own tests move time with."""
+    with time_machine.travel(START, tick=False) as traveller:
+        yield traveller
 
 
 # -- when it is asked, and what it answers ---------------------------------------------------------
@@ -195,3 +206,80 @@ def test_a_reset_while_a_price_function_is_asked_is_refused(fake: ChatFake) -> N
         str(error) for error in refusals
     ]
     assert 1 == len(fake.messages) == len(fake.events)
+
+
+# -- while other things fall due -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "look", [lambda fake: fake.balance, lambda fake: fake.assert_available("99.95")]
+)
+def test_what_falls_due_while_a_message_is_priced_happens_before_it_is_sent(
+    traveller: Traveller, look: Callable[[ChatFake], object]
+) -> None:
+    """The function of ``extra=`` is called inside the price function then."""
+    seen: list[Any] = []
+
+    def price(_: Any) -> str:
+        traveller.shift(60)  # as an app's own test of time does
+        look(fake)
+        seen.append([received_statuses(receiver), [event.status for event in fake.events]])
+        for _ in range(2):
+            with pytest.raises(ChatFakeError, match=r"^can't call top_up\(\) from a price"):
+                fake.top_up(1)
+        return "0.10"
+
+    def fields(_: Any, status: str) -> dict[str, str]:
+        if status == "delivered":
+            with pytest.raises(ChatFakeError, match=r"^can't call top_up\(\) from the function of"):
+                fake.top_up(1)
+        return {"of": status}
+
+    with ChatFake(extra=fields) as fake:
+        receiver = fake.webhooks.receiver()
+        fake.send_text("first").after(60).deliver()
+        second = fake.send_text("second", price=price)
+
+        assert [[["sent"], ["sent", "delivered"]]] == seen  # attempted only when the verb is done
+        assert ["sent", "delivered", "sent"] == received_statuses(receiver)
+        assert Decimal("0.05") == fake.messages[0].charged
+        assert [Decimal(0), "sent"] == [second.held, second.status]  # the session is open already
+        fake.top_up(1)  # nobody prices any more
+
+
+def test_what_is_queued_is_not_attempted_in_the_middle_of_a_verb(fake: ChatFake) -> None:
+    receiver = fake.webhooks.receiver()
+    seen: list[list[str]] = []
+
+    @fake.route("/send")
+    def send(_: Any) -> None:
+        fake.send_text("queued")
+
+    def price(_: Any) -> str:
+        fake.assert_charged(0)  # outside of a verb, this attempts what is queued
+        seen.append(received_statuses(receiver))
+        return "0.10"
+
+    Client(fake.wsgi_app).post("/send", headers={"X-API-Key": fake.api_key})
+    fake.send_text(price=price)
+
+    assert [[]] == seen
+    assert ["sent", "sent"] == received_statuses(receiver)
+
+
+def test_an_error_that_is_found_while_a_message_is_priced_comes_back_after_it(
+    traveller: Traveller,
+) -> None:
+    def price(_: Any) -> str:
+        traveller.shift(60)
+        _ = fake.balance
+        return "0.10"
+
+    with ChatFake() as fake:
+        message = fake.send_text("first")
+        message.after(60).read().deliver()
+        second = fake.send_text("second", price=price)
+
+        assert "sent" == second._state.state
+        with pytest.raises(IllegalTransition, match=r"can't deliver message .* was scheduled"):
+            _ = fake.messages

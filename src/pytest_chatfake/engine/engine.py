@@ -5,7 +5,8 @@ Theory of operation
 *One path.* Whatever changes the account is a :class:`.Verb`, given to :meth:`Engine.perform`. In
 sync mode it is performed at once; in async mode it becomes a step of the plan, which an ``await``
 performs. Both go the same way: run due events, let the account decide, write the webhooks, apply
-the facts, queue the webhooks; release the lock; attempt the queue.
+the facts, queue the webhooks; the same for what people do by themselves after it; release the lock;
+attempt the queue.
 
 *The lock* (:attr:`.Core.lock`) is held from the decision to the queue: no other thread sees half
 of a verb, and two threads' verbs come one after the other. It is never held while a webhook is
@@ -13,10 +14,12 @@ attempted, a response is written or a callback runs: each of these may come back
 a verb, from this thread or from another one. It is re-entrant, because due work runs under it and
 takes it again.
 
-*No attempts.* A route's response is written in the thread of a request, for which the app may be
-waiting: so verbs in it act at once, and their events stay queued for the test's next verb,
-assertion or ``settle()``. The same holds inside a callback, except that verbs are refused there
-(see :mod:`.callbacks`). In both, due events are run, and their webhooks are queued too.
+*Inside.* The fake runs code of the user's in three kinds of :mod:`scope <.scopes>`: the receiver of
+an attempt, a route that writes a response, and a *callback*, which is a function of the
+configuration (a price, ``extra=``, an autopilot's length). The fake attempts nothing there: the
+queue has its turn when the attempt has ended, and when the test calls its next verb, assertion or
+``settle()``. Verbs act at once. But a callback is called in the middle of a verb, so it may only
+read: verbs are refused there. In all three, due events are run, and their webhooks are queued too.
 
 *Due events* (:class:`.DueRunner`) are run when process time reaches them: as the clock moves, or,
 if another library moved time, at the next use of the fake, in due order.
@@ -30,11 +33,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from decimal import Decimal
 from functools import partial
-from typing import cast
+from typing import TypeVar, cast
 
 from ..base.calling_line import Line, calling_line
-from ..base.errors import ClockError, ClosedError
+from ..base.errors import ChatFakeError, ClockError, ClosedError
 from ..base.history import Record
+from ..base.scopes import Callback
 from ..domain.account import Account
 from ..domain.facts import Verb
 from ..domain.ids import ids_of
@@ -49,13 +53,14 @@ from ..webhooks.drain import Drain
 from ..webhooks.ordering import TimedRepeat
 from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
-from .callbacks import Callbacks, Responses
 from .due_runner import LAST, DueRunner
 from .executor import Executor
 from .performer import PendingPlan, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Mode, Settings
+
+T = TypeVar("T")
 
 
 class Engine:
@@ -74,8 +79,6 @@ class Engine:
         self.core: Core = Core(self.time.read)
         self.closed: bool = False
         self._interrupt: str = ""
-        self.callbacks: Callbacks = Callbacks(self.core.lock)
-        self.responses: Responses = Responses()
         self._test_loop: LoopBridge | None = None
         self.outbox: Outbox = Outbox(
             self.core,
@@ -89,7 +92,7 @@ class Engine:
             per_message=settings.event_ids == "per-message",
         )
         self.drain: Drain = Drain(self.core, self.outbox, portal=portal, timeout=settings.timeout)
-        self.executor: Executor = Executor(self.core, self.outbox, self.drain, self.responses)
+        self.executor: Executor = Executor(self.core, self.outbox)
         self.due_runner: DueRunner = DueRunner(self.core, self.time, self.executor.execute_due)
         self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
@@ -120,7 +123,7 @@ class Engine:
 
         With ``at_once``, async mode performs it, too, and leaves its webhooks to the ``await``.
         """
-        if self.closed or self.callbacks.threads or self.mode == "async":
+        if self.closed or self.core.scopes.open or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and not at_once and self._waits(verb.message):
@@ -200,7 +203,7 @@ class Engine:
 
         def reached() -> bool:
             with self.core.lock:
-                return self.callbacks.call(f"the predicate of {what}", "True or False", predicate)
+                return self.call_back(f"the predicate of {what}", "True or False", predicate)
 
         line = calling_line(3)
         return self._move(partial(self.due_runner.run_until, reached, length, what, line), what)
@@ -228,7 +231,7 @@ class Engine:
 
         def run() -> Iterator[None]:
             with self.core.lock:
-                self.callbacks.refuse_reset()
+                self._refuse_reset()
                 forget()
                 self._reset()
             yield
@@ -237,7 +240,7 @@ class Engine:
 
     def step(self, what: str, step: Callable[[], Iterator[None]]) -> PendingPlan:
         """Perform a step, or add it to the plan."""
-        if self.closed or self.callbacks.threads or self.mode == "async":
+        if self.closed or self.core.scopes.open or self.mode == "async":
             self._refuse_use(what)
         if self.mode == "sync" or self.is_inside():
             self._run(step())
@@ -265,9 +268,9 @@ class Engine:
     # Attempting
 
     def _attempt(self) -> None:
-        """In sync mode: attempt queued webhooks, but not from inside a response."""
+        """In sync mode: attempt queued webhooks, but not inside code that the fake runs."""
         has_work = self.outbox.queue or self.drain.thread is not None
-        if has_work and self.mode == "sync" and not self.responses.is_current():
+        if has_work and self.mode == "sync" and not self.is_inside():
             self.drain.flush()
 
     def attempt_now(self) -> None:
@@ -301,7 +304,7 @@ class Engine:
         """
         if self.closed:
             return
-        if not (self._acts_at_once() or self.callbacks.threads):
+        if not self._acts_at_once():
             self.plan.refuse_reading()
         if self.due_runner.is_due():
             self._run_what_is_due()
@@ -343,18 +346,47 @@ class Engine:
     # Who is calling
 
     def is_inside(self) -> bool:
-        """Return whether the caller is part of a response or of an attempt."""
-        return self.responses.is_current() or self.drain.current() is not None
+        """Return whether the caller is part of an attempt, of a response, or of a callback.
+
+        It must attempt nothing then, and wait for nothing.
+        """
+        return bool(self.core.scopes.current())
 
     def _acts_at_once(self) -> bool:
-        is_draining = self.drain.thread is not None
-        return self.mode == "sync" or is_draining or self.responses.is_current()
+        return self.mode == "sync" or self.drain.thread is not None or self.is_inside()
+
+    def call_back(self, function: str, returns: str, call: Callable[[], T]) -> T:
+        """Call a function of the configuration without the lock, which is held once.
+
+        The function may ask for the balance over HTTP, and another thread responds to that.
+        """
+        callback = Callback(function, returns)
+        try:
+            self.core.scopes.begin(callback)
+            try:
+                self.core.lock.release()
+                return call()
+            finally:
+                self.core.lock.acquire()
+        finally:
+            self.core.scopes.open.discard(callback)
 
     # Refusals
 
     def _refuse_use(self, what: str) -> None:
         self.refuse_closed()
-        self.callbacks.refuse_verb(what)
+        for scope in reversed(self.core.scopes.current()):
+            if isinstance(scope, Callback):
+                raise ChatFakeError(
+                    f"can't call {what} from {scope.function}: it may only read the fake and "
+                    f"return {scope.returns}"
+                )
+
+    def _refuse_reset(self) -> None:
+        """Refuse a reset while a callback runs, in any thread: its verb is not done yet."""
+        for scope in tuple(self.core.scopes.open):
+            if isinstance(scope, Callback):
+                raise ChatFakeError(f"can't call reset() while {scope.function} is running")
 
     def refuse_closed(self) -> None:
         """Refuse a call of a closed fake."""
@@ -375,6 +407,7 @@ class Engine:
         if _is_interrupt(error):
             self.closed = True
             self._interrupt = type(error).__name__
+            self.core.scopes.open.clear()  # it may have come before the end of one was noted
 
     def refuse_mode(self, mode: Mode) -> None:
         """Refuse a block of the other mode: ``with`` in async mode, ``async with`` in sync mode."""

@@ -8,7 +8,6 @@ as a whole or not at all, too: if its ``extra=`` function fails, the verb before
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -22,10 +21,8 @@ from ..domain.messages import MessageState
 from ..domain.people import PersonFact
 from ..domain.schedule import Due, DueKind
 from ..webhooks.core import Core
-from ..webhooks.drain import Drain
 from ..webhooks.events import CustomEvent, Event
 from ..webhooks.outbox import Outbox
-from .callbacks import Responses
 from .records import ClockRecord, DropRecord, VerbRecord
 
 #: Returns more fields for an event of a message with a status, as JSON text.
@@ -51,17 +48,9 @@ class Executor:
 
     account: Account
 
-    def __init__(
-        self,
-        core: Core,
-        outbox: Outbox,
-        drain: Drain,
-        responses: Responses,
-    ) -> None:
+    def __init__(self, core: Core, outbox: Outbox) -> None:
         self._core = core
         self._outbox = outbox
-        self._drain = drain
-        self._requests = responses.requests
         self.fields_of: FieldsOf | None = None
         self.watchers: list[Watcher] = []
         self.extra_verbs: dict[str, VerbFunction] = {
@@ -209,15 +198,10 @@ class Executor:
     # Records
 
     def note(self, what: str, line: Line, subject: object, now: int) -> VerbRecord:
-        """Record a verb, or a call of the test that changes later events and not the account."""
-        return self._core.history.add(VerbRecord(what, line, subject, now), self._cause())
+        """Record a verb, or a call of the test that changes later events and not the account.
 
-    def _cause(self) -> Record | None:
-        """Return the request or the attempt that the running code is part of, if any."""
-        if not (self._drain.in_flight or self._requests):
-            return None
-        request = self._requests.get(threading.get_ident())
-        if request is not None:
-            return request
-        attempt = self._drain.current()
-        return None if attempt is None else attempt.record
+        The request or the attempt that the caller is part of has caused it.
+        """
+        around = [one for one in self._core.scopes.current() if isinstance(one, Record)]
+        cause = around[-1] if around else None
+        return self._core.history.add(VerbRecord(what, line, subject, now), cause)

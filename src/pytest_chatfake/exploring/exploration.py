@@ -148,6 +148,16 @@ class Exploration:
 
     async def _explore(self) -> None:
         try:
+            await self._try_frozen()
+        finally:
+            self._progress("")  # wipes the line
+            if (first := self._first) is not None:
+                self._worlds, self._complete = first._worlds, first._complete
+                self._found.result = first._found.result
+
+    async def _try_frozen(self) -> None:
+        """Run the worlds with time frozen; whatever happens, the process is restored first."""
+        try:
             self._environment.freeze()
             with watching(self._code):
                 if self._scope.only is not None:
@@ -155,11 +165,7 @@ class Exploration:
                 else:
                     await self._try_all()
         finally:
-            self._progress("")  # wipes the line
             self._environment.restore()
-            if (first := self._first) is not None:
-                self._worlds, self._complete = first._worlds, first._complete
-                self._found.result = first._found.result
 
     async def _try_all(self) -> None:
         scope, search = self._scope, self._search

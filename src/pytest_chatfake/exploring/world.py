@@ -64,11 +64,12 @@ class Environment:
         self._baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
+        self._opened = set(opened)  # an interrupt may come before freeze() has noted them
 
     def freeze(self) -> None:
         """Freeze time, wherever worlds move it to."""
-        self._travel.begin_on_top(self._start)
         self._opened = set(opened)  # before the first world
+        self._travel.begin_on_top(self._start)
 
     def restore(self) -> None:
         """Give the process back what it had before, however the exploration has ended."""

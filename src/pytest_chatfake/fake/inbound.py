@@ -94,7 +94,7 @@ def writing(
                 id_, address, to, kind, content, instant(now), fields, resource
             )
             ask = partial(settings.inbound, inbound)
-            found = engine.callbacks.call("the function of inbound=", "a mapping", ask)
+            found = engine.call_back("the function of inbound=", "a mapping", ask)
             shape = check_mapping(found, "inbound")
             check_names(shape, _ARGUMENTS, "emit_event()")
         channel = settings.naming.event_type.partition(".")[0]

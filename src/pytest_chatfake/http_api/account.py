@@ -228,10 +228,12 @@ class AccountApi:
     ) -> Response | Reply | None:
         """Call a route of the user's, and attempt its webhooks if they come first."""
         try:
-            with self._engine.responses.block(asked):
-                response = respond(self._first_calls, route, request, variables)
+            self._core.scopes.begin(asked)
+            response = respond(self._first_calls, route, request, variables)
         except HTTPException as error:  # abort(422), or a body that is not JSON
             return error.get_response(request.environ)
+        finally:
+            self._core.scopes.open.discard(asked)
         if response is None:
             return None
         if route.webhooks_first:

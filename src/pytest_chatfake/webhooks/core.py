@@ -1,4 +1,4 @@
-"""What the parts of one fake share: its lock, its time, its schedule, its history, its errors."""
+"""What the parts of one fake share: its lock, time, schedule, history, scopes and errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from ..base.history import History
+from ..base.scopes import Scopes
 from ..domain.schedule import Schedule
 
 
@@ -21,6 +22,7 @@ class Core:
             work runs under it and takes it again.
         schedule: What will be done, and when.
         history: What happened.
+        scopes: Which of the user's code runs now, inside an attempt, a response or a callback.
         errors: What could not be raised where it happened: the test's next call raises the first.
     """
 
@@ -29,6 +31,7 @@ class Core:
         self.lock: threading.RLock = threading.RLock()
         self.schedule: Schedule = Schedule()
         self.history: History = History()
+        self.scopes: Scopes = Scopes()
         self.errors: list[BaseException] = []
 
     def reset(self) -> None:

@@ -44,7 +44,7 @@ from .dispatch import Dispatch, Overrides
 from .endpoints import Endpoint, WebhookRequest
 from .events import Event
 from .fault_kinds import NOT_ATTEMPTED
-from .in_flight import InFlight, Outcome, attempts_around, make_batch
+from .in_flight import InFlight, Outcome, make_batch
 from .ordering import DROPPED, Ordering
 from .outbox import Outbox
 
@@ -101,13 +101,6 @@ class Drain:
         """Whether an awaited attempt may be a call in a thread, which holds cancellations back."""
         return self._outbox.endpoints.threaded
 
-    def current(self) -> InFlight | None:
-        """Return the attempt that the running code is part of: a receiver that calls back.
-
-        A task that a receiver started is part of its attempt, and of none when that has ended.
-        """
-        return next((one for one in attempts_around() if one in self.in_flight), None)
-
     # Attempting
 
     def attempt(self) -> None:
@@ -125,11 +118,11 @@ class Drain:
     def flush(self) -> None:
         """Attempt queued webhooks, and let the test's thread wait for another draining thread.
 
-        Code that is part of an attempt would wait for itself: the draining thread does it then.
+        The caller is not part of an attempt: it would wait for itself.
         """
         if self._outbox.queue:
             self.attempt()
-        if self.thread is not None and self.current() is None:
+        if self.thread is not None:
             self._wait()
             self.attempt()  # what the other one left, because a receiver raised
 
@@ -252,7 +245,10 @@ class Drain:
                 f"crash() needs an app in process, and {endpoint._shown} is a URL. Connect the app "
                 f"as wsgi= or asgi="
             )
-        return InFlight(dispatch, request, record, self.count, target, batch, outcome, watch)
+        scopes = self._core.scopes
+        return InFlight(
+            dispatch, request, record, scopes, self.count, target, batch, outcome, watch
+        )
 
     async def _make(self, attempt: InFlight, *, plain: bool) -> None:
         """Make an attempt, and record it."""

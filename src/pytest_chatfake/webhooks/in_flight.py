@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..base.arguments import unexpected
+from ..base.scopes import Scopes
 from ..transport.client.asgi import AsgiTarget
 from ..transport.client.crash_watch import CrashWatch
 from ..transport.client.django_bridge import connections_kept, is_asgi_handler, run_bridged
@@ -23,17 +23,9 @@ from .signing import flaw_of, sign
 
 Outcome: TypeAlias = "Response | BaseException"
 
-#: The attempts that the running code is part of: of several fakes, if one's receiver uses another.
-_around: ContextVar[tuple[InFlight, ...]] = ContextVar("pytest_chatfake_attempts", default=())
-
 #: Returns a block around each attempt that is made. Mutants replace it, to change what the app
 #: receives; if the block gives the attempt an outcome, it is not made.
 falsify: Callable[[InFlight], AbstractContextManager[object]] = nullcontext
-
-
-def attempts_around() -> tuple[InFlight, ...]:
-    """Return the attempts that the running code is part of: it is a receiver that calls back."""
-    return _around.get()
 
 
 @dataclass(slots=True, eq=False)
@@ -44,6 +36,7 @@ class InFlight:
         dispatch: What is on its way.
         request: What is posted, and where.
         record: Its record in the history.
+        scopes: Where its receiver counts as part of the fake.
         ordinal: How many attempts of the fake have begun, this one included.
         target: How it gets there.
         batch: The number of the batch in which it is made at the same time as others; 0: none.
@@ -58,6 +51,7 @@ class InFlight:
     dispatch: Dispatch
     request: WebhookRequest
     record: Attempt
+    scopes: Scopes
     ordinal: int
     target: Target
     batch: int = 0
@@ -75,10 +69,10 @@ class InFlight:
 
     async def make(self, *, plain: bool) -> None:
         """Make it, and keep how it ended."""
-        outer, watch = _around.get(), self.watch
+        watch = self.watch
         with falsify(self):
-            _around.set((*outer, self))
             try:
+                self.scopes.begin(self.record)
                 self._sign()
                 if watch is not None:
                     watch.begin()
@@ -92,7 +86,7 @@ class InFlight:
             except BaseException as error:
                 self.outcome = error
             finally:
-                _around.set(outer)
+                self.scopes.open.discard(self.record)
                 if watch is not None and self.outcome is not None:
                     self.outcome = watch.outcome_of(self.outcome)
                     watch.end()
