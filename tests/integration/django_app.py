@@ -21,6 +21,7 @@ from django.urls import path
 
 from pytest_chatfake import ChatFake, ChatFakeError
 from pytest_chatfake.base.coroutines import run_at_once
+from pytest_chatfake.base.scopes import Scopes
 from pytest_chatfake.transport.client.asgi import AsgiTarget
 from pytest_chatfake.transport.client.lifespan import Lifespan
 from pytest_chatfake.transport.client.portal import Portal
@@ -88,7 +89,7 @@ def attempts(target_path, *, portal, wsgi=False, inside_a_loop=False, together=F
                 InFlight(
                     dispatch,
                     SimpleNamespace(body=b'{"id": %d}' % number, headers={}, endpoint=endpoint),
-                    *(0, number + 1, target),
+                    *(number, Scopes(), number + 1, target),
                 )
                 for number in range(2)
             ]

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import time_machine
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, ChatFakeError
+from pytest_chatfake import ChatFake, ChatFakeError, NotAwaited
 
 from .fakes import START, at, frozen_fake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # -- handles ---------------------------------------------------------------------------------------
 
@@ -163,8 +167,29 @@ def test_what_stands_for_many_things_counts_them(fake: ChatFake) -> None:
 async def test_what_is_to_be_awaited_says_so() -> None:
     with frozen_fake(mode="async") as fake:
         pending = fake.top_up(1)
-        assert "<PendingPlan: steps to await>" == repr(pending)
+        assert "<Pending: steps to await>" == repr(pending)
         await pending
-        assert "<PendingPlan: performed>" == repr(pending)
+        assert "<Pending: performed>" == repr(pending)
     with frozen_fake() as fake:
-        assert "<PendingPlan: nothing to await>" == repr(fake.top_up(1))
+        assert "<Pending: nothing to await>" == repr(fake.top_up(1))
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("submit", "call"),
+    [
+        (lambda fake: fake.submit_text(), "submit_text()"),
+        (lambda fake: fake.submit("image", {"id": "1"}), "submit()"),
+    ],
+    ids=["submit_text", "submit"],
+)
+async def test_a_submission_after_steps_is_named_as_the_test_wrote_it(
+    submit: Callable[[ChatFake], object], call: str
+) -> None:
+    with frozen_fake(mode="async") as fake:
+        fake.top_up(1)
+        submit(fake)
+        fake._engine.plan.next()  # the first step is performed
+        with pytest.raises(NotAwaited, match=re.escape(f"{call} was not performed yet")):
+            _ = fake.messages
+        fake._engine.plan.drop()

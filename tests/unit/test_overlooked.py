@@ -63,7 +63,7 @@ def test_the_block_of_a_fake_ends_with_an_error_that_lists_all_it_would_have_war
         scenario(fake)
     assert 5 == len(expected)
     assert "\n".join(expected) == own_lines(str(refused.value))
-    assert fake._engine.closed
+    assert fake._engine.core.closed
 
 
 def test_the_error_stands_at_the_first_line_that_it_is_about():
@@ -164,7 +164,7 @@ def test_an_app_that_raises_at_the_end_ends_the_block_with_its_error():
     with pytest.raises(LookupError, match="at the end"), frozen_fake() as fake:
         fake.webhooks.connect(wsgi=app)
         send_over_http(fake)
-    assert fake._engine.closed
+    assert fake._engine.core.closed
 
 
 def test_in_async_mode_the_error_about_the_queue_names_the_await():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -148,3 +150,90 @@ def test_in_async_mode_it_counts_when_the_steps_are_performed() -> None:
 
     with frozen_fake(mode="async") as fake:
         asyncio.run(chain(fake))
+
+
+# What goes on after a reset in the middle of it
+
+
+def look(fake: ChatFake) -> list[str]:
+    """Make every report, and return what happened with the kinds of the causes."""
+    kinds = {entry.number: entry.kind for entry in fake.timeline}
+    assert "sent m1" in str(fake.timeline)
+    assert "sent m1" in fake._story.section()
+    assert fake.timeline.svg()
+    assert "0.05" in fake.explain(fake.messages[0])
+    with pytest.raises(AssertionError, match="charged: expected 1"):
+        fake.assert_charged(1)
+    return [
+        entry.kind if entry.cause is None else f"{entry.kind} by {kinds[entry.cause]}"
+        for entry in fake.timeline
+    ]
+
+
+#: A verb without a cause, because what has called it is forgotten; and what the verb causes.
+AFTER = ["verb", "hold by verb", "event by verb", "attempt by event"]
+
+
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_route_that_resets_the_fake_and_sends_leaves_a_whole_history(
+    fake: ChatFake, before: int
+) -> None:
+    fake.webhooks.receiver()
+
+    @fake.route("/send")
+    def send(_: Any) -> dict[str, Any]:
+        fake.reset()
+        return {"id": fake.send_text("after").id}
+
+    for _ in range(before):
+        fake.send_text("before")
+    answer = Client(fake.wsgi_app).post("/send", headers=fake.headers)
+
+    assert (200, {"id": fake.messages[0].id}) == (answer.status_code, answer.json)
+    fake.settle()
+    assert AFTER == look(fake)
+
+
+@pytest.mark.parametrize("before", [1, 3])
+def test_a_receiver_that_resets_the_fake_and_sends_leaves_a_whole_history(
+    fake: ChatFake, before: int
+) -> None:
+    receiver = fake.webhooks.receiver()
+    left = [before]
+
+    def begin_anew(_: Any) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            fake.reset()
+            fake.send_text("after")
+
+    fake.webhooks.connect(handler=begin_anew)
+    for _ in range(before):
+        fake.send_text("before")
+
+    assert ["sent"] == received_statuses(receiver)
+    assert [*AFTER, "attempt by event"] == look(fake)
+
+
+@pytest.mark.parametrize("raises", [True, False])
+def test_a_route_that_resets_the_fake_responds_and_its_error_comes_back(
+    fake: ChatFake, raises: bool
+) -> None:
+    @fake.route("/reset")
+    def reset(_: Any) -> None:
+        fake.reset()
+        if raises:
+            raise LookupError("after the reset")
+
+    connection = HTTPConnection(*fake.base_url.removeprefix("http://").split(":"), timeout=10)
+    with closing(connection):
+        for _ in range(2):  # the connection is kept
+            connection.request("POST", "/reset", headers=fake.headers)
+            response = connection.getresponse()
+            response.read()
+            assert response.status == (500 if raises else 204)
+    if raises:
+        with pytest.raises(LookupError, match="after the reset"):
+            fake.settle()
+    assert () == fake.api.requests  # they belong to what the reset has forgotten
+    assert "sent" == fake.send_text().status

@@ -10,8 +10,8 @@ from typing import Final
 from ..base.calling_line import Line
 from ..base.errors import ClockError
 from ..domain.instants import nanoseconds, stamp
-from ..domain.schedule import Due
 from ..webhooks.core import Core
+from .executor import Executor
 from .process_time import ProcessTime
 from .records import ClockRecord
 
@@ -32,11 +32,11 @@ class DueRunner:
         self,
         core: Core,
         time: ProcessTime,
-        run: Callable[[Due, ClockRecord | None], None],
+        executor: Executor,
     ) -> None:
         self._core = core
         self._time = time
-        self._run = run
+        self._executor = executor
         self._ran = 0
         self._move: ClockRecord | None = None  # the last one
 
@@ -149,5 +149,5 @@ class DueRunner:
             if due is None:
                 return False
             self._ran += 1
-            self._run(due, self._move)
+            self._executor.execute_due(due, self._move)
             return True

@@ -30,12 +30,13 @@ done. It closes the fake. The process gets its resources back all the same.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from decimal import Decimal
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from ..base.calling_line import Line, calling_line
+from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, ClockError, ClosedError
 from ..base.history import Record
 from ..base.scopes import Callback
@@ -55,7 +56,7 @@ from ..webhooks.outbox import Outbox
 from ..wire.bodies import EventWriter
 from .due_runner import LAST, DueRunner
 from .executor import Executor
-from .performer import PendingPlan, Performer
+from .performer import Pending, Performer
 from .plan import Plan, Step
 from .process_time import ProcessTime
 from .settings import Mode, Settings
@@ -77,8 +78,6 @@ class Engine:
         self.seed: str = settings.seed
         self.time: ProcessTime = ProcessTime()
         self.core: Core = Core(self.time.read)
-        self.closed: bool = False
-        self._interrupt: str = ""
         self._test_loop: LoopBridge | None = None
         self.outbox: Outbox = Outbox(
             self.core,
@@ -93,12 +92,10 @@ class Engine:
         )
         self.drain: Drain = Drain(self.core, self.outbox, portal=portal, timeout=settings.timeout)
         self.executor: Executor = Executor(self.core, self.outbox)
-        self.due_runner: DueRunner = DueRunner(self.core, self.time, self.executor.execute_due)
+        self.due_runner: DueRunner = DueRunner(self.core, self.time, self.executor)
         self.plan: Plan = Plan()
         plan = None if self.mode == "sync" else self.plan
-        self.performer: Performer = Performer(
-            plan, self.drain, self.is_inside, self.raise_errors, self.close_if_interrupted
-        )
+        self.performer: Performer = Performer(self.core, plan, self.drain)
         self._reset()
 
     def _reset(self) -> None:
@@ -123,7 +120,7 @@ class Engine:
 
         With ``at_once``, async mode performs it, too, and leaves its webhooks to the ``await``.
         """
-        if self.closed or self.core.scopes.open or self.mode == "async":
+        if self.core.closed or self.core.scopes.open or self.mode == "async":
             self._refuse_use(what)
         line = calling_line(3)  # this method, the public one: then the test
         if self.mode == "async" and not at_once and self._waits(verb.message):
@@ -131,14 +128,14 @@ class Engine:
             self.plan.enqueue(Step(run, what, line, verb.message))
             return
         if self.core.errors:
-            self.raise_errors()
+            self.core.raise_errors()
         try:
             while not self._change(verb, what, line):
                 self._run_what_is_due()
-                self.raise_errors()
+                self.core.raise_errors()
             self._attempt()
         except BaseException as error:
-            self.close_if_interrupted(error)
+            self.core.close_if_interrupted(error)
             raise
 
     def _waits(self, message: MessageState | None) -> bool:
@@ -177,7 +174,7 @@ class Engine:
         """Note a call of the test that changes later events, and not the account."""
         self.executor.note(what, line, subject, self.time.read())
 
-    def submitted(self, message: MessageState) -> None:
+    def submitted(self, message: MessageState, what: str) -> None:
         """Note when a message was submitted: now, or after the pending steps."""
 
         def run() -> Iterator[None]:
@@ -185,17 +182,17 @@ class Engine:
             return iter(())
 
         if self.plan and not self._acts_at_once():
-            self.plan.enqueue(Step(run, "submit_text()", calling_line()))
+            self.plan.enqueue(Step(run, what, calling_line()))
         else:
             run()
 
     # Steps: state changes up to each yield, where attempts are made
 
-    def move_time(self, target_of: Callable[[int], int], what: str) -> PendingPlan:
+    def move_time(self, target_of: Callable[[int], int], what: str) -> Pending[None]:
         """Move time, or add that to the plan; ``target_of`` takes and returns nanoseconds."""
         return self._move(partial(self.due_runner.move_to, target_of, what, calling_line(3)), what)
 
-    def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> PendingPlan:
+    def wait_until(self, predicate: Callable[[], bool], length: int, what: str) -> Pending[None]:
         """Move time, or plan to, until the predicate is true; at most by a length in nanoseconds.
 
         The predicate may only read: it is called in the middle of a step.
@@ -208,17 +205,17 @@ class Engine:
         line = calling_line(3)
         return self._move(partial(self.due_runner.run_until, reached, length, what, line), what)
 
-    def _move(self, step: Callable[[], Iterator[None]], what: str) -> PendingPlan:
+    def _move(self, step: Callable[[], Iterator[None]], what: str) -> Pending[None]:
         if self.drain.ordering is not None:
             step = partial(self.drain.ordering.with_barriers, step, self.due_runner.is_due)
         return self.step(what, step)
 
-    def settle(self) -> PendingPlan:
+    def settle(self) -> Pending[None]:
         """Perform pending steps, run due events, attempt queued webhooks."""
         due, ordering = self.due_runner, self.drain.ordering
         step = due.run_due
         if ordering is not None:
-            end_wait = None if self.is_inside() else self._wait_for
+            end_wait = None if self.core.is_inside() else self._wait_for
             step = partial(ordering.with_barriers, due.run_due, due.is_due, end_wait)
         return self.step("settle()", step)
 
@@ -226,7 +223,7 @@ class Engine:
         """Move time to where an attempt is to be made again."""
         return self.due_runner.move_to(partial(max, repeat.due), repeat.what, repeat.line)
 
-    def reset(self, forget: Callable[[], None]) -> PendingPlan:
+    def reset(self, forget: Callable[[], None]) -> Pending[None]:
         """Start afresh, or add that to the plan; ``forget`` clears the records of other rooms."""
 
         def run() -> Iterator[None]:
@@ -238,15 +235,30 @@ class Engine:
 
         return self.step("reset()", run)
 
-    def step(self, what: str, step: Callable[[], Iterator[None]]) -> PendingPlan:
+    def step(self, what: str, step: Callable[[], Iterator[None]]) -> Pending[None]:
         """Perform a step, or add it to the plan."""
-        if self.closed or self.core.scopes.open or self.mode == "async":
+        if self.core.closed or self.core.scopes.open or self.mode == "async":
             self._refuse_use(what)
-        if self.mode == "sync" or self.is_inside():
+        if self.mode == "sync" or self.core.is_inside():
             self._run(step())
         else:
             self.plan.enqueue(Step(step, what, calling_line()))
-        return PendingPlan(self.performer)
+        return self.pending()
+
+    def pending(self) -> Pending[None]:
+        """Return what a verb returns: ``await`` it in async mode."""
+        return Pending(self.performer, self.performer.perform)
+
+    def check(self, what: str, check: Callable[[], Coroutine[Any, Any, None]]) -> Pending[None]:
+        """Run a check, which is one coroutine for both modes; in async mode at its ``await``.
+
+        One that never gets its ``await`` fails the test, as a step does.
+        """
+        if self.mode == "sync":
+            run_at_once(check())
+        else:
+            self.step(what, lambda: iter(()))
+        return Pending(self.performer, check)
 
     async def performed(self, result: object) -> None:
         """Await what a verb has returned, if it waits for that; in sync mode it was performed."""
@@ -258,19 +270,19 @@ class Engine:
             for _ in step:
                 self._attempt()
                 if self.core.errors:  # found inside an attempt: time stays there
-                    self.raise_errors()
+                    self.core.raise_errors()
         except BaseException as error:
-            self.close_if_interrupted(error)
+            self.core.close_if_interrupted(error)
             raise
         if self.core.errors:
-            self.raise_errors()
+            self.core.raise_errors()
 
     # Attempting
 
     def _attempt(self) -> None:
         """In sync mode: attempt queued webhooks, but not inside code that the fake runs."""
         has_work = self.outbox.queue or self.drain.thread is not None
-        if has_work and self.mode == "sync" and not self.is_inside():
+        if has_work and self.mode == "sync" and not self.core.is_inside():
             self.drain.flush()
 
     def attempt_now(self) -> None:
@@ -288,13 +300,6 @@ class Engine:
         """Retry failed attempts at the next barrier, and not as time goes on."""
         self.drain.enable_ordering(retries_at_barriers=True)
 
-    def raise_errors(self) -> None:
-        """Re-raise, in the test, the first error that could not be raised where it happened."""
-        if self.core.errors and not self.is_inside():
-            error = self.core.errors[0]
-            self.core.errors.clear()
-            raise error
-
     # Reading
 
     def ensure_readable(self) -> None:
@@ -302,14 +307,14 @@ class Engine:
 
         A closed fake keeps its results.
         """
-        if self.closed:
+        if self.core.closed:
             return
         if not self._acts_at_once():
             self.plan.refuse_reading()
         if self.due_runner.is_due():
             self._run_what_is_due()
         if self.core.errors:
-            self.raise_errors()
+            self.core.raise_errors()
 
     def settle_before_read(self) -> None:
         """As :meth:`ensure_readable`; in sync mode, queued webhooks are attempted first."""
@@ -324,11 +329,11 @@ class Engine:
     def _flush(self) -> Iterator[None]:
         yield
         ordering = self.drain.ordering
-        if ordering is not None and self.mode == "sync" and not self.is_inside():
+        if ordering is not None and self.mode == "sync" and not self.core.is_inside():
             yield from ordering.flush()
 
     def _run_what_is_due(self) -> None:
-        if self.mode == "sync" and not self.is_inside():
+        if self.mode == "sync" and not self.core.is_inside():
             self._run(self.due_runner.run_due())
         else:
             self.due_runner.catch_up()
@@ -345,15 +350,8 @@ class Engine:
 
     # Who is calling
 
-    def is_inside(self) -> bool:
-        """Return whether the caller is part of an attempt, of a response, or of a callback.
-
-        It must attempt nothing then, and wait for nothing.
-        """
-        return bool(self.core.scopes.current())
-
     def _acts_at_once(self) -> bool:
-        return self.mode == "sync" or self.drain.thread is not None or self.is_inside()
+        return self.mode == "sync" or self.drain.thread is not None or self.core.is_inside()
 
     def call_back(self, function: str, returns: str, call: Callable[[], T]) -> T:
         """Call a function of the configuration without the lock, which is held once.
@@ -393,32 +391,17 @@ class Engine:
         # Every use of the fake calls this, so the test's loop is noticed here.
         if self.mode == "async" and (self._test_loop is None or not self._test_loop.is_here()):
             self._test_loop = bridge_to_running_loop(self.settings.timeout) or self._test_loop
-        if self._interrupt:
+        if interrupt := self.core.interrupt:
             raise ClosedError(
-                f"this fake is closed, because {self._interrupt} interrupted it. Make a new one."
+                f"this fake is closed, because {interrupt} interrupted it. Make a new one."
             )
-        if self.closed:
+        if self.core.closed:
             raise ClosedError(
                 "this fake is closed: its test is over. Use the chat_fake of the running test."
             )
-
-    def close_if_interrupted(self, error: BaseException) -> None:
-        """Let nothing more be done after Ctrl-C or a test's timeout: a verb may be half done."""
-        if _is_interrupt(error):
-            self.closed = True
-            self._interrupt = type(error).__name__
-            self.core.scopes.open.clear()  # it may have come before the end of one was noted
 
     def refuse_mode(self, mode: Mode) -> None:
         """Refuse a block of the other mode: ``with`` in async mode, ``async with`` in sync mode."""
         if self.mode != mode:
             written, wanted = ("with", "async with") if mode == "sync" else ("async with", "with")
             raise TypeError(f"this fake is in {self.mode} mode: write `{wanted}`, not `{written}`")
-
-
-def _is_interrupt(error: BaseException) -> bool:
-    """Return whether an error may come anywhere; a cancellation comes only at an ``await``."""
-    if isinstance(error, BaseExceptionGroup):
-        return any(map(_is_interrupt, cast("BaseExceptionGroup[BaseException]", error).exceptions))
-    cancelled = type(error).__name__ in {"Cancelled", "CancelledError", "GeneratorExit"}
-    return not (isinstance(error, Exception) or cancelled)

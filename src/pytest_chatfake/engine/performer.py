@@ -22,16 +22,19 @@ are kept, unless their own step failed. A later ``await`` of a dropped chain rai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, Final, Generic, TypeVar
 
 from ..base.errors import NotAwaited
 from ..transport.client.loops import checkpoint, new_event
+from ..webhooks.core import Core
 from ..webhooks.drain import Drain
 from .plan import Plan, Step
 
+T = TypeVar("T")
+
 #: The error of an ``await`` in sync mode.
-NOTHING_TO_AWAIT: Final = (
+_NOTHING_TO_AWAIT: Final = (
     "there is nothing to await: this fake is in sync mode, where verbs act at once. "
     "Remove `await`, or make the test `async def`. If a plain function runs an async test, "
     "override the fixture chat_fake_mode to return 'async', or mark the test with "
@@ -42,19 +45,10 @@ NOTHING_TO_AWAIT: Final = (
 class Performer:
     """Performs the plan of a fake in the test's own loop."""
 
-    def __init__(
-        self,
-        plan: Plan | None,
-        drain: Drain,
-        is_inside: Callable[[], bool],
-        raise_errors: Callable[[], None],
-        close_if_interrupted: Callable[[BaseException], None],
-    ) -> None:
+    def __init__(self, core: Core, plan: Plan | None, drain: Drain) -> None:
+        self._core = core
         self._plan = plan
         self._drain = drain
-        self._is_inside = is_inside
-        self._raise_errors = raise_errors
-        self._close_if_interrupted = close_if_interrupted
         self._performing = False
         self._waiting: list[_Waiter] = []
 
@@ -63,15 +57,19 @@ class Performer:
             return "nothing to await"
         return "steps to await" if self._plan else "performed"
 
+    def refuse_sync(self) -> Plan:
+        """Refuse an ``await`` in sync mode; return the plan of async mode."""
+        if self._plan is None:
+            raise TypeError(_NOTHING_TO_AWAIT)
+        return self._plan
+
     async def perform(self, message: object = None) -> None:
         """Perform the pending steps, one after another: change, attempts, next.
 
         While another task performs, wait only for the steps about a message; None: for all.
         """
-        plan = self._plan
-        if plan is None:
-            raise TypeError(NOTHING_TO_AWAIT)
-        if self._is_inside():  # a receiver's own verbs were performed at once
+        plan = self.refuse_sync()
+        if self._core.is_inside():  # a receiver's own verbs were performed at once
             return
         while self._performing:
             if message is not None and not plan.concerns(message):
@@ -84,9 +82,9 @@ class Performer:
             while (step := plan.next()) is not None:
                 await self._perform_step(step)
             await self._drain.attempt_async()
-            self._raise_errors()
+            self._core.raise_errors()
         except BaseException as error:
-            self._close_if_interrupted(error)
+            self._core.close_if_interrupted(error)
             self._drop_after(error, plan, message)
             raise
         finally:
@@ -100,7 +98,7 @@ class Performer:
         try:
             for _ in step.run():
                 await self._drain.attempt_async()
-                self._raise_errors()  # found inside an attempt: time stays there
+                self._core.raise_errors()  # found inside an attempt: time stays there
                 if self._drain.may_use_threads:
                     await checkpoint()  # a call in a thread has held cancellations back
         except Exception as error:
@@ -144,16 +142,18 @@ class _Waiter:
         self.error: Exception | None = None
 
 
-class PendingPlan:
-    """The result of a verb of the clock or of the fake: ``await`` it in async mode."""
+class Pending(Generic[T]):
+    """What a verb, a check or a wait returns: ``await`` it in async mode."""
 
-    __slots__ = ("_performer",)
+    __slots__ = ("_performer", "_run")
 
-    def __init__(self, performer: Performer) -> None:
+    def __init__(self, performer: Performer, run: Callable[[], Coroutine[Any, Any, T]]) -> None:
         self._performer = performer
+        self._run = run
 
     def __repr__(self) -> str:
-        return f"<PendingPlan: {self._performer}>"
+        return f"<Pending: {self._performer}>"
 
-    def __await__(self) -> Generator[Any, Any, None]:
-        return self._performer.perform().__await__()
+    def __await__(self) -> Generator[Any, Any, T]:
+        self._performer.refuse_sync()
+        return self._run().__await__()

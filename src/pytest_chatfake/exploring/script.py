@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from ..base.arguments import cited, unexpected
+from ..engine.performer import Pending
 from ..fake.fake import ChatFake
-from ..fake.snapshots import PendingCheck
 from ..webhooks.faults import Fault
 
 
@@ -84,7 +84,7 @@ class Script:
         return Script(self.steps + other.steps) if isinstance(added, Script) else NotImplemented
 
 
-def play(chat_fake: ChatFake, script: Script) -> PendingCheck:
+def play(chat_fake: ChatFake, script: Script) -> Pending[None]:
     """Make the calls of a script, and settle at its end.
 
     Its deviations are over at the end, whether they happened or not.
@@ -104,7 +104,7 @@ def play(chat_fake: ChatFake, script: Script) -> PendingCheck:
     for given, kind in ((chat_fake, ChatFake), (script, Script)):
         if not isinstance(given, kind):
             raise TypeError(unexpected("play(chat_fake, script)", f"a {kind.__name__}", given))
-    return PendingCheck(chat_fake._engine, "play()", partial(_play, chat_fake, script))
+    return chat_fake._engine.check("play()", partial(_play, chat_fake, script))
 
 
 async def _play(chat_fake: ChatFake, script: Script) -> None:

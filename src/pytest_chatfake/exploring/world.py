@@ -190,7 +190,7 @@ class World:
         if self._is_written:
             self.fake._checks.run()
             return
-        engine.raise_errors()
+        engine.core.raise_errors()
         failed = list(overlooked(engine))
         if failed and self.fake._checks.strict:
             lines = [

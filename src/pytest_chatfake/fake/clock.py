@@ -20,7 +20,7 @@ from ..domain.instants import (
     stamp,
 )
 from ..engine.engine import Engine
-from ..engine.performer import PendingPlan
+from ..engine.performer import Pending
 from .agenda import AgendaEntry, agenda
 from .edges import Edge, moment_of
 from .messages import Message, state_of
@@ -64,7 +64,7 @@ class Clock:
 
     def advance(
         self, delta: timedelta | float | None = None, /, **timedelta_arguments: float
-    ) -> PendingPlan:
+    ) -> Pending[None]:
         """Move time forward by a length of time.
 
         Args:
@@ -86,7 +86,7 @@ class Clock:
         by = parse_duration(length, "advance()")
         return self._engine.move_time(partial(add, by), "advance()")
 
-    def sleep(self, seconds: float) -> PendingPlan:
+    def sleep(self, seconds: float) -> Pending[None]:
         """Move time forward, as ``time.sleep`` lets it pass.
 
         A test patches the ``sleep`` of an app's backoff with it: ``time.sleep`` in a sync test, and
@@ -105,7 +105,7 @@ class Clock:
         by = parse_delay(seconds, "seconds")
         return self._engine.move_time(partial(add, by), "sleep()")
 
-    def move_to(self, moment: datetime | str) -> PendingPlan:
+    def move_to(self, moment: datetime | str) -> Pending[None]:
         """Move time forward to a moment.
 
         Args:
@@ -139,7 +139,7 @@ class Clock:
         self._engine.ensure_readable()
         return agenda(self._engine)
 
-    def advance_to_next(self) -> PendingPlan:
+    def advance_to_next(self) -> Pending[None]:
         """Move time forward to the next due event, and run it.
 
         Returns:
@@ -150,7 +150,7 @@ class Clock:
         """
         return self._engine.move_time(self._engine.due_runner.next_after, "advance_to_next()")
 
-    def advance_to(self, edge: Edge, message: Message) -> PendingPlan:
+    def advance_to(self, edge: Edge, message: Message) -> Pending[None]:
         """Move time forward to an edge of a message's session or drop.
 
         Args:
@@ -181,7 +181,7 @@ class Clock:
 
     def run_until(
         self, predicate: Callable[[], object], *, limit: timedelta | float
-    ) -> PendingPlan:
+    ) -> Pending[None]:
         """Move time forward, from one due event to the next, until a predicate is true.
 
         Args:

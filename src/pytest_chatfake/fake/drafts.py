@@ -77,7 +77,7 @@ class Drafts:
         extra: Mapping[str, object] | None,
     ) -> tuple[MessageState, Draft]:
         """Return a text message, as :meth:`prepare` does."""
-        if self._engine.closed:
+        if self._engine.core.closed:
             self._engine.refuse_closed()
         if not isinstance(body, str):
             raise TypeError(unexpected("body", "a str", body))

@@ -36,7 +36,7 @@ from ..domain.money import EXACT, Money, signed
 from ..domain.money import amount as exact
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine
-from ..engine.performer import PendingPlan
+from ..engine.performer import Pending
 from ..http_api.account import AccountApi
 from ..http_api.routes import Route
 from ..http_api.service import Service
@@ -58,14 +58,13 @@ from .recipients import Recipient, address_of
 from .send_endpoint import Parse, Reply, SendEndpoint
 from .snapshots import (
     Baseline,
-    PendingCheck,
     Snapshot,
     check_snapshot,
     expect_unchanged,
     taken,
 )
 from .timeline import Timeline
-from .waits import PendingWait, Wait, check_predicate
+from .waits import Wait, awaited, check_predicate
 from .webhooks import Webhooks
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class ChatFake:
             raise
 
     def __repr__(self) -> str:
-        state = "closed" if self._engine.closed else self._engine.mode
+        state = "closed" if self._engine.core.closed else self._engine.mode
         messages, ledger = self._engine.account.messages, self._engine.account.ledger
         return (
             f"<ChatFake {state}, {counted(len(messages), 'message')}: available "
@@ -209,7 +208,7 @@ class ChatFake:
         accepted.
         """
         state, draft = self._drafts.prepare_text(body, to, conversation, origin_type, price, extra)
-        self._engine.submitted(state)
+        self._engine.submitted(state, "submit_text()")
         return Submission(self._engine, state, draft)
 
     def send(
@@ -253,7 +252,7 @@ class ChatFake:
         state, draft = self._drafts.prepare(
             type, content, to, conversation, origin_type, price, extra
         )
-        self._engine.submitted(state)
+        self._engine.submitted(state, "submit()")
         return Submission(self._engine, state, draft)
 
     # The people at the other end
@@ -488,7 +487,7 @@ class ChatFake:
             ledger = self._engine.account.ledger
             return Balance(ledger.available, ledger.held, ledger.charged, self.config.currency)
 
-    def top_up(self, amount: Money) -> PendingPlan:
+    def top_up(self, amount: Money) -> Pending[None]:
         """Add to the balance (assumed).
 
         Args:
@@ -508,9 +507,9 @@ class ChatFake:
         if not value:
             raise ValueError(unexpected("amount", "more than 0", amount))
         self._engine.perform(Verb("top_up", None, (value,)), "top_up()")
-        return PendingPlan(self._engine.performer)
+        return self._engine.pending()
 
-    def set_balance(self, available: Money) -> PendingPlan:
+    def set_balance(self, available: Money) -> Pending[None]:
         """Set the available amount, by an adjustment (assumed).
 
         Args:
@@ -528,7 +527,7 @@ class ChatFake:
             "Write what is available from now on, not the difference",
         )
         self._engine.perform(Verb("set_balance", None, (value,)), "set_balance()")
-        return PendingPlan(self._engine.performer)
+        return self._engine.pending()
 
     # Expectations
 
@@ -638,7 +637,7 @@ class ChatFake:
 
     # Snapshots of an app's state
 
-    def assert_idempotent(self, snapshot: Snapshot) -> PendingCheck:
+    def assert_idempotent(self, snapshot: Snapshot) -> Pending[None]:
         """Attempt all events again, byte for byte, and expect an unchanged snapshot of the app.
 
         Queued and due events are attempted first. Then each event that an endpoint has accepted is
@@ -658,7 +657,7 @@ class ChatFake:
         """
         check_snapshot(snapshot)
         check = partial(self._check_repeats, snapshot)
-        return PendingCheck(self._engine, "assert_idempotent()", check)
+        return self._engine.check("assert_idempotent()", check)
 
     async def _check_repeats(self, snapshot: Snapshot) -> None:
         engine = self._engine
@@ -671,7 +670,7 @@ class ChatFake:
             self._require_redelivery(event, attempted)
             expect_unchanged(event, before, await taken(snapshot, engine))
 
-    def assert_order_independent(self, snapshot: Snapshot) -> PendingCheck:
+    def assert_order_independent(self, snapshot: Snapshot) -> Pending[None]:
         """Expect that the snapshot is the same in every world of an exploration.
 
         Queued and due events are attempted first.
@@ -694,7 +693,7 @@ class ChatFake:
                 "is in none: call it in a body of chat_explore, or use assert_idempotent()"
             )
         check = partial(self._check_order, baseline, snapshot)
-        return PendingCheck(self._engine, "assert_order_independent()", check)
+        return self._engine.check("assert_order_independent()", check)
 
     async def _check_order(self, baseline: Baseline, snapshot: Snapshot) -> None:
         await self._engine.performed(self.settle())
@@ -732,7 +731,7 @@ class ChatFake:
 
     # Flow
 
-    def settle(self) -> PendingPlan:
+    def settle(self) -> Pending[None]:
         """Perform pending steps, run due events, attempt queued webhooks; time is not moved.
 
         Returns:
@@ -785,7 +784,8 @@ class ChatFake:
             settled = None if first is None else engine.step("wait_until()", first)
         wait = Wait(predicate, length / SECOND, () if settle else engine.outbox.queue)
         if engine.mode == "async":
-            return PendingWait(wait, engine, settled, apart, settles=settle)
+            run = partial(awaited, wait, engine, settled, apart, settles=settle)
+            return Pending(engine.performer, run)
         with wait:
             while not wait.look(self._portal.run):
                 wait.pause(self._portal)
@@ -793,7 +793,7 @@ class ChatFake:
                     engine.settle()
         return wait.value
 
-    def reset(self) -> PendingPlan:
+    def reset(self) -> Pending[None]:
         """Start afresh: no messages, the opening balance, ids from the first.
 
         Endpoints, routes and the key stay; recipients, faults and records go, a receiver's too.
@@ -983,10 +983,12 @@ class ChatFake:
             NotAwaited: Async mode: steps were never awaited.
             UndeliveredWebhooks: Something was overlooked, and ``strict`` is not False.
             Exception: The error of a route or of an app that was not yet re-raised.
-            ChatFakeError: A receiver or a route calls it, which the fake waits for.
+            ChatFakeError: A receiver, a route or a callback calls it, which the fake waits for.
         """
-        if self._engine.is_inside():
-            raise ChatFakeError("can't call close() from a receiver or a route: it waits for these")
+        if self._engine.core.is_inside():
+            raise ChatFakeError(
+                "can't call close() from a receiver, a route or a callback: it waits for these"
+            )
         try:
             if not active_stories.is_lost():
                 self._checks.run()
@@ -997,7 +999,7 @@ class ChatFake:
         """Release the process's resources; after an interrupt it may run again."""
         if self not in opened:
             return
-        self._engine.closed = True
+        self._engine.core.closed = True
         try:
             with ExitStack() as stack:  # each of them, whatever the others do
                 stack.callback(service.close, self.api)

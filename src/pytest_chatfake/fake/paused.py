@@ -13,7 +13,7 @@ from ..base.errors import leaves_at_once
 from ..base.marks import Mark
 from ..base.views import counted
 from ..engine.engine import Engine
-from ..engine.performer import PendingPlan
+from ..engine.performer import Pending
 from ..webhooks.dispatch import Dispatch
 from ..webhooks.events import Event
 from ..webhooks.fault_kinds import EFFECTS
@@ -150,7 +150,7 @@ class Paused(HeldBack):
 
     def release(
         self, order: str | Sequence[int] = "emitted", seed: int | str | None = None
-    ) -> PendingPlan:
+    ) -> Pending[None]:
         """Attempt events that are held back. Events that follow are held back again.
 
         Args:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable
 from typing import Any
 
 from ..base.arguments import cited, unexpected
-from ..base.coroutines import run_at_once
 from ..engine.engine import Engine
-from ..engine.performer import NOTHING_TO_AWAIT
 from ..webhooks.events import Event
 
 #: Returns an app's state in a form that can be compared; it may be async.
@@ -46,30 +44,6 @@ class Baseline:
                 f"  in the world as written  {self._values[index]!r}\n"
                 f"  in this world            {value!r}"
             )
-
-
-class PendingCheck:
-    """The result of a check: ``await`` it in async mode; in sync mode the check is done.
-
-    A check is one coroutine for both modes. One that never gets its ``await`` fails the test.
-    """
-
-    __slots__ = ("_check", "_engine")
-
-    def __init__(
-        self, engine: Engine, what: str, check: Callable[[], Coroutine[Any, Any, None]]
-    ) -> None:
-        self._engine = engine
-        self._check = check
-        if engine.mode == "async":
-            engine.step(what, lambda: iter(()))
-        else:
-            run_at_once(check())
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        if self._engine.mode == "sync":
-            raise TypeError(NOTHING_TO_AWAIT)
-        yield from self._check().__await__()
 
 
 def check_snapshot(snapshot: object) -> None:

@@ -31,7 +31,7 @@ from ..base.calling_line import Line
 from ..base.terminal import say
 from ..base.views import counted
 from ..engine.engine import Engine
-from ..engine.performer import PendingPlan
+from ..engine.performer import Pending
 from ..transport.client.cancellable import Cancellable, CancelledExternally
 from ..transport.client.portal import Portal
 from ..transport.client.watchdog import watchdog
@@ -59,37 +59,24 @@ def _is_coroutine(value: object) -> TypeGuard[Coroutine[Any, Any, Any]]:
     return isinstance(value, Coroutine)
 
 
-class PendingWait:
-    """The result of :meth:`.ChatFake.wait_until` in async mode."""
-
-    def __init__(
-        self,
-        wait: Wait,
-        engine: Engine,
-        settled: PendingPlan | None,
-        apart: Callable[[], AbstractContextManager[None]],
-        *,
-        settles: bool,
-    ) -> None:
-        self._wait = wait
-        self._engine = engine
-        self._settled = settled
-        self._apart = apart
-        self._settles = settles
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self._run().__await__()
-
-    async def _run(self) -> Any:
-        if self._settled is not None:
-            with self._apart():
-                await self._settled
-        with self._wait as wait:
-            while not await wait.look_async():
-                await wait.pause_async()
-                if self._settles:
-                    await self._engine.settle()
-        return wait.value
+async def awaited(
+    wait: Wait,
+    engine: Engine,
+    settled: Pending[None] | None,
+    apart: Callable[[], AbstractContextManager[None]],
+    *,
+    settles: bool,
+) -> Any:
+    """Wait in async mode: look and pause by turns, and return what the predicate returned."""
+    if settled is not None:
+        with apart():
+            await settled
+    with wait:
+        while not await wait.look_async():
+            await wait.pause_async()
+            if settles:
+                await engine.settle()
+    return wait.value
 
 
 class Wait:

@@ -30,7 +30,7 @@ from ..base.views import counted
 from ..domain.facts import Verb
 from ..domain.instants import SECOND, parse_delay, parse_length, seconds
 from ..engine.engine import Engine
-from ..engine.performer import PendingPlan
+from ..engine.performer import Pending
 from ..transport.client.crash_watch import CrashPoint, CrashWatch
 from ..transport.client.lifespan import Lifespan
 from ..transport.client.portal import Portal
@@ -57,7 +57,7 @@ from .event_filters import EventFilter, checked
 from .messages import Message, state_of
 from .paused import Concurrent, Paused
 from .receiver import Receiver
-from .snapshots import PendingCheck, Snapshot, check_snapshot, taken
+from .snapshots import Snapshot, check_snapshot, taken
 
 _FORGING: Final = "assert_rejects_forgeries()"
 
@@ -582,7 +582,7 @@ class Webhooks:
         path: str | PathLike[str],
         *,
         timing: Literal["recorded", "at once"] = "recorded",
-    ) -> PendingPlan:
+    ) -> Pending[None]:
         """Attempt recorded events at the endpoints, in the file's order (assumed).
 
         Bodies on lines of their own and bodies as text keep every byte. Events are signed afresh,
@@ -622,9 +622,9 @@ class Webhooks:
                     engine.move_time(partial(add, at - latest), "replay()")
                 latest = max(at, latest or at)
             engine.perform(Verb("emit_event", None, (event,)), "replay()")
-        return PendingPlan(engine.performer)
+        return engine.pending()
 
-    def redeliver(self, event: Event) -> PendingPlan:
+    def redeliver(self, event: Event) -> Pending[None]:
         """Attempt a past event again, byte for byte: same id, fresh signature, no fault (assumed).
 
         Args:
@@ -637,7 +637,7 @@ class Webhooks:
         if not isinstance(event, Event):
             raise TypeError(unexpected("event", "one of fake.events", event))
         self._engine.perform(Verb("redeliver", None, (event,)), "redeliver()")
-        return PendingPlan(self._engine.performer)
+        return self._engine.pending()
 
     def emit(
         self,
@@ -647,7 +647,7 @@ class Webhooks:
         changes: Mapping[str, object] | None = None,
         remove: Iterable[str] = (),
         raw: str | bytes | None = None,
-    ) -> PendingPlan:
+    ) -> Pending[None]:
         """Emit an event that the service would not: the message's status and money stay.
 
         The body is that of an event of this status for the message as it is now, and is then
@@ -673,7 +673,7 @@ class Webhooks:
         routed = changed if isinstance(changed, str) else self._config.naming.event_type
         verb = Verb("emit", state_of(message, self._engine), (status, edit, routed))
         self._engine.perform(verb, "emit()")
-        return PendingPlan(self._engine.performer)
+        return self._engine.pending()
 
     def emit_event(
         self,
@@ -684,7 +684,7 @@ class Webhooks:
         key: str | None = None,
         id: str | None = None,  # noqa: A002 - likewise
         body: Mapping[str, object] | str | bytes | None = None,
-    ) -> PendingPlan:
+    ) -> Pending[None]:
         """Emit an event of another type, which belongs to no message and costs nothing (assumed).
 
         The service's description has one type (§6); the shapes of others are yours to give. The
@@ -707,7 +707,7 @@ class Webhooks:
         """
         draft = custom_event(type, resource, key, id, body)
         self._engine.perform(Verb("emit_event", None, (draft,)), "emit_event()")
-        return PendingPlan(self._engine.performer)
+        return self._engine.pending()
 
     # Signatures
 
@@ -758,7 +758,7 @@ class Webhooks:
         for endpoint, signer in signers.items():
             endpoint._signers.append(signer)
 
-    def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> PendingCheck:
+    def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
         """Expect that each app that is connected with a signer refuses what nobody has signed.
 
         Queued and due events are attempted first. Then the last event of a message is attempted
@@ -787,7 +787,7 @@ class Webhooks:
         """
         snapshot = list if snapshot is None else snapshot
         check_snapshot(snapshot)
-        return PendingCheck(self._engine, _FORGING, partial(self._check_forgeries, snapshot))
+        return self._engine.check(_FORGING, partial(self._check_forgeries, snapshot))
 
     async def _check_forgeries(self, snapshot: Snapshot) -> None:
         outbox = self._outbox

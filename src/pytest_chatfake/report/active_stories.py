@@ -58,7 +58,9 @@ def begin(is_lost: Callable[[], bool]) -> None:
     """Begin a test: what happened before in fakes that live on belongs to others."""
     global _is_lost, _watched  # noqa: PLW0603 - there is one test at a time in a process
     _is_lost = is_lost
-    living = sorted((one for one in _living if not one.engine.closed), key=lambda one: one.born)
+    living = sorted(
+        (one for one in _living if not one.engine.core.closed), key=lambda one: one.born
+    )
     _watched = deque(living, _MOST)
     _examples.clear()
     for story in _watched:

@@ -69,12 +69,12 @@ class FinalChecks:
             Exception: What a user route or an app raised and was not yet re-raised.
         """
         engine = self._engine
-        if engine.closed:
+        if engine.core.closed:
             return
         engine.plan.end()
         if engine.mode == "sync":
             engine.settle_before_read()
-        engine.raise_errors()
+        engine.core.raise_errors()
         clean = Labels(engine, self._api).clean
         found = [one._replace(text=clean(one.text)) for one in self._findings()]
         errors = [one for one in found if self.strict and one.fails]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import cast
 
 from ..base.history import History
 from ..base.scopes import Scopes
@@ -24,6 +25,8 @@ class Core:
         history: What happened.
         scopes: Which of the user's code runs now, inside an attempt, a response or a callback.
         errors: What could not be raised where it happened: the test's next call raises the first.
+        closed: Whether the test is over, or was interrupted.
+        interrupt: The name of the interrupt that closed the fake; empty without one.
     """
 
     def __init__(self, now: Callable[[], int]) -> None:
@@ -33,9 +36,40 @@ class Core:
         self.history: History = History()
         self.scopes: Scopes = Scopes()
         self.errors: list[BaseException] = []
+        self.closed: bool = False
+        self.interrupt: str = ""
 
     def reset(self) -> None:
         """Forget what happened, and what was to happen."""
         self.schedule.clear()
         self.history.reset()
         self.errors.clear()
+
+    def is_inside(self) -> bool:
+        """Return whether the caller is part of an attempt, of a response, or of a callback.
+
+        It must attempt nothing then, and wait for nothing.
+        """
+        return bool(self.scopes.current())
+
+    def raise_errors(self) -> None:
+        """Re-raise, in the test, the first error that could not be raised where it happened."""
+        if self.errors and not self.is_inside():
+            error = self.errors[0]
+            self.errors.clear()
+            raise error
+
+    def close_if_interrupted(self, error: BaseException) -> None:
+        """Refuse everything after Ctrl-C or a test's timeout: a verb may be half done."""
+        if _is_interrupt(error):
+            self.closed = True
+            self.interrupt = type(error).__name__
+            self.scopes.open.clear()  # it may have come before the end of one was noted
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Return whether an error may come anywhere; a cancellation comes only at an ``await``."""
+    if isinstance(error, BaseExceptionGroup):
+        return any(map(_is_interrupt, cast("BaseExceptionGroup[BaseException]", error).exceptions))
+    cancelled = type(error).__name__ in {"Cancelled", "CancelledError", "GeneratorExit"}
+    return not (isinstance(error, Exception) or cancelled)
