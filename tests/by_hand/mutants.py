@@ -68,7 +68,8 @@ LIKELY = {
     "domain.schedule": "test_schedule test_clock test_agenda test_scripts_in_time",
     "engine": "test_clock test_agenda test_wait_until test_threads test_calls_during_attempts "
     "test_overlooked test_other_travellers test_timeline test_transitions test_outbox "
-    "test_all_or_nothing test_scripts_in_time test_emit test_api_routes test_price_functions",
+    "test_all_or_nothing test_people test_scripts_in_time test_emit test_api_routes "
+    "test_price_functions",
     "engine.performer": "test_calls_during_attempts integration/test_frameworks_gather",
     "engine.plan": "test_calls_during_attempts integration/test_frameworks_gather",
     "exploring": "test_exploration test_checks_that_cannot_tell test_scripts_at_random "

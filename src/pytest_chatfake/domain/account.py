@@ -40,8 +40,8 @@ class Rules(NamedTuple):
         conversation_length: How long a session lasts, in nanoseconds (§8: 24 hours).
         drop_after: After how long an undelivered message is dropped, in nanoseconds
             (§8: 30 days).
-        charge_per: What is charged: a conversation, with its first delivery (§1), or each message,
-            with its own (assumed).
+        charge_per: The charged thing: a conversation, with its first delivery (§1), or each
+            message, with its own (assumed).
         on_insufficient_balance: Whether a message that the balance can't hold is accepted
             all the same, or fails before it is sent (assumed).
         insufficient_balance: How such a message fails.
@@ -139,21 +139,21 @@ class Account:
     def _reject(
         self, message: MessageState, now: int, failure: Failure, rule: Rule = reasons.REJECTED
     ) -> list[Fact]:
-        """Turn the message down: it fails before it is sent (§3 rule 4)."""
+        """Fail the message before it is sent (§3 rule 4)."""
         check_legal(message, "reject")
         message.conversation = None
         message.name(len(self.messages) + 1, self._ids)
         return [Fact("failed", message, now, rule, ZERO, failure=failure)]
 
     def _is_priced(self, conversation: ConversationRecord) -> bool:
-        """Return whether a message costs something in a conversation as it stands."""
+        """Return whether a message costs something in a conversation, in its present state."""
         return conversation.started_at is None or self._rules.charge_per == "message"
 
     def _conversation(self, message: MessageState, draft: Draft, now: int) -> ConversationRecord:
         """Find the conversation of a message, or propose one that is not begun yet.
 
         Messages to the same recipient with the same origin type share a conversation while it is
-        pending or open; of several, the one that was used last (assumed).
+        pending or open; of several, the last used (assumed).
         """
         wanted, proposed = draft.conversation, message.conversation
         origin_type = draft.origin_type or self._rules.origin_type
@@ -185,7 +185,7 @@ class Account:
             )
         return found
 
-    # What happens on the handset: §3
+    # On the handset: §3
 
     def _deliver(
         self,
@@ -241,7 +241,7 @@ class Account:
         return self._deliver(message, now, None, None)
 
     def _fail(self, message: MessageState, now: int, failure: Failure) -> list[Fact]:
-        """Fail a message that was sent: what is held for it comes back, nothing is charged."""
+        """Fail a message that was sent: its hold is released, and nothing is charged."""
         self.check_current(message)
         check_legal(message, "fail")
         entries = self._released(message, now)
@@ -249,14 +249,14 @@ class Account:
         return [Fact("failed", message, now, rule, ZERO, None, None, entries, failure)]
 
     def _drop(self, message: MessageState, now: int) -> list[Fact]:
-        """Drop a message that was never delivered: its hold comes back, and no event tells (§3)."""
+        """Drop a message that was never delivered: its hold is released, without an event (§3)."""
         check_legal(message, "drop")
         entries = self._released(message, now)
         rule, price, conversation = reasons.DROPPED, message.total_price, message.conversation
         return [Fact("dropped", message, now, rule, price, conversation, None, entries)]
 
     def check_current(self, message: MessageState) -> None:
-        """Refuse a message of an earlier account, whose id one of this account's may have."""
+        """Refuse a message of an earlier account; a message of this one may have the same id."""
         number = message.number
         if number > len(self.messages) or (number and self.messages[number - 1] is not message):
             raise ClosedError(
@@ -271,7 +271,7 @@ class Account:
         price: Decimal | None,
         first: Mapping[reasons.Outcome, Rule],
     ) -> Fact:
-        """Return the fact that the message is on a device: the first time, money moves."""
+        """Return the fact of an arrival on a device: the first one moves money."""
         conversation = message.conversation
         assert conversation is not None
         expires_at = conversation.expires_at
@@ -299,7 +299,7 @@ class Account:
         return (_entry("release", message.held, message, now),) if message.held else ()
 
     def shown(self, message: MessageState, status: str, now: int) -> Fact:
-        """Return what an event of a status shows of a message as it stands, true or not.
+        """Return the fact that an event of a status shows, whatever the state of the message.
 
         What the message lacks for it (a delivery, a failure) is shown as of ``now``: a receiver
         that needs ``deliverTime`` should see an unexpected status, not a missing field. A failure

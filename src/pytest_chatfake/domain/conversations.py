@@ -16,7 +16,7 @@ ConversationState: TypeAlias = Literal["pending", "open", "expired"]
 
 @dataclass(slots=True, eq=False)
 class ConversationRecord:
-    """What is known of one conversation: who it is with, and when its session runs.
+    """One conversation: its person, its type, and when its session runs.
 
     Attributes:
         id: A hex string (§2.4).
@@ -76,7 +76,7 @@ class Conversations:
         return next((index + 1 for index in self._by_id.places(conversation.id)), 0)
 
     def current(self, recipient: str, origin_type: str, now: int) -> ConversationRecord | None:
-        """Return the pending or open one that was used last, if there is one."""
+        """Return the last used conversation that is pending or open, if there is one."""
         used = self._used[recipient, origin_type]
         while used and used[-1].state(now) == "expired":
             used.pop()  # for good: nobody needs to look at it again
@@ -90,7 +90,7 @@ class Conversations:
         return ConversationRecord(id_, recipient, origin_type)
 
     def use(self, conversation: ConversationRecord) -> None:
-        """Note that a message was sent in it; the first one begins it."""
+        """Note that a message was sent in a conversation; the first message begins it."""
         if not conversation.begun:
             conversation.begun = True
             self.all.append(conversation)

@@ -1,9 +1,8 @@
-"""What is asked for, as data, and what happened, in the past tense; neither is changed once made.
+"""Verbs and facts, as data that is not changed once made.
 
-A :class:`Verb` is what an account is asked to do. A :class:`Fact` is what came of it: one fact
-feeds the ledger, the webhook and the journal, so they cannot disagree. Both are plain classes with
-slots: of the kinds of record that Python has, they are made and read fastest, and every event needs
-one of each.
+A :class:`Verb` asks an account for a change. A :class:`Fact`, in the past tense, is a change that
+the account decided: one fact feeds the ledger and the webhook, so they cannot disagree. Both are
+plain classes with slots: Python makes and reads them fastest, and every event needs one of each.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Verb:
 
 
 class Draft(NamedTuple):
-    """What was asked for a message beside the message itself, to be decided when it is accepted.
+    """The arguments of a send call that are used when the message is accepted.
 
     Attributes:
         conversation: A conversation that exists, the id of one, or None: the service finds it.
@@ -61,13 +60,13 @@ class Fact:
 
     Attributes:
         what: What happened.
-        message: To which message. Its own fields may not tell of it yet.
+        message: To which message. Its fields change when the fact is applied.
         at: When, in nanoseconds since the epoch.
-        rule: What it rests on.
+        rule: The rule that it rests on.
         total_price: What the message costs from now on (§2.3).
         conversation: Its conversation; None if it failed.
         expires_at: When the conversation's session is over, or is estimated to be (§2.4).
-        entries: What it does to the money: the ledger takes these, and nothing else.
+        entries: The entries that the ledger takes for it, and nothing else.
         failure: Why the message failed, if it did.
     """
 

@@ -46,14 +46,14 @@ def ids_of(seed: str, id_prefix: str) -> Ids:
 
 
 def other_id(id_: str) -> str:
-    """Return another id, made from one: of the same length, prefix and alphabet."""
+    """Return another id of the same length, prefix and alphabet."""
     return _LAST_PART.sub(lambda part: part[0].translate(_OTHER), id_)
 
 
-#: What tells ids apart: what stands after the prefix, and in a UUID its last part.
+#: The part in which ids differ: all after the prefix, and in a UUID the last group.
 _LAST_PART: Final = re.compile(r"[^_-]+$")
 
-#: Each digit, decimal or hexadecimal, and another one.
+#: Each digit, decimal or hexadecimal, and another digit.
 _OTHER: Final = str.maketrans("0123456789abcdefABCDEF", "9876543210fedcbaFEDCBA")
 
 

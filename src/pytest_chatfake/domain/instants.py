@@ -1,4 +1,4 @@
-"""Moments as integers: nanoseconds since the epoch, and what people read instead.
+"""Moments as integers, in nanoseconds since the epoch, and as text.
 
 Integers are exact where floats are not, compare fast, and are what the process's clock gives.
 """
@@ -18,8 +18,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
-#: The longest delay: the clock moves to year 9900 at most, and what is scheduled then still has a
-#: date.
+#: The longest delay: the clock moves to year 9900 at most, and work that is scheduled then still
+#: has a date.
 _FARTHEST = timedelta(days=36_000)
 
 #: What ``timedelta`` takes.
@@ -50,7 +50,7 @@ def parse_duration(value: object, what: str) -> int:
 
 
 def parse_offset(value: object, what: str) -> int:
-    """Return the same; one that is less than 0 is allowed."""
+    """Return a length of time as :func:`parse_duration` does; it may be negative."""
     if isinstance(value, bool) or not isinstance(value, (timedelta, int, float)):
         raise TypeError(f"{what}: expected a timedelta or a number of seconds, got {cited(value)}")
     try:

@@ -21,7 +21,7 @@ class LedgerEntry(Record):
     """One entry of the ledger.
 
     Attributes:
-        kind: What it is; it says which way money moved.
+        kind: Which way money moved.
         amount: An exact decimal. Only an adjustment can be negative.
         moment: When it was posted, in nanoseconds since the epoch.
         message_id: The message it is about, if any.
@@ -42,7 +42,7 @@ class LedgerEntry(Record):
 
 
 class Balance(NamedTuple):
-    """What the account holds at one moment, in exact decimals.
+    """The money of the account at one moment, in exact decimals.
 
     Attributes:
         available: What can be spent.

@@ -34,7 +34,7 @@ DEFAULT_ADDRESS: Final = "+15550100"
 #: What a message costs where it is charged and nobody says so (assumed).
 DEFAULT_PRICE: Final = "0.05"
 
-#: To how many devices one delivery goes at most (assumed).
+#: The most devices of one delivery (assumed).
 MAX_DEVICES: Final = 10_000
 
 #: The statuses that an event can show (§2.3).
@@ -43,7 +43,7 @@ STATUSES: Final = ("sent", "delivered", "read", "failed")
 
 @dataclass(slots=True, eq=False)
 class MessageState:
-    """What the service knows of one message.
+    """The state of one message.
 
     Attributes:
         body: The text; empty for other types.

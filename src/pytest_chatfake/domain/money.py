@@ -23,8 +23,8 @@ def amount(value: object, what: str, hint: str = "") -> Decimal:
 
     Args:
         value: What a caller wrote.
-        what: What it is, for the error's sentence.
-        hint: What to write instead of a negative one.
+        what: Its name in an error.
+        hint: The remedy for a negative amount.
     """
     if type(value) is Decimal:  # the common case, first because it is on the hot path
         result = value

@@ -1,4 +1,4 @@
-"""People and their phones: what §3 says of who is at the other end."""
+"""People and their phones, as §3 describes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .messages import MessageState
 
 
 class PersonRecord(NamedTuple):
-    """Who is behind an address, as a test described them; a change makes another record."""
+    """The person behind an address, as a test described them; a change makes another record."""
 
     address: str
     devices: int = 1
@@ -87,7 +87,7 @@ _NOT_REGISTERED: Final = failure("131026")
 
 
 class People(dict[str, PersonRecord]):
-    """Those that were described, by their addresses, and what they do by themselves (§3).
+    """The people that were described, by their addresses, and their reactions (§3).
 
     Everybody else has one device, is online, and lets the service learn of reading.
     """
@@ -100,7 +100,7 @@ class People(dict[str, PersonRecord]):
         self._by_address = GrowingIndex(messages, attrgetter("recipient"))
 
     def check_current(self, address: str, now: People) -> None:
-        """Refuse a person of before a reset; ``now`` are those of the account as it is."""
+        """Refuse a person of before a reset; ``now`` are the people of the present account."""
         if now is not self:
             raise ClosedError(
                 f"recipient {address} no longer exists: the fake was reset after it was made. "
@@ -124,11 +124,12 @@ class People(dict[str, PersonRecord]):
         self[fact.after.address] = fact.after
 
     def follow_ups(self, fact: Fact | PersonFact) -> Iterator[Verb]:
-        """Give what follows by itself from a fact that was applied, each as it is performed.
+        """Give the verbs that follow by themselves from a fact that was applied.
 
-        An open chat reads at once, a number that is not registered fails, and who becomes
-        reachable gets what is still sent; not what was sent while they had blocked the sender or
-        were withheld, nor what a script delivers later (assumed).
+        The caller performs each before it asks for the next. An open chat reads at once. A message
+        to a number that is not registered fails. A person who becomes reachable gets the messages
+        that are still sent, but not those that were sent while they had blocked the sender or were
+        withheld, nor those that a script delivers later (assumed).
         """
         if isinstance(fact, PersonFact):
             yield from self._reactions(fact)

@@ -1,7 +1,7 @@
 """Why a message costs what it costs: the rules that facts rest on, each with its reasons.
 
-A fact is given its rule when it is decided. A reason names the section of the service's
-description that it rests on, or says that it is assumed, and which setting changes it.
+A fact gets its rule when it is decided. A reason names its section of the service's description, or
+says that it is assumed, and which setting changes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Reason(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What a fact rests on.
+    """The rule that a fact rests on.
 
     Attributes:
         key: Its name.
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     reasons: tuple[Reason, ...]
 
 
-#: What is charged: a conversation, with its first delivery (§1), or each message (assumed).
+#: The charged thing: a conversation, with its first delivery (§1), or each message (assumed).
 ChargePer: TypeAlias = Literal["conversation", "message"]
 
 #: Why a delivery is charged.
@@ -48,9 +48,7 @@ CHARGED_BY: Final[dict[ChargePer, str]] = {
 #: How a message is in its conversation: begins it, or joins it by the service or as the test says.
 Joining: TypeAlias = Literal["new", "joined", "given"]
 
-#: Every rule, by its code.
-
-
+#: Every rule.
 RULES: Final[list[Rule]] = []
 
 
@@ -84,8 +82,8 @@ _HELD_EACH = Reason(
     CHARGED_BY["message"],
 )
 
-#: By what is charged, how it came into its conversation, and whether its price is the default: what
-#: holds where it costs something, where it costs nothing, and in a session that is paid.
+#: By the charged thing, the way into the conversation, and whether the price is the default: the
+#: rule of a message with a price, of a free one, and of one in a session that is paid.
 SENT: Final[dict[tuple[ChargePer, Joining, bool], tuple[Rule, Rule, Rule]]] = {}
 
 
@@ -177,5 +175,5 @@ DROPPED: Final = _rule(
     Reason("it was not delivered in time and dropped: what was held comes back", "§3 rule 5"),
 )
 
-#: What ``emit()`` made: the service would not have.
+#: Of events that ``emit()`` made: the service would not have.
 SYNTHETIC: Final = _rule("synthetic", Reason("the test made it with emit(): no money moves", "§6"))

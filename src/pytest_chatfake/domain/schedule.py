@@ -1,12 +1,12 @@
-"""What falls due when: a heap of integers beside a table of what to do."""
+"""The schedule: a heap of integers beside a table of due work."""
 
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 from typing import Any, Final, Literal, TypeAlias
 
-#: What can fall due: a message is dropped (§3 rule 5), an event is attempted late or again, a step
-#: of a script happens, the autopilot delivers a message or fails it, reads it, or replies to it.
+#: The kinds of due work: a message is dropped (§3 rule 5), an event is attempted late or again, a
+#: step of a script is performed, the autopilot delivers or fails a message, reads it, or replies.
 DueKind: TypeAlias = Literal["drop", "attempt", "step", "autopilot", "reading", "reply"]
 
 #: A key is ``due << _BITS | sequence``: one integer that sorts by time, then by arrival, so that
@@ -15,10 +15,9 @@ _BITS: Final = 40
 _SEQUENCE: Final = (1 << _BITS) - 1
 
 
-#: A piece of work that is due: when, in nanoseconds, what is to be done, and with what (a message,
-#: an event on its way, a verb with its line). A plain tuple, because a test may move time over
-#: 100,000 of them.
-Due: TypeAlias = tuple[int, DueKind, Any]
+#: A piece of due work: its moment in nanoseconds, its kind, and its subject (a message, an event on
+#: its way, a verb with its line). A plain tuple, because a test may move time over 100,000 of them.
+DueWork: TypeAlias = tuple[int, DueKind, Any]
 
 
 def due_of(key: int) -> int:
@@ -30,7 +29,7 @@ class Schedule:
     """Pieces of work, each due at a moment in nanoseconds; the earliest comes first.
 
     Attributes:
-        work: What is pending, by the keys that cancel it.
+        work: The pending work, by the keys that cancel it.
     """
 
     __slots__ = ("_heap", "_sequence", "work")
@@ -79,11 +78,11 @@ class Schedule:
             heappop(heap)
         return False
 
-    def pending(self) -> list[Due]:
+    def pending(self) -> list[DueWork]:
         """Return all pending work, in due order."""
         return [(key >> _BITS, *self.work[key]) for key in sorted(self.work)]
 
-    def pop_due(self, now: int) -> Due | None:
+    def pop_due(self, now: int) -> DueWork | None:
         """Take out the earliest piece of work that is due at ``now``."""
         heap, latest = self._heap, (now + 1) << _BITS
         while heap and heap[0] < latest:

@@ -1,1 +1,1 @@
-"""The engine: time, rules and webhooks brought together; the one place where things happen."""
+"""The engine: time, rules and webhooks brought together; every change goes through it."""

@@ -1,4 +1,4 @@
-"""Due events, run as time goes on: one after another, each at its own moment."""
+"""Due work, run as time goes on: one piece after another, each at its own moment."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .records import ClockRecord
 #: Latest supported time; leaves room for expiry and drop before year 9999.
 LAST: Final = nanoseconds(datetime(9900, 1, 1, tzinfo=UTC))
 
-#: How many events one move of time may run beyond those that were scheduled when it began.
+#: How much work one move of time may run beyond what was scheduled when it began.
 _MAX_DUE: Final = 100_000
 
 
 class DueRunner:
-    """Runs scheduled events when process time reaches them, however time was moved.
+    """Runs due work when process time reaches it, however time was moved.
 
-    The lock is held while an event runs, and while the schedule is read.
+    The lock is held while a piece of work runs, and while the schedule is read.
     """
 
     def __init__(
@@ -45,19 +45,19 @@ class DueRunner:
         self._move = None
 
     def next_due(self) -> int | None:
-        """Return the moment of the next due event in nanoseconds; None if there is none."""
-        with self._core.lock:  # reading removes cancelled events
+        """Return the moment of the next due work in nanoseconds; None if there is none."""
+        with self._core.lock:  # reading removes cancelled work
             return self._core.schedule.next_due()
 
     def is_due(self) -> bool:
-        """Return whether an event is due now."""
+        """Return whether work is due now."""
         with self._core.lock:
             return self._core.schedule.is_due(self._time.read())
 
     def catch_up(self) -> None:
-        """Run due events, and leave the attempts that they cause in the queue.
+        """Run due work, and leave the events that it causes in the queue.
 
-        For callers that must not attempt: a request to the fake, a receiver that calls back.
+        For callers that must not attempt: a request to the fake, code that the fake runs.
         """
         more = True
         while more:
@@ -69,12 +69,12 @@ class DueRunner:
     # Steps: state changes up to each yield, where attempts are made
 
     def run_due(self) -> Iterator[None]:
-        """Attempt queued webhooks; then run due events, one after another."""
+        """Attempt queued webhooks; then run due work, one piece after another."""
         yield
         yield from self._run_each(self._limit())
 
     def move_to(self, target_of: Callable[[int], int], what: str, line: Line) -> Iterator[None]:
-        """Settle; then move time from one due event to the next, and to the target."""
+        """Settle; then move time from one due moment to the next, and to the target."""
         yield  # queued webhooks belong to the present
         limit = self._limit()
         yield from self._run_each(limit)
@@ -91,7 +91,7 @@ class DueRunner:
         self._time.forward(target)
 
     def next_after(self, now: int) -> int:
-        """Return the moment of the next due event, and refuse if there is none."""
+        """Return the moment of the next due work, and refuse if there is none."""
         due = self.next_due()
         if due is None:
             raise ClockError(f"nothing is due, so time stays at {stamp(now)}: use advance()")
@@ -100,9 +100,9 @@ class DueRunner:
     def run_until(
         self, reached: Callable[[], bool], length: int, what: str, line: Line
     ) -> Iterator[None]:
-        """Settle; then move time from one due event to the next, until ``reached`` is true.
+        """Settle; then move time from one due moment to the next, until ``reached`` is true.
 
-        It is called first, after each due event, and at the end of the length (nanoseconds).
+        It is called first, after each piece of work, and at the end of the length (nanoseconds).
         """
         yield
         yield from self._run_each(self._limit())
@@ -123,7 +123,7 @@ class DueRunner:
     def _run_each(self, limit: int, target: int | None = None) -> Iterator[None]:
         while self._run_next(target):
             yield
-            # A receiver that calls back runs due events, too, and they are counted.
+            # A receiver that calls back runs due work, too, and it is counted.
             if self._ran > limit:
                 raise ClockError(
                     f"stopped at {stamp(self._time.read())} after {_MAX_DUE:,} unplanned events: "
@@ -132,9 +132,9 @@ class DueRunner:
                 )
 
     def _run_next(self, target: int | None = None) -> bool:
-        """Run the next due event, and return False if there is none.
+        """Run the next piece of due work, and return False if there is none.
 
-        With a ``target``, time is on its way there: events that are due by then are run, too.
+        With a ``target``, time is on its way there: work that is due by then is run, too.
         """
         with self._core.lock:
             if target is None:

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 *One path.* Whatever changes the account is a :class:`.Verb`, given to :meth:`Engine.perform`. In
 sync mode it is performed at once; in async mode it becomes a step of the plan, which an ``await``
-performs. Both go the same way: run due events, let the account decide, write the webhooks, apply
+performs. Both go the same way: run due work, let the account decide, write the webhooks, apply
 the facts, queue the webhooks; the same for what people do by themselves after it; release the lock;
 attempt the queue.
 
@@ -19,13 +19,13 @@ an attempt, a route that writes a response, and a *callback*, which is a functio
 configuration (a price, ``extra=``, an autopilot's length). The fake attempts nothing there: the
 queue has its turn when the attempt has ended, and when the test calls its next verb, assertion or
 ``settle()``. Verbs act at once. But a callback is called in the middle of a verb, so it may only
-read: verbs are refused there. In all three, due events are run, and their webhooks are queued too.
+read: verbs are refused there. In all three, due work is run, and its webhooks are queued too.
 
-*Due events* (:class:`.DueRunner`) are run when process time reaches them: as the clock moves, or,
-if another library moved time, at the next use of the fake, in due order.
+*Due work* (:class:`.DueRunner`) is run when process time reaches it: as the clock moves, or, if
+another library moved time, at the next use of the fake, in due order.
 
 *An interrupt* (Ctrl-C, a test's timeout) may come between any two lines, so a verb may be half
-done. It closes the fake. The process gets its resources back all the same.
+done. It closes the fake. The process gets its resources back in any case.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Engine:
         yield
 
     def _change(self, verb: Verb, what: str, line: Line) -> bool:
-        """Perform a verb; or return False, if another event is due before it."""
+        """Perform a verb; or return False, if other work is due before it."""
         with self.core.lock:
             now = self.time.read()
             if self.core.schedule.is_due(now):
@@ -211,7 +211,7 @@ class Engine:
         return self.step(what, step)
 
     def settle(self) -> Pending[None]:
-        """Perform pending steps, run due events, attempt queued webhooks."""
+        """Perform pending steps, run due work, attempt queued webhooks."""
         due, ordering = self.due_runner, self.drain.ordering
         step = due.run_due
         if ordering is not None:
@@ -303,7 +303,7 @@ class Engine:
     # Reading
 
     def ensure_readable(self) -> None:
-        """Refuse to show results while steps are pending, and run due events.
+        """Refuse to show results while steps are pending, and run due work.
 
         A closed fake keeps its results.
         """
@@ -324,7 +324,7 @@ class Engine:
     def last_attempt_of(self, request: Record) -> Attempt | None:
         """Return the last attempt that a request to the API has caused so far."""
         effects = self.core.history.effects_of(request)
-        return next((one for one in reversed(effects) if isinstance(one, Attempt)), None)
+        return next((effect for effect in reversed(effects) if isinstance(effect, Attempt)), None)
 
     def _flush(self) -> Iterator[None]:
         yield

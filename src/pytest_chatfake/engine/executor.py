@@ -19,7 +19,7 @@ from ..domain.account import Account
 from ..domain.facts import Fact, Verb
 from ..domain.messages import MessageState
 from ..domain.people import PersonFact
-from ..domain.schedule import Due, DueKind
+from ..domain.schedule import DueKind, DueWork
 from ..webhooks.core import Core
 from ..webhooks.events import CustomEvent, Event
 from ..webhooks.outbox import Outbox
@@ -28,7 +28,7 @@ from .records import ClockRecord, DropRecord, VerbRecord
 #: Returns more fields for an event of a message with a status, as JSON text.
 FieldsOf: TypeAlias = Callable[[MessageState, str], str]
 
-#: Executes a verb that concerns no fact: the verb, what the test wrote, where, and when.
+#: Executes a verb that has a function of its own: the verb, what the test wrote, where, and when.
 VerbFunction: TypeAlias = Callable[[Verb, str, Line, int], None]
 
 #: Is called with each fact, once it and its consequences are applied. It refuses nothing.
@@ -42,7 +42,7 @@ class Executor:
         account: The account; a reset replaces it.
         fields_of: Returns more fields for the message resource of each event.
         watchers: Are called with each fact.
-        extra_verbs: Verbs that concern no fact, by their names.
+        extra_verbs: The functions of verbs that have one of their own, by the names of the verbs.
         due_handlers: Functions that run due work, by its kind.
     """
 
@@ -140,7 +140,7 @@ class Executor:
             for fact in facts:
                 watcher(fact)
 
-    # Verbs that concern no fact
+    # Verbs with a function of their own
 
     def _post(self, verb: Verb, what: str, line: Line, now: int) -> None:
         entry = self.account.decide_entry(verb, now)
@@ -181,7 +181,7 @@ class Executor:
 
     # Due work
 
-    def execute_due(self, due: Due, move: ClockRecord | None) -> None:
+    def execute_due(self, due: DueWork, move: ClockRecord | None) -> None:
         """Perform due work; the last move of time caused it, unless other code moved time on."""
         at, kind, subject = due
         if kind == "drop":
@@ -202,6 +202,6 @@ class Executor:
 
         The request or the attempt that the caller is part of has caused it.
         """
-        around = [one for one in self._core.scopes.current() if isinstance(one, Record)]
+        around = [scope for scope in self._core.scopes.current() if isinstance(scope, Record)]
         cause = around[-1] if around else None
         return self._core.history.add(VerbRecord(what, line, subject, now), cause)

@@ -114,7 +114,7 @@ class Performer:
                 waiter.error = error
             else:
                 keep.append(waiter.message)
-        plan.drop(keep, told=[message, failed and failed.message])
+        plan.drop(keep, awaited=[message, failed and failed.message])
 
     async def _wait(self, plan: Plan, message: object) -> None:
         """Wait until no task performs."""

@@ -57,18 +57,19 @@ class Plan:
         """Return whether a pending step is about ``message``."""
         return bool(self._steps) and any(step.message is message for step in self._steps)
 
-    def drop(self, keep: Sequence[object] = (), told: Sequence[object] = ()) -> None:
+    def drop(self, keep: Sequence[object] = (), awaited: Sequence[object] = ()) -> None:
         """Drop the steps, because sync code would never have reached those lines.
 
         The chains of the messages in ``keep`` stay: other tasks await them. The own ``await`` of
-        those in ``told`` raises; the others are refused, once, by :meth:`refuse_dropped`.
+        those in ``awaited`` raises; the others are refused, once, by :meth:`refuse_dropped`.
         """
         steps, self._steps = self._steps, deque()
         for step in steps:
-            if any(step.message is one for one in keep):
+            message = step.message
+            if any(message is kept for kept in keep):
                 self._steps.append(step)
-            elif step.message is not None and not any(step.message is one for one in told):
-                self._dropped.setdefault(id(step.message), step)
+            elif message is not None and not any(message is other for other in awaited):
+                self._dropped.setdefault(id(message), step)
 
     def drop_chain(self, message: object) -> None:
         """Forget the steps about ``message``: nobody awaits them any more."""

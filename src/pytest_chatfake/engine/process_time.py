@@ -77,7 +77,7 @@ class Travel:
         ours, self._travel = self._travel, None
         stack = time_machine.traveller_stack
         traveller = self._traveller or next(iter(stack[self._depth :]), None)
-        if not any(one is traveller for one in stack):
+        if not any(other is traveller for other in stack):
             return
         if stack[-1] is not traveller:
             # stop() would end the traveller on top, which is not the fake's.

@@ -1,4 +1,4 @@
-"""What the test did and what time did, as records: verbs, moves of the clock, and drops."""
+"""Records of verbs, of moves of time, and of drops."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ClockRecord(Record):
 
 @dataclass(slots=True, eq=False)
 class DropRecord(Record):
-    """A drop of a message, which no event tells (§3 rule 6); the moment is in nanoseconds."""
+    """A drop of a message, which has no event (§3 rule 6); the moment is in nanoseconds."""
 
     _message: MessageState = field()
     moment: int = field()

@@ -11,7 +11,7 @@ from typing import Final
 
 from ..domain.instants import MILLISECOND, SECOND, stamp
 from ..domain.messages import MessageState
-from ..domain.schedule import Due
+from ..domain.schedule import DueWork
 from ..engine.engine import Engine
 from .hints import awaited
 from .labels import Labels
@@ -21,13 +21,13 @@ from .timeline_text import units
 _MOST: Final = 3
 
 
-def _pending(engine: Engine) -> list[Due]:
+def _pending(engine: Engine) -> list[DueWork]:
     """Return what is pending, in due order; not the drops, which every message has to fear."""
     with engine.core.lock:
         return [due for due in engine.core.schedule.pending() if due[1] != "drop"]
 
 
-def _sentence(engine: Engine, labels: Labels, due: Due) -> str:
+def _sentence(engine: Engine, labels: Labels, due: DueWork) -> str:
     """Say what is pending, when, where it comes from, and what to do about it."""
     at, kind, subject = due
     hint = f"Run it with {advance(engine, at)}"
