@@ -283,3 +283,12 @@ def test_an_error_that_is_found_while_a_message_is_priced_comes_back_after_it(
         assert "sent" == second._state.state
         with pytest.raises(IllegalTransition, match=r"can't deliver message .* was scheduled"):
             _ = fake.messages
+
+
+def test_a_price_function_can_t_close_the_fake(fake: ChatFake) -> None:
+    def price(_: Any) -> str:
+        with pytest.raises(ChatFakeError, match=r"^can't call close\(\) from a receiver, a route"):
+            fake.close()
+        return "0.10"
+
+    assert Decimal("0.10") == fake.send_text(price=price).held
