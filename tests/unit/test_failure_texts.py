@@ -162,7 +162,6 @@ CASES = {
     "statuses: phone off": lambda f: statuses(f, by_autopilot(f, online=False), "delivered"),
     "requests: none": balance,
     "requests: no endpoint": lambda f: [f.send_text(), balance(f)],
-    "requests: near method": lambda f: [asked(f), balance(f, "POST")],
     "requests: no path": lambda f: [asked(f), balance(f, path="v2/balance")],
     "requests: query": lambda f: [asked(f), balance(f, path="/v2/balance?x=1")],
     "requests: others": lambda f: [asked(f), balance(f, "DELETE", "/somewhere/else")],
@@ -282,9 +281,6 @@ def test_each_failure_names_its_cause_and_what_to_do():
                 "The API got no request at all.",
                 "Let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with chat_fake.api_key in the header X-API-Key.",
                 "If the app asks when it gets an event: no endpoint is connected.",
-            ],
-            "requests: near method": [
-                "The nearest request was GET /v2/balance: is the method right, and the path?"
             ],
             "requests: no path": [
                 "Write the path alone, from its first / on, without host and query."

@@ -427,7 +427,7 @@ def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(
         *(({"start": value}, TypeError) for value in (*INTS, None)),
         ({"start": 0}, ValueError),
         ({"status": 200}, TypeError),
-        *(({"status": value}, ValueError) for value in ("", "delivred", "Delivered", "fail")),
+        ({"status": ""}, ValueError),
         ({"message": "an id"}, TypeError),
         ({"endpoint": URL}, ValueError),
         ({"type": 1}, TypeError),
@@ -446,14 +446,11 @@ def test_every_kind_of_fault_refuses_a_bad_filter(
 
 def test_a_status_of_the_teams_own_is_taken(fake: ChatFake) -> None:
     message = fake.send_text()
-    for status in ("seen", "unread", "deleted", "re"):
+    for status in ("seen", "unread", "deleted", "Read"):
         with fake.webhooks.drop(status=status):
             fake.webhooks.emit(message, status)
-    fake.webhooks.emit(message, "Read")
-    with fake.webhooks.drop(status="Read"):  # it is one, for an event has it
-        fake.webhooks.emit(message, "Read")
 
-    fake.assert_statuses(message, "sent", "seen", "unread", "deleted", "re", "Read", "Read")
+    fake.assert_statuses(message, "sent", "seen", "unread", "deleted", "Read")
 
 
 #: By field of the configuration: values of the wrong kind, and out of range.

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, TypeVar, cast
 
-from .misspelt import nearest
 from .redaction import redacted
 
 _T = TypeVar("_T", bound=str | None)
@@ -161,9 +160,9 @@ def check_takes(function: object, what: str, example: str, *arguments: str) -> N
 
 
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:
-    """Raise a TypeError for a name that a call does not take; it suggests the nearest one."""
+    """Raise a TypeError for a name that a call does not take."""
     for name in given:
         if name not in valid:
-            near = nearest(name, valid)
-            hint = f"Did you mean {near!r}?" if near else f"It takes {', '.join(valid)}."
-            raise TypeError(f"{call} got an unexpected argument {cited(name)}. {hint}")
+            raise TypeError(
+                f"{call} got an unexpected argument {cited(name)}. It takes {', '.join(valid)}."
+            )

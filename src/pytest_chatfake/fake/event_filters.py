@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from ..base.arguments import alternatives, check_names, check_str, cited, unexpected
-from ..base.misspelt import meant, nearest
-from ..domain.messages import STATUSES
+from ..base.arguments import check_names, check_str, cited, unexpected
 from ..engine.engine import Engine
 from ..webhooks.endpoints import Endpoint
 from .messages import Message, state_of
@@ -38,7 +36,7 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
     check_names(where, EventFilter.__annotations__, call)
     status, endpoint, message = where.get("status"), where.get("endpoint"), where.get("message")
     if status is not None:
-        _refuse_misspelt(check_str(status, "status"), engine)
+        check_str(status, "status")  # any text: emit() may give it
     event_type = where.get("type")
     if event_type is not None:
         foreign = check_str(event_type, "type") != engine.settings.naming.event_type
@@ -57,24 +55,3 @@ def checked(where: EventFilter, call: str, engine: Engine) -> dict[str, Any]:
         "endpoint": endpoint,
         "type": event_type,
     }
-
-
-def _refuse_misspelt(status: str, engine: Engine) -> None:
-    """Refuse a misspelt status of the service, which would never match.
-
-    Any other text may be a status that ``emit()`` gives.
-    """
-    if meant(status, STATUSES) and not is_emitted(status, engine):
-        raise ValueError(unknown_status(status))
-
-
-def is_emitted(status: str, engine: Engine) -> bool:
-    """Return whether ``emit()`` gave an event this status."""
-    return any(event.status == status for event in engine.outbox.events)
-
-
-def unknown_status(status: str) -> str:
-    """Return the text of the refusal of an unknown status."""
-    near = nearest(status, STATUSES)
-    hint = f"Did you mean {near!r}?" if near else f"Use {alternatives(STATUSES)}."
-    return f"unknown status {cited(status)}. {hint} (emit() makes a status of your own known.)"

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
-from ..base.misspelt import nearest
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
@@ -127,24 +126,21 @@ class Diagnosis:
         elif wanted == "delivered" and message.state == "sent":
             yield f"{label} was not delivered{'' if obstacle is None else f': {obstacle}'}."
 
-    def of_silence(self, method: str, path: str) -> Iterator[str]:
+    def of_silence(self, path: str) -> Iterator[str]:
         """Say why the API may not have been asked for something."""
-        asked = [f"{one.method} {one.path}" for one in self.story.api._log]
-        wanted, outbox = f"{method} {path}", self._engine.outbox
+        outbox = self._engine.outbox
         refused = [
             one for one in self.story.trace.odd() if isinstance(one, Attempt) and has_failed(one)
         ]
         if not path.startswith("/") or "?" in path:
             yield "Write the path alone, from its first / on, without host and query."
-        elif wanted not in asked and (near := nearest(wanted, asked)):
-            yield f"The nearest request was {near}: is the method right, and the path?"
         elif outbox.endpoints and (pending := list(self._first({"attempt", *_ENDS}))):
             yield "The app may ask when it gets the next event:"
             yield from pending
         elif refused:
             yield "The app may ask when it has taken an event, and this attempt failed:"
             yield f"{text_of(refused[-1], self.labels, hinted=True)}."
-        elif not asked:
+        elif not self.story.api._log:
             yield "The API got no request at all."
             yield (
                 "Let the app ask chat_fake.base_url (or call chat_fake.wsgi_app), with "

@@ -120,7 +120,7 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
     return _failure(
         diagnosis.labels,
         f"requests of {method} {path}: expected {wanted}, got {found}",
-        diagnosis.of_silence(method, path) if too_few else (),
+        diagnosis.of_silence(path) if too_few else (),
         "The requests were:",
         _table(log, lambda one: [str(one)]),
     )

@@ -6,7 +6,6 @@ import re
 import sys
 from typing import Final
 
-from ..base.misspelt import nearest
 from ..base.tracebacks import text_of
 from ..base.triggers import Trigger
 from ..base.views import counted
@@ -105,9 +104,7 @@ def why_unused(fault: Trigger) -> str:
     status = getattr(fault, "_status", None)
     if status is None or status in STATUSES:
         return ""
-    near = nearest(status, STATUSES)
-    hint = f"; did you mean {near!r}?" if near else ""
-    return f" ({status!r} is no status of the service: {', '.join(STATUSES)}{hint})"
+    return f" ({status!r} is no status of the service: {', '.join(STATUSES)})"
 
 
 def _requests_instead(fault: ApiFault) -> str:
