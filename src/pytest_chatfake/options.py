@@ -82,10 +82,6 @@ _OWN = {
             "gives the same ids again"
         ),
     ),
-    "--chat-explore-part": (
-        "K/N",
-        "try only part K of N of the worlds of each chat_explore, so that N jobs share them",
-    ),
 }
 MORE = {
     "--chat-fake-report": (

@@ -66,11 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _prepare(config: pytest.Config) -> None:
     """Do what options ask for; a ValueError if the value of one can't be used."""
-    part, start = config.getoption("--chat-explore-part"), config.getini("chat_clock_start")
-    if part is not None:
-        from .exploring.parts import parse_part
-
-        parse_part(part, "--chat-explore-part")
+    start = config.getini("chat_clock_start")
     if start != options.START:
         from .domain.instants import aware
 
@@ -216,7 +212,6 @@ def chat_explore(request: pytest.FixtureRequest, chat_fake_config: ChatFakeConfi
         _configured(request, chat_fake_config, "sync"),
         start=aware(request.config.getini("chat_clock_start"), "chat_clock_start"),
         progress=progress(request.config),
-        part=request.config.getoption("--chat-explore-part"),
     )
     explorer._item = request.node
     if _rerun_key in request.node.stash:

@@ -282,13 +282,3 @@ def test_a_long_exploration_has_a_progress_line_on_a_terminal(
     result = pytester.runpytest_inprocess(*options)
     result.assert_outcomes(passed=1)
     assert ("chat_explore: 1 of at least 2 worlds, 0 s, " in result.stdout.str()) == is_told
-
-
-def test_a_job_tries_a_part_of_the_worlds(pytester):
-    pytester.makepyfile(CORRECT)
-    result = pytester.runpytest("-rP", "--chat-explore-part=2/5")
-    result.stdout.fnmatch_lines(["part 2 of 5: 18 of at least 41 worlds"])
-
-    result = pytester.runpytest("--chat-explore-part=5")
-    result.stderr.fnmatch_lines(["*--chat-explore-part: expected K/N such as 2/5, *, got '5'"])
-    assert pytest.ExitCode.USAGE_ERROR == result.ret

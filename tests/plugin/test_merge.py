@@ -172,22 +172,6 @@ def test_data_are_not_written_over_a_test() -> None:
     assert SUITE == Path("test_it.py").read_text("utf-8")
 
 
-def test_a_part_of_an_exploration_is_a_test_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    suite = """
-def test_it(chat_explore):
-    @chat_explore
-    def world(chat_fake):
-        chat_fake.webhooks.receiver()
-        chat_fake.send_text().deliver()
-"""
-    for part in ("1", "2"):
-        run(f"--chat-explore-part={part}/2", f"--chat-fake-data={part}", suite=suite)
-
-    assert 0 == main(["merge", "1", "2", "--report=page.html"])
-    assert "2 files, 2 tests: 2 passed\n" in capsys.readouterr().out
-    assert "</i>test_it, part 2/2</span>" in Path("page.html").read_text("utf-8")
-
-
 def test_a_mutant_is_killed_if_one_of_the_runs_kills_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -11,7 +11,6 @@ import re
 import time
 import unittest
 import warnings
-from collections import Counter
 
 import pytest
 import time_machine
@@ -130,12 +129,6 @@ def test_pairs_of_one_message_come_before_those_of_two():
         (3, {"limit": 10}, "10 of at least 41 worlds, cut by limit=10"),
         (3, {"limit": 41}, "41 worlds, all with up to 2 deviations"),
         (3, {"limit": 4}, "4 of at least 10 worlds, cut by limit=4"),
-        (3, {"part": "2/5"}, "part 2 of 5: 18 of at least 41 worlds"),
-        (
-            3,
-            {"part": "2/5", "limit": 12},
-            "part 2 of 5: 12 of at least 41 worlds, cut by limit=12",
-        ),
     ],
 )
 def test_an_exploration_says_what_it_did(events, options, text):
@@ -149,29 +142,6 @@ def test_an_exploration_ends_after_so_many_seconds(monkeypatch):
     monkeypatch.setattr(time, "monotonic", lambda: next(now))
 
     assert "cut by seconds=10" in str(explored(3, seconds=10)[1])
-
-
-@pytest.mark.parametrize("count", [1, 2, 5])
-@pytest.mark.parametrize(("events", "depth"), [(1, 2), (3, 1), (3, 2), (2, 3)])
-@pytest.mark.parametrize("deviations", [DEFAULT, ("reorder", "duplicate_later")])
-def test_all_parts_together_try_all_worlds_and_those_of_full_depth_once(
-    events, depth, deviations, count
-):
-    def some(**options):
-        return explored(events, **{"deviations": deviations, "depth": depth} | options)[1]
-
-    whole, shallow = some()._search._seen, some(depth=depth - 1)._search._seen
-    parts = [some(part=f"{number}/{count}") for number in range(1, count + 1)]
-
-    tried = Counter(key for part in parts for key in part._search._seen)
-    assert {key: count if key in shallow else 1 for key in whole} == tried
-    assert all(part.complete == (part.worlds == len(whole)) for part in parts)
-
-
-@pytest.mark.parametrize("part", ["6/5", "0/5", "2/5/5", "one of two"])
-def test_a_part_that_there_is_not_is_refused(part):
-    with pytest.raises(ValueError, match=r"part: expected K/N such as 2/5, the second part of"):
-        Explorer(part=part)
 
 
 def test_the_progress_line_says_what_worlds_are_busy_with(monkeypatch):
@@ -1125,7 +1095,7 @@ def test_a_body_is_a_function_of_one_fake(body, words):
 
 
 def test_the_options_have_defaults():
-    assert (DEFAULT, 500, 2, None, None, None, (1, 1), False) == Scope()
+    assert (DEFAULT, 500, 2, None, None, None, False) == Scope()
 
 
 def test_the_three_ways_to_write_it_are_one():

@@ -20,7 +20,6 @@ from ..report.active_stories import Explored
 from ..report.parting import parting
 from .description import describe
 from .deviations import DEFAULT, Deviation
-from .parts import Part
 from .printed_test import PrintedTest, print_test
 from .search import Search
 from .world import Body, Environment, World
@@ -47,7 +46,6 @@ class Scope(NamedTuple):
     seconds: float | None = None
     only: tuple[Deviation, ...] | None = None
     crash_points: Mapping[FunctionType, str] | None = None  # None: no crash is tried
-    part: Part = Part()
     all_kinds: bool = False  # and not each by its name
 
 
@@ -71,7 +69,7 @@ class Exploration:
         self._progress = progress
         self._item = item
         self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
-        self._search = Search(scope.kinds, scope.depth, scope.limit, scope.part)
+        self._search = Search(scope.kinds, scope.depth, scope.limit)
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
         self._warns_if_pending = False  # where no fixture looks after it
@@ -101,7 +99,7 @@ class Exploration:
 
     @property
     def complete(self) -> bool:
-        """Whether these were all, up to the depth; of a part: whether no other part has more.
+        """Whether these were all, up to the depth.
 
         Raises:
             NotAwaited: The body is async, and the exploration was never awaited.
@@ -139,7 +137,7 @@ class Exploration:
         """Stand for an exploration of an earlier run: with its figures, in one world only."""
         self._first = first
         self._scope = first._scope._replace(depth=0, only=first._failing or first._scope.only)
-        self._search = Search(kinds=self._scope.kinds, depth=0, limit=1, part=Part())
+        self._search = Search(kinds=self._scope.kinds, depth=0, limit=1)
 
     def _run(self) -> Exploration:
         """Explore a plain body."""
@@ -208,7 +206,7 @@ class Exploration:
                         self._cannot_crash = world.why_safe()
                 await self._require_repeatable(world)
         self._worlds = search.worlds
-        is_cut = search.cut or search.elsewhere or search.left_out
+        is_cut = search.cut or search.left_out
         self._complete = not (is_cut or self._cannot_crash)
         self._found.result = self._summary()
 
@@ -228,7 +226,7 @@ class Exploration:
         slowest, most = spent.most_common(1)[0]
         share = most / spent.total()
         return (
-            f"chat_explore: {scope.part}{search.worlds:,} of at least {least:,} worlds, "
+            f"chat_explore: {search.worlds:,} of at least {least:,} worlds, "
             f"{seconds:.0f} s, {share:.0%} of it {slowest}"
         )
 
@@ -318,7 +316,6 @@ class Exploration:
             text = f"{worlds}: the body as written"
         else:
             text = f"{worlds}, all with up to {counted(depth, 'deviation')}"
-        text = f"{self._scope.part}{text}"
         for kind, why in search.left_out.items():
             text += f"; {kind} was not tried: {why}"
         return text + self._cannot_crash

@@ -16,7 +16,6 @@ from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import check_kinds, parse_deviations
 from .exploration import Exploration, Progress, Scope
-from .parts import parse_part
 from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -45,14 +44,12 @@ class Explorer:
         config: The configuration of every fake; None: the defaults.
         start: When every world begins, unless time is frozen already.
         progress: Takes the text of a progress line.
-        part: Which part of the worlds to try, such as ``"2/5"``; None: all. Those with ``depth``
-            deviations belong to one part each, so all parts together try all worlds.
 
     Attributes:
         explorations: The explorations, in order.
 
     Raises:
-        ValueError: ``start`` has no time zone, or there is no such part.
+        ValueError: ``start`` has no time zone.
     """
 
     def __init__(
@@ -61,7 +58,6 @@ class Explorer:
         *,
         start: datetime = _START,
         progress: Progress = lambda _: None,
-        part: str | None = None,
     ) -> None:
         config = given_or_default(config)
         seed = config.seed or "pytest-chatfake"
@@ -72,7 +68,6 @@ class Explorer:
         self._progress = progress
         self._item: Any = None
         self._first: Explorer | None = None  # of the run of which this test is a rerun
-        self._part = parse_part(part, "part")
         self.explorations: list[Exploration] = []
 
     def __repr__(self) -> str:
@@ -119,7 +114,6 @@ class Explorer:
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
         environment = Environment(config, self._start, scope.crash_points)
-        scope = scope._replace(part=self._part)
         exploration = Exploration(body, scope, environment, self._progress, self._item)
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
             exploration._repeat(first)
@@ -142,7 +136,6 @@ def explore(
     /,
     *,
     config: ChatFakeConfig | None = None,
-    part: str | None = None,
     **options: Unpack[ExploreOptions],
 ) -> Exploration:
     """Run a body as written, and in worlds that deviate from it; for use without pytest.
@@ -150,11 +143,10 @@ def explore(
     Args:
         body: A function of one fake; with ``async def``, ``await`` what is returned.
         config: The configuration of every fake; None: the defaults.
-        part: As :class:`Explorer` takes it.
         **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only`` and
             ``crash_points``, as :class:`Explorer` takes them.
     """
-    exploration = Explorer(config, part=part)._explore(body, _checked(options, "explore()"))
+    exploration = Explorer(config)._explore(body, _checked(options, "explore()"))
     exploration._warns_if_pending = True
     return exploration
 

@@ -28,7 +28,6 @@ from typing import Final, NamedTuple, TypeAlias
 from ..webhooks.backlog import Backlog
 from ..webhooks.fault_kinds import effect_of
 from .deviations import KINDS, STATUS, Call, Deviation, moved
-from .parts import Part
 
 #: How many candidates are looked at, to say how many worlds there are at least.
 _AHEAD: Final = 2_000
@@ -326,11 +325,6 @@ class _Foreseen(NamedTuple):
     deviations: tuple[Deviation, ...]
     key: Key | None
 
-    @property
-    def identity(self) -> object:
-        """What tells it from other such worlds, the same in every process."""
-        return self.key or tuple(sorted(map(str, self.deviations)))
-
 
 #: A world that was run, from which others grow: its deviations, and its log.
 _Parent: TypeAlias = tuple[tuple[Deviation, ...], WorldLog]
@@ -340,23 +334,19 @@ class Search:
     """Which worlds are tried.
 
     Attributes:
-        elsewhere: The keys of the worlds that belong to other parts; None: of those that can't be
-            foreseen.
         cut: What ended the search before all were tried; empty: nothing did.
         left_out: The kinds that can't be tried, and why.
     """
 
-    def __init__(self, kinds: Sequence[str], depth: int, limit: int, part: Part) -> None:
+    def __init__(self, kinds: Sequence[str], depth: int, limit: int) -> None:
         self._kinds = kinds
         self._depth = depth
         self._limit = limit
-        self._part = part
         self._seen: dict[Key, WorldLog] = {}
         self._base: Attempts | None = None
         self._log: WorldLog | None = None
         self._ahead: deque[_Foreseen] = deque()  # candidates of this level, and then the rest
         self._rest: Iterator[_Foreseen] = iter(())
-        self.elsewhere: set[Key | None] = set()
         self.cut: str = ""
         self.left_out: dict[str, str] = {}
 
@@ -385,9 +375,7 @@ class Search:
                 deviations = one.deviations
                 grows = level < self._depth and not any(KINDS[d.kind].is_alone for d in deviations)
                 self._log = self._seen.get(one.key or ())
-                if self._log is None and not grows and not self._part.has(one.identity):
-                    self.elsewhere.add(one.key)
-                elif self._log is None:
+                if self._log is None:
                     if self.worlds >= self._limit:
                         self.cut = f"limit={self._limit}"
                         return
@@ -404,12 +392,12 @@ class Search:
             self._seen[log.key] = self._log = log
 
     def lower_bound(self) -> int:
-        """Return how many worlds there are at least, in all parts.
+        """Return how many worlds there are at least.
 
         What can't be foreseen may be equal to another world, and does not count before it is run.
         """
         ahead = {one.key for one in self._look_ahead(_AHEAD) if self._is_possible(one)}
-        return len(ahead.union(self._seen, self.elsewhere) - {None})
+        return len(ahead.union(self._seen) - {None})
 
     def _candidates(self) -> Iterator[_Foreseen]:
         """Give what is left of a level, as long as it is possible."""

@@ -43,8 +43,6 @@ class Run:
         self._configuration = configuration
         self._seed = seed
         self._began = _now()
-        part = given("--chat-explore-part")
-        self._suffix = "" if part is None else f", part {part}"  # another part is another test
         self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
         self._results = Results(timelines=(self._summary.page_at or self._data_at) is not None)
 
@@ -70,8 +68,7 @@ class Run:
             test.carry(self._results.collected())
 
     def _test(self, of: pytest.TestReport | pytest.Item) -> Shown:
-        name = of.nodeid + self._suffix
-        return self._summary.tests.setdefault(name, Shown(name, of.location[1] or 0))
+        return self._summary.tests.setdefault(of.nodeid, Shown(of.nodeid, of.location[1] or 0))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -82,7 +79,7 @@ class Run:
         summary, status = self._summary, session.exitstatus
         reruns: Any = session.config.pluginmanager.get_plugin("chatfake-mutants")
         for name, verdicts in reruns.verdicts.items() if reruns else ():
-            summary.tests[name + self._suffix].mutants = verdicts
+            summary.tests[name].mutants = verdicts
         facts = {
             "Began": f"{datetime.fromtimestamp(self._began, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "Took": f"{_now() - self._began:.1f} s",
