@@ -85,30 +85,10 @@ class TakesAnErrorForSent(Caller):
             self.is_confirmed = True
 
 
-class SpendsWhatItCanNotSee(Caller):
-    """Keeps a reserve, and lets a message through if it can't ask for the balance."""
-
-    def notify(self) -> None:
-        status, balance = self.call("GET", "/v2/balance")
-        if self.bug if status != 200 else balance["amount"] >= 100:
-            self.send()
-
-    def scene(self, chat_fake: ChatFake) -> None:
-        for _ in range(2):
-            self.notify()
-            chat_fake.settle()
-        assert chat_fake.balance.available >= Decimal("99.95")
-
-
 _SEND = "path='/v2/messages', method='POST', start=1"
 
 CALLS: list[tuple[type[App], str, str]] = [
     (SendsAgainAfterSilence, "api.lose_response", f"api.lose_response({_SEND})"),
     (SendsAgainAfterAnError, "api.lose_response", f"api.lose_response(status=503, {_SEND})"),
     (TakesAnErrorForSent, "api.fail", f"api.fail(status=503, {_SEND})"),
-    (
-        SpendsWhatItCanNotSee,
-        "api.fail",
-        "api.fail(status=503, path='/v2/balance', method='GET', start=2)",
-    ),
 ]
