@@ -7,9 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import pytest
-
-from pytest_chatfake import ChatFake, IllegalTransition
+from pytest_chatfake import ChatFake
 
 from .fakes import frozen_fake
 from .money_helpers import balances, decimals, ledger_entries
@@ -66,46 +64,7 @@ def test_a_failed_message_gives_its_hold_back_and_costs_nothing(fake: ChatFake) 
     assert 0 == message.total_price
 
 
-def test_a_message_left_sent_gives_its_hold_back_after_30_days_in_silence(fake: ChatFake) -> None:
-    message = fake.send_text()
-
-    fake.clock.advance(days=31)
-
-    assert [("hold", Decimal("0.05")), ("release", Decimal("0.05"))] == ledger_entries(fake)
-    assert NOON + timedelta(days=30) == fake.ledger[-1].at
-    assert ["sent"] == [event.status for event in message.events]
-    assert ("sent", True) == (message.status, message.dropped)
-    assert decimals("100", "0", "0") == balances(fake)
-
-
-def test_a_delivery_at_the_instant_of_the_drop_comes_too_late(fake: ChatFake) -> None:
-    message = fake.send_text()
-    fake.clock.advance(days=30)
-
-    with pytest.raises(IllegalTransition):
-        message.deliver()
-
-    assert decimals("100", "0", "0") == balances(fake)
-
-
 # -- prices ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("price", ["0.07", Decimal("0.07")])
-def test_a_price_on_the_call_replaces_the_configured_one(fake: ChatFake, price: Any) -> None:
-    message = fake.send_text(price=price).deliver()
-
-    assert list(decimals("0.07", "0.07")) == prices(message)
-    assert Decimal("0.07") == message.charged
-
-
-def test_the_final_price_may_differ_from_the_estimate(fake: ChatFake) -> None:
-    message = fake.send_text().deliver(price="0.0725")
-
-    expected = [("hold", "0.05"), ("release", "0.05"), ("charge", "0.0725")]
-    assert [(kind, Decimal(amount)) for kind, amount in expected] == ledger_entries(fake)
-    assert list(decimals("0.05", "0.0725")) == prices(message)
-    assert Decimal("0.0725") == message.total_price
 
 
 def test_every_digit_of_an_amount_is_kept() -> None:
@@ -167,15 +126,6 @@ def test_each_message_costs_what_the_table_says() -> None:
 # -- too little money ------------------------------------------------------------------------------
 
 
-def test_a_low_balance_is_allowed_to_go_below_zero(fake: ChatFake) -> None:
-    fake.set_balance("0.01")
-
-    message = fake.send_text()
-
-    assert "sent" == message.status
-    assert Decimal("-0.04") == fake.balance.available
-
-
 def test_a_low_balance_can_fail_the_message_before_it_is_sent() -> None:
     with frozen_fake(opening_balance="0.04", on_insufficient_balance="fail") as fake:
         message = fake.send_text()
@@ -188,12 +138,3 @@ def test_a_low_balance_can_fail_the_message_before_it_is_sent() -> None:
         assert [] == ledger_entries(fake)
         assert () == tuple(fake.conversations)
         assert message.conversation is None
-
-
-def test_the_code_of_a_low_balance_is_a_setting() -> None:
-    with frozen_fake(
-        opening_balance="0", on_insufficient_balance="fail", insufficient_balance_code="E402"
-    ) as fake:
-        fake.send_text()
-
-        assert "E402" == json.loads(fake.events[-1].body)["chatMessage"]["errorCode"]
