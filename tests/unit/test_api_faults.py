@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 from typing import Any
 
@@ -97,36 +96,6 @@ def test_the_account_is_down_until_told_otherwise() -> None:
         assert [200] == answers(fake, 1)
 
 
-def test_only_queries_with_the_right_key_are_concerned() -> None:
-    with frozen_fake() as fake, ChatFake() as other:
-        fake.api.fail()
-
-        assert 401 == query(fake, key="wrong").status_code
-        assert 200 == query(other).status_code
-        assert [503] == answers(fake, 1)
-
-
-def test_in_process_a_delay_takes_no_time_and_is_counted() -> None:
-    with frozen_fake() as fake:
-        fault = fake.api.delay(60)
-        before = time.monotonic()
-
-        assert [200, 200] == answers(fake, 2)
-        assert time.monotonic() - before < 30
-        assert 1 == fault.fired
-
-
-def test_in_process_a_disconnection_is_a_connection_reset_and_no_answer_in_the_log() -> None:
-    with frozen_fake() as fake:
-        fake.api.disconnect()
-        with pytest.raises(ConnectionResetError, match="a fault closed the connection"):
-            query(fake)
-
-        assert [200] == answers(fake, 1)
-        assert [None, 200] == [one.status for one in fake.api.requests]
-        assert str(fake.api.requests[0]).endswith(": no response")
-
-
 @pytest.mark.parametrize(("length", "kept"), [(None, 16), (0, 0), (5, 5), (1_000, 33)])
 def test_a_truncated_answer_promises_all_of_it(length: Any, kept: int) -> None:
     whole = b'{"amount":100,"currency":"USD"}'
@@ -172,16 +141,6 @@ def test_a_rate_limit_may_be_met_a_number_of_times_only() -> None:
         fake.api.rate_limit(timedelta(hours=1), times=2, start=2)
 
         assert [200, 429, 429, 200] == answers(fake, 4)
-
-
-def test_of_several_faults_the_first_that_answers_wins_and_each_counts_its_own() -> None:
-    with frozen_fake() as fake:
-        delay = fake.api.delay(1, times=None)
-        first = fake.api.fail(500)
-        second = fake.api.fail(501)
-
-        assert [500, 501, 200] == answers(fake, 3)
-        assert (1, 1, 3) == (first.fired, second.fired, delay.fired)
 
 
 @pytest.mark.parametrize(

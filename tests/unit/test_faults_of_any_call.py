@@ -230,12 +230,6 @@ def test_the_webhooks_of_one_path_come_first_also_if_its_response_is_lost() -> N
         assert (1, 1) == (first.fired, lost.fired)
 
 
-def test_a_fault_that_is_removed_counts_no_more(fake: ChatFake) -> None:
-    with fake.api.lose_response(times=None):
-        assert status(fake) is None
-    assert 200 == status(fake)
-
-
 @pytest.mark.parametrize(
     "verb", ["fail", "delay", "disconnect", "truncate", "rate_limit", "webhooks_first"]
 )
