@@ -135,7 +135,6 @@ LIKELY = {
 #: Small enough to be run for each change that the likely ones do not see.
 PROPERTY = (
     "tests/property/test_against_model.py",
-    "tests/property/test_autopilots.py",
     "tests/property/test_modes_agree.py",
 )
 UNIT = ("tests/unit",)

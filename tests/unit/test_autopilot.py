@@ -5,18 +5,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_chatfake import ChatFake, ChatFakeError
+from pytest_chatfake import ChatFake, ChatFakeError, IllegalTransition
 
 from .fakes import START, frozen_fake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from random import Random
 
     from pytest_chatfake import Message
 
@@ -452,3 +453,26 @@ def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone(fake: C
     fake.clock.advance(days=1)
 
     assert ["sent", "delivered"] == statuses(message)
+
+
+def life(seed: int) -> list[bytes]:
+    """Let an autopilot and a test get in each other's way, and return what was emitted."""
+    random = Random(seed)
+    with frozen_fake(seed="life") as fake:
+        anna = fake.recipient(ANNA)
+        fake.autopilot(deliver_after=(0, 2 * HOUR), read_after=(0, 960 * HOUR), fail_share=0.3)
+        for _ in range(40):
+            message = fake.send_text(to=anna)
+            words = (anna.goes_offline, anna.comes_online, anna.blocks, anna.unblocks)
+            with suppress(IllegalTransition):
+                random.choice((message.deliver, message.read, message.fail, *words))()
+            fake.clock.advance(random.choice((1, 60, HOUR, 24 * HOUR)))
+        fake.clock.advance(days=100)
+
+        assert 0 == fake.balance.held
+        return [event.body for event in fake.events]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whatever_a_test_does_no_move_of_time_fails_and_the_run_repeats(seed: int) -> None:
+    assert life(seed) == life(seed)
