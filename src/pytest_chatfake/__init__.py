@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
-    from .exploring.script import Script as Script
-    from .exploring.script import play as play
-    from .exploring.strategies import scripts as scripts
     from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
@@ -61,12 +58,7 @@ else:
     # Where each name lives. It is imported when it is first used, so that a run of pytest that
     # does not use the fixtures does not pay for it. Type checkers do not see this half: to them,
     # a module with __getattr__ has any name at all.
-    # These need Hypothesis, which not everybody has: a star import and dir() leave them out.
-    _WITH_HYPOTHESIS = {
-        "scripts": "exploring.strategies",
-    }
     _HOMES = {
-        **_WITH_HYPOTHESIS,
         "AgendaEntry": "fake.agenda",
         "ApiFault": "http_api.faults",
         "ApiRequest": "http_api.account",
@@ -100,7 +92,6 @@ else:
         "PlatformError": "domain.failures",
         "Receiver": "fake.receiver",
         "Recipient": "fake.recipients",
-        "Script": "exploring.script",
         "StandardWebhooksSigner": "webhooks.signing",
         "Submission": "fake.messages",
         "Timeline": "fake.timeline",
@@ -111,9 +102,8 @@ else:
         "Webhooks": "fake.webhooks",
         "edges": "fake.edges",
         "explore": "exploring.explorer",
-        "play": "exploring.script",
     }
-    __all__ = [name for name in _HOMES if name not in _WITH_HYPOTHESIS]
+    __all__ = list(_HOMES)
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES:

@@ -72,11 +72,8 @@ LIKELY = {
     "test_price_functions",
     "engine.performer": "test_calls_during_attempts integration/test_frameworks_gather",
     "engine.plan": "test_calls_during_attempts integration/test_frameworks_gather",
-    "exploring": "test_exploration test_checks_that_cannot_tell test_scripts_at_random "
-    "test_deviations",
+    "exploring": "test_exploration test_checks_that_cannot_tell test_deviations",
     "exploring.printed_test": "test_exploration",
-    "exploring.script": "test_scripts_at_random",
-    "exploring.strategies": "test_scripts_at_random",
     "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
     "test_conversation_rules test_timeline test_refusals",
     "fake.agenda": "test_agenda",

@@ -86,13 +86,12 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
     )
 
 
-def test_what_explorations_and_scripts_tried_counts(pytester: pytest.Pytester) -> None:
+def test_what_explorations_and_fakes_of_ones_own_tried_counts(pytester: pytest.Pytester) -> None:
     result = run(
         pytester,
         "--chat-fake-coverage",
         body="""
-        from pytest_chatfake import ChatFake, Script, play
-        from pytest_chatfake.exploring.script import Call
+        from pytest_chatfake import ChatFake
 
         def test_worlds(chat_explore):
             @chat_explore(limit=20)
@@ -100,10 +99,10 @@ def test_what_explorations_and_scripts_tried_counts(pytester: pytest.Pytester) -
                 chat_fake.webhooks.receiver()
                 chat_fake.send_text().deliver(devices=2).read()
 
-        def test_script():
+        def test_by_hand():
             with ChatFake() as fake:
                 fake.webhooks.receiver()
-                play(fake, Script((Call("chat_fake.send_text", (), "m1"), Call("m1.fail"))))
+                fake.send_text().fail()
         """,
     )
 

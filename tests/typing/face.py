@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal, assert_type
 from wsgiref.types import WSGIApplication
 
-from hypothesis import given
 from werkzeug import Request, Response
 
 from pytest_chatfake import (
@@ -44,7 +43,6 @@ from pytest_chatfake import (
     PlatformError,
     Receiver,
     Recipient,
-    Script,
     StandardWebhooksSigner,
     Submission,
     Timeline,
@@ -55,8 +53,6 @@ from pytest_chatfake import (
     WebhookWarning,
     edges,
     explore,
-    play,
-    scripts,
 )
 
 
@@ -362,13 +358,6 @@ def exploring(chat_explore: Explorer) -> None:
 
     assert_type(other, Exploration)
     assert_type(explore(lambda fake: None, config=ChatFakeConfig(), depth=0), Exploration)
-
-
-@given(scripts(most=3, deviations=1, addresses=["+1"], config=ChatFakeConfig()))
-def at_random(script: Script) -> None:
-    with ChatFake() as fake:
-        play(fake, script)
-        assert_type(len(script + script), int)
 
 
 async def exploring_async(chat_explore: Explorer, chat_fake: ChatFake) -> None:

@@ -98,7 +98,7 @@ def test_freezegun_can_look_at_every_name_and_imports_nothing_by_it() -> None:
     assert {"pytest_chatfake"} == ours(loaded)
 
 
-def test_a_star_import_gives_all_that_need_no_hypothesis() -> None:
+def test_a_star_import_gives_all_names() -> None:
     namespace: dict[str, object] = {}
     exec("from pytest_chatfake import *", namespace)
     assert set(pytest_chatfake.__all__) == set(namespace) - {"__builtins__"}

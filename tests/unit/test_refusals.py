@@ -27,10 +27,8 @@ from pytest_chatfake import (
     Message,
     Naming,
     PlatformError,
-    Script,
     edges,
     explore,
-    scripts,
 )
 
 from .fakes import (
@@ -260,8 +258,6 @@ VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str
             "deviations": ((1, "x"), ([LONG],)),
         },
     ),
-    (lambda f, m: Script, {"steps": ((None, "send_text()", [], (1,)), ())}),
-    (lambda f, m: scripts, {"most": (("1",), (HUGE,))}),
     # Where something is made
     (lambda f, m: partial(HmacSigner, "hush"), {"header": ((1,), ("",))}),
     (lambda f, m: partial(PlatformError, "m", "t", "1", "x"), {"details": ((1,), ())}),
