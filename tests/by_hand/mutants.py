@@ -115,9 +115,6 @@ LIKELY = {
     "transport.client.wsgi": "test_wsgi_requests test_wsgi_answers integration/test_targets",
     "transport.server": "integration/test_listener integration/test_listener_handlers "
     "integration/test_connection",
-    "transport.server.connection": "integration/test_connection "
-    "integration/test_listener_handlers integration/test_listener",
-    "transport.server.requests": "integration/test_connection",
     "webhooks": "test_outbox test_faults test_retries test_paused test_overdue test_concurrently "
     "test_deviations test_chaos test_emit test_replay test_other_events test_receiver "
     "test_handler_responses test_exploration test_threads",

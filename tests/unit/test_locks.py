@@ -9,7 +9,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from functools import partial
-from socket import SHUT_RDWR
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,6 @@ from pytest_chatfake.http_api.service import Service
 from pytest_chatfake.transport.client.private_loop import PrivateLoop
 from pytest_chatfake.transport.client.watchdog import Watchdog
 from pytest_chatfake.transport.server import listener as listener_module
-from pytest_chatfake.transport.server.listener import Listener
 from pytest_chatfake.webhooks import core as core_module
 
 if TYPE_CHECKING:
@@ -360,56 +358,6 @@ def test_users_let_the_listener_go_one_at_a_time(locked: bool, lock: Any, meetin
 # -- below the fakes
 
 
-def test_no_more_threads_wait_for_clients_than_may(
-    locked: bool, lock: Any, meeting: Meeting
-) -> None:
-    listener: Any = Listener(SimpleNamespace())
-    listener._lock = lock
-    listener.server = SimpleNamespace()
-    listener._waiting = meeting.standing(set, "__len__")({"one"})
-    clients = [Served(listener.server) for _ in range(2)]
-    listener.connections = dict.fromkeys(clients)
-
-    waits = meeting.hold(*[partial(listener._waits_again, client) for client in clients])
-
-    assert [True, not locked] == waits
-    assert expected(locked) == meeting.outcome
-
-
-def test_a_client_that_is_accepted_while_the_listener_stops_is_hung_up_on(
-    locked: bool, lock: Any, meeting: Meeting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class StandingConnections(dict[Any, Any]):
-        """Connections; who adds one stands for a moment before it is there."""
-
-        def __setitem__(self, connection: object, thread: object) -> None:
-            meeting.stand()
-            super().__setitem__(connection, thread)
-
-    hung_up: list[int] = []
-    client = SimpleNamespace(shutdown=hung_up.append)
-    waits = SimpleNamespace(fileobj=SimpleNamespace(accept=lambda: (client, None)))
-    server = SimpleNamespace(socket=waits.fileobj, server_close=lambda: None)
-    listener: Any = Listener(SimpleNamespace())
-    listener._lock = lock
-    listener.server = server
-    listener._waker = listener._woken = SimpleNamespace(close=lambda: None)
-    listener.connections = StandingConnections()
-    monkeypatch.setattr(listener_module, "JOIN_SECONDS", 0)
-
-    another = threading.Thread()
-    another.start()
-
-    def accept() -> object:
-        listener._waiting = {threading.current_thread(), another}
-        return listener._accept(server, SimpleNamespace(select=lambda: [(waits, 1)]))
-
-    meeting.hold(accept, listener.stop)
-
-    assert ([SHUT_RDWR] if locked else []) == hung_up
-    assert expected(locked) == meeting.outcome
-
-
 def test_two_threads_begin_one_watch(locked: bool, lock: Any, meeting: Meeting) -> None:
     begun: list[object] = []
     watchdog = Watchdog()
@@ -418,13 +366,6 @@ def test_two_threads_begin_one_watch(locked: bool, lock: Any, meeting: Meeting) 
     meeting.hold(*[lambda: watchdog.add(Watched())] * 2)
 
     assert (1 if locked else 2) == len(begun)
-
-
-class Served:
-    """A connection whose client has left."""
-
-    def __init__(self, server: object) -> None:
-        self.server = server
 
 
 class Watched:
@@ -494,5 +435,5 @@ def test_the_locks_of_this_file_are_all_there_are() -> None:
     assert {
         *["base/history.py", "http_api/service.py", "webhooks/core.py"],
         *[f"{client}/private_loop.py", f"{client}/watchdog.py"],
-        *["transport/server/listener.py", "webhooks/drain.py"],
+        "webhooks/drain.py",
     } == found

@@ -140,7 +140,7 @@ class Service:
 
         So a handler of pytest-httpserver checks the key itself, if it is to.
         """
-        key, path = request.headers.get("X-API-Key"), _path(request)
+        key, path = request.headers.get("X-API-Key", "").strip(" \t"), _path(request)
         in_process = _IN_PROCESS in request.environ
         if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
             return self.balance(key, request.method, in_process=in_process)
@@ -170,7 +170,9 @@ class Service:
             reply = self.balance(key, in_process=True)
         else:
             environ[_IN_PROCESS] = True
-            reply = self.listener.answer(Request(environ))
+            request = Request(environ)
+            request.get_data()  # cached, so that matchers, handlers and the log all see it
+            reply = self.listener.answer(request)
         if reply.disconnect:
             raise ConnectionResetError("a fault closed the connection without a response")
         headers, body = reply.content(environ["REQUEST_METHOD"])

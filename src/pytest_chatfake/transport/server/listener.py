@@ -1,33 +1,44 @@
-"""The socket side of the API: one listening socket, one thread for every client at a time.
+"""The socket side of the API: one listening socket, one thread for each client.
 
-The `Listener` is a pytest-httpserver server, so tests add handlers to it as they know them. What
-it serves first is our API, and it serves it its own way: pytest-httpserver closes the connection
-after every response, keeps every request of the session, and takes half a second to stop.
+The `Listener` is a pytest-httpserver server, so tests add handlers to it as they know them. The
+requests are read by Python's ``http.server`` and werkzeug. Two things differ from theirs:
+connections are kept alive (werkzeug closes after each response), and a stop takes 20 ms, not 500.
+
+No timeout and no wall clock: process time may stand still while we serve. A client may be as slow
+as it likes: it holds one thread, and `Listener.stop` ends it.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from selectors import EVENT_READ, BaseSelector, DefaultSelector
-from socket import create_server, socketpair
-from time import monotonic
-from typing import Protocol, TypeAlias, cast
+from email.errors import (
+    FirstHeaderLineIsContinuationDefect,
+    InvalidHeaderDefect,
+    MissingHeaderBodySeparatorDefect,
+)
+from io import BufferedReader, RawIOBase
+from socket import SHUT_RDWR, create_server
+from typing import Any, Protocol, TypeAlias, cast
 
 from pytest_httpserver import HTTPServer, HTTPServerError
 from werkzeug import Request, Response
-from werkzeug.exceptions import HTTPException
-from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer
+from werkzeug.exceptions import ClientDisconnected, HTTPException
+from werkzeug.serving import LISTEN_QUEUE, BaseWSGIServer, ThreadedWSGIServer, WSGIRequestHandler
 
-from .connection import Connection
 from .replies import Reply, plain, server_error
 
-# How long `Listener.stop` waits for threads whose connections it closed, in real seconds.
-JOIN_SECONDS = 2.0
-# So many threads may wait for clients; one that would be more ends when its client is served.
-IDLE_THREADS = 2
+# How often a running listener looks whether it is to stop, in real seconds.
+POLL_SECONDS = 0.02
 
+# What http.server only notes: the headers after such a line are lost.
+MALFORMED = (
+    FirstHeaderLineIsContinuationDefect,
+    InvalidHeaderDefect,
+    MissingHeaderBodySeparatorDefect,
+)
 
 #: Answers a request by a handler of pytest-httpserver; returns None if none matches.
 ByHandler: TypeAlias = "Callable[[Request], Response | None]"
@@ -35,10 +46,6 @@ ByHandler: TypeAlias = "Callable[[Request], Response | None]"
 
 class Api(Protocol):
     """The API without a socket. Called from many threads."""
-
-    def balance(self, key: str | None, /) -> Reply:
-        """Answer ``GET /v2/balance`` (§4.1), by the key as it was sent."""
-        ...
 
     def answer(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
         """Answer any request, with a handler of pytest-httpserver where nothing of its own fits."""
@@ -56,6 +63,143 @@ class Unmatched(Exception):  # noqa: N818 - steers `Listener.answer`, never leav
     """No handler of pytest-httpserver matches."""
 
 
+class _Reader(BufferedReader):
+    """Raises a ConnectionAbortedError where a client hangs up in the middle of a line or a chunk.
+
+    http.server would answer half a request; werkzeug would read a chunk for ever.
+    """
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        if size is not None and len(data) < size:
+            raise ConnectionAbortedError
+        return data
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = super().readline(size)
+        if size is not None and len(line) < size and not line.endswith(b"\n"):
+            raise ConnectionAbortedError
+        return line
+
+
+class _Connection(WSGIRequestHandler):
+    """One client's connection, kept alive from request to request (HTTP/1.1)."""
+
+    protocol_version = "HTTP/1.1"
+    default_request_version = "HTTP/1.0"  # 0.9 has no status line: an error would be a bare body
+    disable_nagle_algorithm = True
+    rbufsize = 0  # `_Reader` buffers
+    wbufsize = -1  # so that a response leaves in one piece
+
+    # Without `Date`, as process time may stand still, and without a line in a log.
+    send_response = WSGIRequestHandler.send_response_only
+
+    def setup(self) -> None:
+        server = cast("_Server", self.server)
+        self._listener, self._stopped = server.listener, server.stopped
+        self._is_idle, self._is_retired = True, False
+        self.request.settimeout(None)  # whatever the test set as the default for its sockets
+        super().setup()
+        self.rfile = self._reader = _Reader(cast("RawIOBase", self.rfile))
+        self._listener.connections.add(self)
+        if self._stopped.is_set():  # asked in this order, no client slips past `stop`
+            self.close()
+
+    def finish(self) -> None:
+        self._listener.connections.discard(self)
+        super().finish()
+
+    def close(self) -> None:
+        """End the connection from another thread."""
+        with suppress(OSError):
+            self.connection.shutdown(SHUT_RDWR)
+
+    def retire(self) -> None:
+        """End the connection from another thread as soon as no request is being answered."""
+        self._is_retired = True
+        if self._is_idle:
+            self.close()
+
+    def handle_one_request(self) -> None:
+        self._is_idle = True
+        self.close_connection = True
+        if self._is_retired:  # asked in this order, `retire` can't slip in between unseen
+            return
+        begin = self._reader.peek(1)[:1]
+        self._is_idle = False
+        if begin not in (b"", b"\x16"):  # hung up, or TLS, whose client would wait for us
+            super().handle_one_request()
+
+    def handle_expect_100(self) -> bool:
+        continues = super().handle_expect_100()
+        self.wfile.flush()
+        return continues
+
+    def run_wsgi(self) -> None:
+        """Read a request to its end, so that the next one begins there, and respond."""
+        try:
+            environ = self.make_environ()
+        except ValueError:  # the target is not a URL
+            environ = None
+        if environ is None or not self._has_certain_end(environ):
+            self.send_error(400)
+            return
+        if self.requestline.split()[1].startswith("//"):  # http.server makes one slash of them
+            environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
+        request = Request(environ, populate_request=False)
+        request.get_data()  # cached, so that matchers, handlers and the log all see it
+        reply = self._listener.answer(request)
+        if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
+            self.close_connection = True
+            return
+        headers, body = reply.content(self.command)
+        self.send_response_only(reply.status)
+        for name, value in headers:
+            self.send_header(name, value)
+        if self.close_connection or self._is_retired or reply.declared_length is not None:
+            self.send_header("Connection", "close")  # this makes http.server close it
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _has_certain_end(self, environ: dict[str, Any]) -> bool:
+        """Return whether it is certain where the request's headers and its body end."""
+        if any(isinstance(defect, MALFORMED) for defect in self.headers.defects):
+            return False
+        if "wsgi.input_terminated" in environ:  # it comes in chunks
+            return True
+        lengths = self.headers.get_all("Content-Length", ["0"])
+        is_length = len(lengths) == 1 and re.fullmatch("[0-9]{1,18}", lengths[0].strip(" \t"))
+        return bool(is_length) and "Transfer-Encoding" not in self.headers
+
+    def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the base class's
+        """Log nothing."""
+
+
+class _Server(ThreadedWSGIServer):
+    """Hands each client to a thread of its own.
+
+    Attributes:
+        stopped: Set when no client is served any more.
+    """
+
+    def __init__(self, listener: Listener, fd: int) -> None:
+        app = Request.application(listener.application)
+        super().__init__(listener.host, listener.port, app, handler=_Connection, fd=fd)
+        self.socket.setblocking(False)  # for a client that is gone before it is accepted
+        self.listener = listener
+        self.stopped = threading.Event()
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Serve a client, in its own thread, where nobody would see an error."""
+        threading.current_thread().name = "chatfake-listener-client"
+        try:
+            super().finish_request(request, client_address)
+        except (OSError, ClientDisconnected):
+            pass  # the client hung up, or its chunks are malformed
+        except BaseException as error:
+            self.listener.record_error(error)
+
+
 class Listener(HTTPServer):
     """Serves the API, and what a test adds to it, on a free port.
 
@@ -70,9 +214,7 @@ class Listener(HTTPServer):
     def __init__(self, api: Api, host: str = "127.0.0.1") -> None:
         super().__init__(host, 0, threaded=True)
         self.api = api
-        self.connections: dict[Connection, threading.Thread] = {}
-        self._waiting: set[threading.Thread] = set()
-        self._lock = threading.Lock()  # so that each thread is in one of the two, or ends
+        self.connections: set[_Connection] = set()
 
     def start(self) -> None:
         """Listen, and serve from threads of our own.
@@ -83,112 +225,35 @@ class Listener(HTTPServer):
         """
         if self.is_running():
             raise HTTPServerError("the listener runs already")
-        app = Request.application(self.application)
-        # With a socket of our own: werkzeug would end the whole run if the port were taken, and
-        # ask the name service who 127.0.0.1 is.
+        # With a socket of our own: werkzeug would end the whole run if the port were taken.
         with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
-            self.server = server = ThreadedWSGIServer(
-                self.host, self.port, app, handler=Connection, fd=listening.fileno()
-            )
+            self.server = server = _Server(self, listening.fileno())
         self.port = server.port
-        # For a client that another thread accepts, or that is gone.
-        server.socket.setblocking(False)
-        self._waker, self._woken = socketpair()
-        self._waiting.clear()
-        self._start_thread(server)
+        self.server_thread = threading.Thread(
+            target=server.serve_forever,
+            args=(POLL_SECONDS,),
+            name="chatfake-listener",
+            daemon=True,
+        )
+        self.server_thread.start()
 
     def stop(self) -> None:
-        """Stop listening and close every connection, in milliseconds.
-
-        A thread that is still in a test's own handler gets two seconds to come back; its client
-        is gone either way.
+        """Stop listening and close every connection; a delayed response is cut short.
 
         Raises:
             HTTPServerError: The listener does not run.
         """
-        with self._lock:
-            server, self.server = self.server, None
-            waiting, connections = list(self._waiting), list(self.connections.items())
-        if server is None:
+        if self.server is None:
             raise HTTPServerError("the listener does not run")
-        self._waker.close()
-        for thread in waiting:
-            thread.join()
-        for connection, _ in connections:
+        cast("_Server", self.server).stopped.set()
+        super().stop()
+        for connection in list(self.connections):
             connection.close()
-        deadline = monotonic() + JOIN_SECONDS
-        for _, thread in connections:
-            thread.join(max(0.0, deadline - monotonic()))
-        self._woken.close()
-        server.server_close()
-
-    def _start_thread(self, server: BaseWSGIServer) -> None:
-        thread = threading.Thread(
-            target=self._serve_clients, args=(server,), name="chatfake-listener", daemon=True
-        )
-        self._waiting.add(thread)
-        thread.start()
-
-    def _serve_clients(self, server: BaseWSGIServer) -> None:
-        """Accept a client and serve it, again and again, until the listener is stopped.
-
-        Whoever accepts a client serves it, and lets another thread wait before. So no client waits
-        for the one before it, and for a new thread only if there were never as many at a time.
-        """
-        with DefaultSelector() as selector:
-            selector.register(server.socket, EVENT_READ)
-            selector.register(self._woken, EVENT_READ)
-            while connection := self._accept(server, selector):
-                self._serve(connection)
-                if not self._waits_again(connection):
-                    return
-
-    def _accept(self, server: BaseWSGIServer, selector: BaseSelector) -> Connection | None:
-        """Return the next client's connection; None if the listener is stopped."""
-        while all(key.fileobj is server.socket for key, _ in selector.select()):
-            with suppress(OSError):
-                client, address = server.socket.accept()
-                connection = Connection(client, address, server, self)
-                with self._lock:
-                    self._waiting.remove(threading.current_thread())
-                    if self.server is not server:
-                        client.close()
-                        break
-                    self.connections[connection] = threading.current_thread()
-                    if not self._waiting:
-                        self._start_thread(server)
-                return connection
-        return None
-
-    def _serve(self, connection: Connection) -> None:
-        try:
-            connection.serve()
-        except BaseException as error:  # nobody looks into this thread
-            self.record_error(error)
-        finally:
-            connection.server.shutdown_request(connection.request)
-
-    def _waits_again(self, served: Connection) -> bool:
-        """Whether the thread that has served a client waits for another one."""
-        with self._lock:
-            del self.connections[served]
-            if self.server is not served.server or len(self._waiting) >= IDLE_THREADS:
-                return False
-            self._waiting.add(threading.current_thread())
-            return True
 
     def close_idle_connections(self) -> None:
         """Close every connection that is open now as soon as it has nothing to answer."""
         for connection in list(self.connections):
             connection.retire()
-
-    def balance(self, key: str | None, /) -> Reply:
-        """Answer ``GET /v2/balance`` by the API."""
-        try:
-            return self.api.balance(key)
-        except BaseException as error:
-            self.record_error(error)
-            return server_error(error)
 
     def answer(self, request: Request, /) -> Reply:
         """Answer a request: by the API, by a handler, or as not found.
@@ -198,7 +263,6 @@ class Listener(HTTPServer):
         """
         body = b""
         try:
-            request.get_data()  # cached, so that matchers, handlers and the log all see it
             response = self._answer(request)
             reply = plain(response, request.environ)
             if reply is not response and reply.status >= 300:

@@ -7,7 +7,6 @@ from http.client import responses as REASONS  # noqa: N812 - a constant under a 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from wsgiref.types import WSGIEnvironment
 
     from werkzeug import Response
@@ -84,18 +83,6 @@ def server_error(error: BaseException) -> Reply:
 def status_line(status: int) -> str:
     """Return the status with the usual text beside it, such as ``200 OK``."""
     return f"{status} {REASONS.get(status, '')}"
-
-
-def head(status: str, headers: Iterable[tuple[str, str]]) -> bytes:
-    """Return a response's status line and headers, with the blank line that ends them.
-
-    There is no ``Date``: process time may stand still, and nothing here needs it.
-
-    Raises:
-        UnicodeEncodeError: A header has text beyond Latin-1, which HTTP can't carry.
-    """
-    fields = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    return f"HTTP/1.1 {status}\r\n{fields}\r\n".encode("latin-1")
 
 
 def is_bodiless(status: int) -> bool:
