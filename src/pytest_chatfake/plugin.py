@@ -325,19 +325,19 @@ def pytest_runtest_makereport(
     """Show the history of the fake in the report of a failed test, without our frames."""
     if call.excinfo is not None and _is_loaded():
         from .base.tracebacks import hide_our_frames
-        from .suite.reports import advise
+        from .suite.reports import add_hint
 
         hide_our_frames()
-        advise(call.excinfo.value)
+        add_hint(call.excinfo.value)
     report = yield
     explorer = item.stash.get(_explorer_key, None)
     if explorer is not None and explorer.explorations and report.when == "call":
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():
-        from .suite.reports import tell
+        from .suite.reports import add_timeline
 
-        tell(report, item.config)
+        add_timeline(report, item.config)
     return report
 
 
@@ -410,6 +410,6 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_html_results_table_html(report: pytest.TestReport, data: list[str]) -> None:
     """Show pytest-html the pictures of what happened, below the text of a failure."""
     if _is_loaded():
-        from .suite.reports import pictures
+        from .suite.reports import record_of
 
-        data.extend(pictures(report))
+        data.extend(record_of(report).get("pictures", ()))

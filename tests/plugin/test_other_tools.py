@@ -11,7 +11,7 @@ import pytest
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.report import active_stories
-from pytest_chatfake.suite.reports import advise
+from pytest_chatfake.suite.reports import add_hint
 
 from ..forked_pytest import run_pytest
 
@@ -178,7 +178,7 @@ def test_the_cause_of_an_error_is_looked_at_too() -> None:
     with ChatFake():
         error = ValueError("no answer")
         error.__cause__ = sqlite3.ProgrammingError(FOREIGN)
-        advise(error)
+        add_hint(error)
         assert 1 == len(error.__notes__)
 
 
@@ -187,7 +187,7 @@ def test_a_circle_of_causes_comes_to_an_end() -> None:
     with ChatFake():
         error, other = ValueError("one"), ValueError("other")
         error.__context__, other.__context__ = other, error
-        advise(error)
+        add_hint(error)
         assert not hasattr(error, "__notes__")
 
 
@@ -195,7 +195,7 @@ def test_a_circle_of_causes_comes_to_an_end() -> None:
 def test_a_test_without_a_fake_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(active_stories, "_watched", None)
     error = sqlite3.ProgrammingError(FOREIGN)
-    advise(error)
+    add_hint(error)
     assert not hasattr(error, "__notes__")
 
 
@@ -212,5 +212,5 @@ def test_without_a_test_client_the_error_s_own_text_says_what_is_known(
 ) -> None:
     monkeypatch.delitem(sys.modules, "starlette.testclient", raising=False)
     with ChatFake():
-        advise(error)
+        add_hint(error)
     assert (hint is None) is not any(str(hint) in note for note in getattr(error, "__notes__", ()))

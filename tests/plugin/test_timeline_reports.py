@@ -117,7 +117,7 @@ SUITE = f"""
                 fake.send_text()
         assert 1 == 2
 
-    # What can't be told, and what a route raised
+    # What can't be shown, and what a route raised
 
     def test_broken_journal(chat_fake):
         chat_fake.send_text()
@@ -287,7 +287,7 @@ def test_of_a_hundred_fakes_the_last_ten_are_told_of(printed):
 
 def test_a_timeline_that_can_t_be_told_does_not_spoil_the_report(printed):
     assert "assert 1 == 2" in printed["test_broken_journal"]
-    assert "it can't be told: AttributeError: 'int' object has no attribute '_marks'" == told(
+    assert "it can't be shown: AttributeError: 'int' object has no attribute '_marks'" == told(
         printed, "test_broken_journal"
     )
 
@@ -389,10 +389,10 @@ def test_pictures_that_can_t_be_drawn_spoil_no_report(tmp_path):
 
     result.assert_outcomes(failed=1, passed=1)
     assert (
-        "it can't be told: AttributeError: 'int' object has no attribute '_marks'"
+        "it can't be shown: AttributeError: 'int' object has no attribute '_marks'"
         in result.stdout.str()
     )
-    assert "it can&#x27;t be told: AttributeError: " in (tmp_path / "page.html").read_text("utf-8")
+    assert "it can&#x27;t be shown: AttributeError: " in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_a_run_without_failures_makes_no_text(tmp_path):

@@ -405,6 +405,35 @@ def test_the_page_tells_once_what_an_exploration_found(
     assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]
 
 
+@pytest.mark.parametrize("workers", [[], ["-n1"]])
+def test_the_page_has_an_error_that_was_raised_from_an_explorations(
+    pytester: pytest.Pytester, workers: list[str]
+) -> None:
+    body = """
+    def test_it(chat_explore):
+        def world(chat_fake):
+            taken = []
+            chat_fake.webhooks.connect(handler=lambda one: taken.append(one.event.id))
+            chat_fake.send_text()
+            if len(taken) > 1:
+                error = ValueError("taken twice")
+                error.add_note("E   a note of the user's")
+                raise error
+        try:
+            chat_explore(world)
+        except ValueError as error:
+            raise RuntimeError("the app is wrong") from error
+    """
+    run(pytester, "--chat-fake-report=page.html", *workers, body=body)
+    (failure,) = re.findall('"Failure">(.*?)</pre>', page_of(pytester), re.DOTALL)
+
+    lines = [line.removeprefix("E").strip() for line in html.unescape(failure).splitlines()]
+    told = ["ValueError: taken twice", "E   a note of the user's", "RuntimeError: the app is wrong"]
+    assert told == [line for line in lines if line in told]
+    assert "chat_explore: " not in failure
+    assert 1 == page_of(pytester).count("passes as written; fails in world 2")
+
+
 def test_the_page_says_when_the_run_really_began(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(conftest="import time_machine; time_machine.travel(0, tick=False).start()")
     pytester.makepyfile(test_it="def test_it(chat_fake): chat_fake.send_text()")
@@ -624,7 +653,7 @@ def test_pictures_come_from_workers_and_only_where_pytest_html_writes_a_page(
     pytester.makeconftest(
         """
         def pytest_runtest_logreport(report):
-            if getattr(report, "chat_fake_pictures", []):
+            if getattr(report, "chat_fake", {}).get("pictures"):
                 print("PICTURE", report.when, report.nodeid)
         """
     )

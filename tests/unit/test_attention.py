@@ -298,15 +298,15 @@ def test_a_fake_in_a_test_that_nobody_began_is_looked_at(monkeypatch):
     monkeypatch.setattr(active_stories, "_watched", None)
     with frozen_fake() as fake:
         assert [fake._story] == active_stories.stories()
-        active_stories.dismiss(fake._story)
-        active_stories.dismiss(fake._story)
+        active_stories.unwatch(fake._story)
+        active_stories.unwatch(fake._story)
         assert [] == active_stories.stories()
 
 
 def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost(monkeypatch):
     seen = []
     monkeypatch.setattr(active_stories, "_watched", None)
-    monkeypatch.setattr(active_stories, "leaving", seen.append)
+    monkeypatch.setattr(active_stories, "on_forget", seen.append)
     with ExitStack() as stack:
         fakes = [stack.enter_context(frozen_fake()) for _ in range(12)]
 

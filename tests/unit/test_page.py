@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_chatfake.suite.page import page
-from pytest_chatfake.suite.shown import Shown
+from pytest_chatfake.suite.result import Result
 
 
 class Tags(HTMLParser):
@@ -30,9 +30,9 @@ class Tags(HTMLParser):
 
 def written(said: str, outcome: str = "failed", times: int = 1) -> str:
     """The page of tests that are called and say so, where everything can be called or said."""
-    explored = {"body": said, "result": said, "finding": said, "test": said, "stories": []}
+    explored = {"body": said, "result": said, "finding": said, "test": said, "timelines": []}
     tests = [
-        Shown(
+        Result(
             f"test_it.py::{said}, {number}",
             line=1,
             is_over=True,

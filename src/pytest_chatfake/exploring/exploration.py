@@ -278,13 +278,15 @@ class Exploration:
         assert error is not None
         sentences = [describe(one, log) for one in world.deviations]
         separator = "\n  " if len(sentences) > 1 else " "
-        self._found.stories.append(world.fake._story)
+        found = self._found
+        found.stories.append(world.fake._story)
+        found.error = error
         more = list[str]()
         note = separator.join([f"chat_explore: {head}:", *sentences])
         if world.failed_before_barrier:
             note += "\nHint: call settle() before asserting."
-        error.add_note(note)
-        error.add_note(f"What happened in it:\n{world.fake._story.text(folded=True)}")
+        found.note(note)
+        found.note(f"What happened in it:\n{world.fake._story.text(folded=True)}")
         test = print_test(self._body, world.deviations, settles=world.body_ended, item=self._item)
         if isinstance(test, PrintedTest):
             alone = World(self._environment, is_alone=True)
@@ -292,9 +294,9 @@ class Exploration:
             if world.has_threads:
                 more.append("Attempts ran in threads: this world may pass when it is run again.")
             if type(alone.error) is type(error) and alone.log().order == log.order:
-                self._found.test = redacted(test.source)
+                found.test = redacted(test.source)
                 lacks = "" if test.is_complete else "; pasted, it lacks what its first line names"
-                error.add_note(
+                found.note(
                     f"As a test of its own (it was run, and fails the same way{lacks}):\n\n"
                     f"{test.source}\n"
                 )
@@ -303,8 +305,8 @@ class Exploration:
         if isinstance(test, str):
             more.append(f"There is no test to paste: {test}.")
         more.append(f"This world alone: chat_explore(only={[*map(str, world.deviations)]})")
-        error.add_note("\n".join(more))
-        self._found.finding = redacted("\n".join([note, *more]))
+        found.note("\n".join(more))
+        found.finding = redacted("\n".join([note, *more]))
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth

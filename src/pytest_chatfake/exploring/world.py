@@ -151,13 +151,13 @@ class World:
                 raise
             self.error = error
         finally:
-            active_stories.left(fake._story)
+            active_stories.before_forget(fake._story)
             fake._shut()
             self._environment.note("between worlds")
 
     def _set_up(self) -> None:
         fake, environment = self.fake, self._environment
-        active_stories.dismiss(fake._story)  # the failure of the exploration shows it
+        active_stories.unwatch(fake._story)  # the failure of the exploration shows it
         if self._seed is not None:
             fake._engine.seed = environment.config.seed or ""  # other ids, and the same draws
             fake._baseline = Baseline()

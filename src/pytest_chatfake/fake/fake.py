@@ -805,7 +805,7 @@ class ChatFake:
         return self._engine.reset(self._forget)
 
     def _forget(self) -> None:
-        active_stories.left(self._story)
+        active_stories.before_forget(self._story)
         self.api._forget()
         self.webhooks._forget()
         self._recipients.clear()

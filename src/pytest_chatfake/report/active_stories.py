@@ -23,6 +23,8 @@ class Explored:
         finding: What deviated in that world, without secrets.
         test: The source of a test to paste, without secrets; empty: there is none.
         stories: The story of that world's fake; none: no world failed.
+        error: The error of that world; None: no world failed.
+        notes: What was noted at it.
     """
 
     body: str
@@ -30,6 +32,14 @@ class Explored:
     finding: str = ""
     test: str = ""
     stories: list[Story] = field(default_factory=list[Story])
+    error: BaseException | None = None
+    notes: list[str] = field(default_factory=list[str])
+
+    def note(self, text: str) -> None:
+        """Add a note to the error."""
+        assert self.error is not None
+        self.error.add_note(text)
+        self.notes.append(text)
 
 
 #: Those of fakes that live; a fake may live longer than a test.
@@ -38,8 +48,8 @@ _living: WeakSet[Story] = WeakSet()
 #: Those that the running test may have used; of many, the last ones. None: no test is running.
 _watched: deque[Story] | None = None
 
-#: Looks at a story before it is lost.
-leaving: Callable[[Story], None] | None = None
+#: Looks at a story before it is forgotten.
+on_forget: Callable[[Story], None] | None = None
 
 #: Tells whether the running test has failed already, or was skipped; None: no test is running.
 _is_lost: Callable[[], bool] | None = None
@@ -84,7 +94,7 @@ def register(story: Story) -> None:
     if _watched is not None:
         _leave_other_examples(story)
         if len(_watched) == _MOST:
-            left(_watched[0])
+            before_forget(_watched[0])
         _watched.append(story)
 
 
@@ -101,19 +111,19 @@ def _leave_other_examples(story: Story) -> None:
     for other in stories():
         before = _examples.get(other.born)
         if before not in (None, example) and not before.is_final:
-            left(other)
-            dismiss(other)
+            before_forget(other)
+            unwatch(other)
     _examples[story.born] = example
 
 
-def left(story: Story) -> None:
-    """Let a story be looked at before it is lost: by a reset, or because of too many others."""
-    if leaving is not None:
-        leaving(story)
+def before_forget(story: Story) -> None:
+    """Show a story to ``on_forget``, before a reset or too many others make it unknown."""
+    if on_forget is not None:
+        on_forget(story)
 
 
-def dismiss(story: Story) -> None:
-    """Let a fake's story be nobody's: it is told elsewhere."""
+def unwatch(story: Story) -> None:
+    """Take a story from the running test: others show it."""
     if _watched is not None and story in _watched:
         _watched.remove(story)
         _examples.pop(story.born, None)

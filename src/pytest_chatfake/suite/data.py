@@ -1,8 +1,8 @@
-"""What a run has to show, as a file of JSON lines: for one result from many machines.
+"""The data of a run, and its file of JSON lines: for one result from many machines.
 
-The first line tells of the run, and the last one that the file is whole::
+The first line is about the run, and the last one shows that the file is whole::
 
-    {"made by": "pytest-chatfake 0.1.0, data 1", "configuration": [...], "status": 0}
+    {"made by": "pytest-chatfake 0.1.0, data 1", "configuration": [...], "status": 0, ...}
     {"nodeid": "tests/test_shop.py::test_sale", "line": 7, "is_over": true, ...}
     {"digest": 3735928559}
 """
@@ -11,30 +11,50 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from ..base.arguments import shortened
-from .shown import Shown
+from .result import Result
 
 _FORMAT: Final = 1
 
+#: The mutants of a run: what each says, by its name; and how many do not concern the app.
+Mutants: TypeAlias = tuple[Mapping[str, str], int]
 
-def written(head: Mapping[str, Any], tests: Iterable[Shown]) -> str:
-    """Write the data of a run.
 
-    Args:
-        head: What the first line tells of it.
-        tests: Its tests.
+@dataclass
+class RunData:
+    """The data of a run; its fields are what JSON knows.
+
+    Attributes:
+        configuration: What runs have in common whose data can be merged.
+        facts: What a page shows of the run, by its heading.
+        mutants: The mutants; None: the run had none.
+        status: The exit status.
+        results: The results of its tests.
     """
-    lines = [json.dumps(one) for one in ({"made by": _maker(), **head}, *map(vars, tests))]
+
+    configuration: Sequence[str]
+    facts: Mapping[str, str]
+    mutants: Mutants | None
+    status: int
+    results: list[Result]
+
+
+def written(run: RunData) -> str:
+    """Return the text of a file with the data of a run."""
+    head = {"made by": _maker(), **vars(run)}
+    del head["results"]
+    lines = [json.dumps(one) for one in (head, *map(vars, run.results))]
     return "\n".join([*lines, _end(lines), ""])
 
 
-def read(path: str) -> tuple[dict[str, Any], list[Shown]]:
-    """Read the data of a run: what the first line tells, and the tests.
+def read(path: str) -> RunData:
+    """Read a file with the data of a run.
 
     Raises:
         OSError: The file can't be read.
@@ -46,8 +66,9 @@ def read(path: str) -> tuple[dict[str, Any], list[Shown]]:
         raise refusal(path, 1, f"the data of a run, by {_maker()}", first)
     if last != _end(lines):
         raise refusal(path, len(lines) + 1, "the end of a file that is as it was written", last)
-    head, *tests = map(json.loads, lines)
-    return head, [Shown(**test) for test in tests]
+    head, *results = map(json.loads, lines)
+    del head["made by"]
+    return RunData(**head, results=[Result(**result) for result in results])
 
 
 def refusal(path: str, line: int, expected: str, got: str) -> ValueError:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ..base.views import counted
-from . import mutation
 from .data import read, refusal
 from .page import totals
 from .summary import Summary, number_given
@@ -30,29 +29,24 @@ def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str
     asks_for_mutants = options("--mutants")
     least = "--fail-under" if options("--coverage") or not asks_for_mutants else ""
     summary = Summary(Path(), options, "--", least)
-    runs = [(path, *read(path)) for path in files]
-    (_, first, _), *_ = runs
-    lines: list[str] = []
-    for path, head, tests in runs:
-        for expected, got in zip(first["configuration"], head["configuration"], strict=True):
+    runs = [read(path) for path in files]
+    seen, lines = set[str](), list[str]()
+    for path, run in zip(files, runs, strict=True):
+        for expected, got in zip(runs[0].configuration, run.configuration, strict=True):
             if expected != got:
                 raise refusal(path, 1, f"{expected} as in {files[0]}", got)
-        for line, test in enumerate(tests, 2):
-            if test.nodeid in summary.tests:
-                raise refusal(path, line, "each test in one file", f"{test.nodeid} again")
-            summary.tests[test.nodeid] = test
-        if head["status"] not in _FINE:
-            lines.append(f"FAIL: the run of {path} ended with exit status {head['status']}")
-    is_fine, shown, mutants = not lines, summary.tests.values(), list[str]()
-    if asks_for_mutants:
-        if first["mutants"] is None:
-            raise refusal(files[0], 1, "a run with --chat-fake-mutants", "one without")
-        killed = number_given(options, "--fail-under") or 0
-        verdicts = {test.nodeid: test.mutants for test in shown if test.mutants is not None}
-        sentences, ignored = first["mutants"]
-        mutants += mutation.summary(sentences, ignored, verdicts, killed)
-        is_fine = is_fine and mutation.percent(verdicts) >= killed
-    is_fine = summary.conclude([head["facts"] for _, head, _ in runs], mutants) and is_fine
-    told = f"{counted(len(files), 'file')}, {totals(shown)}"
+        for line, result in enumerate(run.results, 2):
+            if result.nodeid in seen:
+                raise refusal(path, line, "each test in one file", f"{result.nodeid} again")
+            seen.add(result.nodeid)
+        if run.status not in _FINE:
+            lines.append(f"FAIL: the run of {path} ended with exit status {run.status}")
+    if not asks_for_mutants:
+        for run in runs:
+            run.mutants = None
+    elif runs[0].mutants is None:
+        raise refusal(files[0], 1, "a run with --chat-fake-mutants", "one without")
+    is_fine = summary.conclude(runs, number_given(options, "--fail-under") or 0) and not lines
+    told = f"{counted(len(files), 'file')}, {totals(summary.results)}"
     sections = (line for _, section in summary.sections() for line in section)
-    return [told, *lines, *mutants, *sections], is_fine
+    return [told, *lines, *summary.mutants, *sections], is_fine

@@ -18,7 +18,7 @@ from ..base.views import counted
 from ..report.coverage import count, tried
 from ..report.svg import STYLE
 from .mutation import KILLED, of_the_run
-from .shown import OUTCOMES, Shown
+from .result import OUTCOMES, Result
 
 #: In a run of more tests, those that passed have no picture: the page would be too large.
 _PICTURED: Final = 100
@@ -26,14 +26,14 @@ _PICTURED: Final = 100
 
 def page(
     runs: Sequence[Mapping[str, str]],
-    tests: Collection[Shown],
+    tests: Collection[Result],
     seen: Iterable[str] | None,
     mutants: Iterable[str],
 ) -> str:
     """Write the page.
 
     Args:
-        runs: What is told of each run, by its heading.
+        runs: What is shown of each run, by its heading.
         tests: The tests.
         seen: What the suite exercised; None: that is not shown.
         mutants: Lines about the mutants; none: they are not shown.
@@ -50,7 +50,7 @@ def page(
     return Template(Path(__file__).with_name("page.html").read_text("utf-8")).substitute(parts)
 
 
-def totals(tests: Collection[Shown]) -> str:
+def totals(tests: Collection[Result]) -> str:
     """Say how many tests there were, and how they ended."""
     counts = Counter(test.outcome for test in tests)
     shown = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
@@ -77,7 +77,7 @@ def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
     yield _part("What the suite tried", _bar(*count(seen)), table)
 
 
-def _mutants(tests: Iterable[Shown], lines: Iterable[str]) -> Iterator[str]:
+def _mutants(tests: Iterable[Result], lines: Iterable[str]) -> Iterator[str]:
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     if items:
         found = [*of_the_run({test.nodeid: test.mutants or {} for test in tests}).values()]
@@ -97,7 +97,7 @@ def _bar(part: int, whole: int) -> str:
     return f'<small>{part} of {whole}</small> <span class="bar" style="--part:{share:.0f}%"></span>'
 
 
-def _test(test: Shown, has_all: bool) -> Iterator[str]:
+def _test(test: Result, has_all: bool) -> Iterator[str]:
     file, separator, name = map(escape, test.nodeid.partition("::"))
     anchor = quote(printable(test.nodeid), safe="/:[]")
     yield f'<details class="{test.outcome}{" slow" * (test.seconds > 1)}"><summary>'
@@ -107,15 +107,15 @@ def _test(test: Shown, has_all: bool) -> Iterator[str]:
     yield f'<div class="inside" id="{anchor}"><a href="#{anchor}">Link to this test</a>'
     yield _scrolling("Failure", test.failure)
     timelines = test.timelines
-    if test.told:
+    if test.sections:
         timelines = [
             *(("", picture) for _, picture in timelines),
-            *((one, "") for one in test.told),
+            *((section, "") for section in test.sections),
         ]
     for one in test.explorations:
         yield f"<h3>Exploration of {escape(one['body'])}()</h3><p>{escape(one['result'])}</p>"
         yield _scrolling("Finding", one["finding"]) + _scrolling("Test to paste", one["test"])
-        timelines = [*timelines, *one["stories"]]
+        timelines = [*timelines, *one["timelines"]]
     for text, picture in timelines:
         if picture and (has_all or test.outcome != "passed"):
             yield f'<h3>Picture</h3><div class="picture">{picture}</div>'

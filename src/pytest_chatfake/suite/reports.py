@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -16,10 +15,6 @@ from ..base.tracebacks import text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
 from ..report.story import TITLE, Story
-
-#: Where a report carries its pictures. They are no extras: pytest-html shows these in all rows of a
-#: test, the row of a rerun that passed among them.
-PICTURES: Final = "chat_fake_pictures"
 
 _begun: pytest.Item | None = None
 _lost = False
@@ -54,12 +49,21 @@ def end() -> None:
     watch(None)
 
 
-def tell(report: pytest.TestReport, config: pytest.Config) -> None:
-    """Put what is new into a report: into the failure's own text, so that every format has it.
+def record_of(report: pytest.TestReport) -> dict[str, Any]:
+    """Return what a report has on record of its test's fakes, from a worker of xdist, too.
+
+    It is what JSON knows, because pytest serialises the attributes of a report.
+    """
+    found: dict[str, Any] = vars(report).setdefault("chat_fake", {})
+    return found
+
+
+def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
+    """Add what is new to a report: to the failure's own text, so that every format has it.
 
     Args:
         report: The report of a phase of the test.
-        config: Says which reports are told, and whether pytest-html shows a picture.
+        config: Says which reports have it, and whether pytest-html shows a picture.
     """
     global _lost  # noqa: PLW0603 - as above
     _lost = _lost or not report.passed
@@ -71,19 +75,14 @@ def tell(report: pytest.TestReport, config: pytest.Config) -> None:
         if text:
             _add(report, text)
             if report.failed and config.getoption("htmlpath", None):
-                with spared("the picture of a timeline"):
-                    setattr(
-                        report, PICTURES, [*pictures(report), story.picture(story.begin_of_test())]
-                    )
+                with log_errors("the picture of a timeline"):
+                    # No extras: pytest-html shows these in all rows of a test, the row of a rerun
+                    # that passed among them.
+                    pictures = record_of(report).setdefault("pictures", [])
+                    pictures.append(story.picture(story.begin_of_test()))
 
 
-def pictures(report: pytest.TestReport) -> list[str]:
-    """Return the pictures that a report carries for pytest-html, from a worker of xdist, too."""
-    found: list[str] = getattr(report, PICTURES, [])
-    return found
-
-
-def advise(error: BaseException) -> None:
+def add_hint(error: BaseException) -> None:
     """Add to an error of a test what a fake of it knows of the cause.
 
     Args:
@@ -118,13 +117,6 @@ def interrupt(config: pytest.Config) -> None:
             terminal.line(text)
 
 
-def parts_of(report: pytest.TestReport) -> list[str]:
-    """Return the text of a failure, without what an exploration found; then each timeline."""
-    failure, *told = re.split(f"^-+ {TITLE} -+$", report.longreprtext, flags=re.MULTILINE)
-    failure = re.sub(r"^E +chat_explore: (?s:.*)^E.*\n?", "", failure, flags=re.MULTILINE)
-    return [one.strip("\n") for one in (failure, *told)]
-
-
 def begin_line(terminal: Any) -> None:
     """Begin a line of the terminal's reporter."""
     terminal.ensure_newline()
@@ -150,12 +142,14 @@ def _section(story: Story) -> str:
     try:
         text = story.section()
     except Exception as error:  # a test that failed must not lose its report
-        return untold(error)
+        return why_unavailable(error)
     return text
 
 
 def _add(report: pytest.TestReport, text: str) -> None:
     longrepr: Any = report.longrepr
+    if report.failed:
+        record_of(report).setdefault("sections", []).append(text)
     if hasattr(longrepr, "addsection") and report.failed:
         longrepr.addsection(TITLE, text)
     elif isinstance(longrepr, str) and report.failed:
@@ -172,15 +166,15 @@ def _code_of(item: pytest.Item) -> Any:
     return getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
 
 
-def untold(error: Exception) -> str:
+def why_unavailable(error: Exception) -> str:
     """Return the reason why something can't be shown, in place of it."""
-    return f"it can't be told: {type(error).__name__}: {text_of(error)}"
+    return f"it can't be shown: {type(error).__name__}: {text_of(error)}"
 
 
 @contextmanager
-def spared(what: str) -> Generator[None]:
-    """Print what goes wrong in a block, and go on: a test keeps its outcome, and the run ends."""
+def log_errors(what: str) -> Generator[None]:
+    """Print the error of a block, and go on: a test keeps its outcome, and the run ends."""
     try:
         yield
     except Exception as error:
-        say(f"{what}: {untold(error)}")
+        say(f"{what}: {why_unavailable(error)}")

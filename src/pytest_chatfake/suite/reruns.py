@@ -34,8 +34,8 @@ from .mutation import (
 from .reports import begin_line
 from .summary import number_given
 
-#: Where a worker of xdist tells what became of the mutants in its tests.
-CARRIER: Final = "chat_fake_mutants"
+#: Where a worker of xdist sends its verdicts.
+_OUTPUT: Final = "chat_fake_mutants"
 
 #: Hooks that tell somebody of a test.
 _TELLING: Final = {
@@ -67,8 +67,8 @@ class Reruns:
     Attributes:
         mutants: The mutants by name, each with what it says; and how many of them do not concern
             the app.
+        least: How many percent of them must be killed.
         verdicts: By test, what became of each of the others.
-        lines: The same, as it is shown.
 
     Raises:
         ValueError: An option is no number, or out of range; or an ignored mutant is unknown.
@@ -86,7 +86,7 @@ class Reruns:
             check_choice(name, "mutant in chat_fake_mutants_ignore", sentences)
         seconds = number_given(config.getoption, "--chat-fake-mutants-seconds", "seconds", inf)
         self._seconds = inf if seconds is None else seconds
-        self._least = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
+        self.least: float = number_given(config.getoption, "--chat-fake-mutants-fail-under") or 0
         self._config = config
         self.mutants: tuple[Mapping[str, str], int] = sentences, len(self._ignored)
         self._mutated = mutated
@@ -100,7 +100,7 @@ class Reruns:
         self._mutation: Any = None
         self._limit = inf
         self._took = 0.0
-        self.lines: list[str] = []
+        self._lines: list[str] = []
 
     # In each run of a test
 
@@ -209,22 +209,22 @@ class Reruns:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Add what a worker of xdist has found out."""
-        self.verdicts.update(getattr(node, "workeroutput", {}).get(CARRIER, {}))
+        self.verdicts.update(getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Judge what was found out, or send it to who asked for it."""
+        """Summarise; on a worker of xdist, send results to the controller."""
         if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput[CARRIER] = self.verdicts
+            self._config.workeroutput[_OUTPUT] = self.verdicts
             return
-        self.lines += summary(*self.mutants, self.verdicts, self._least)
-        if percent(self.verdicts) < self._least:
+        self._lines += summary(*self.mutants, self.verdicts, self.least)
+        if percent(self.verdicts) < self.least:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Show what became of the mutants."""
         terminalreporter.section("chat_fake mutants")
-        for line in self.lines:
+        for line in self._lines:
             terminalreporter.line(line)
 
 

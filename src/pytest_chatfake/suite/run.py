@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from .data import written
-from .results import CARRIER, Results
-from .shown import Shown
+from .collector import Collector, failure_of
+from .data import RunData, written
+from .reports import record_of
+from .result import Result
 from .summary import Summary, file_at
 
 OK: Final = pytest.ExitCode.OK
@@ -44,42 +45,48 @@ class Run:
         self._seed = seed
         self._began = _now()
         self._is_worker = hasattr(config, "workerinput")  # of xdist: it collects, and shows nothing
-        self._results = Results(timelines=(self._summary.page_at or self._data_at) is not None)
+        self._shows_tests = (self._summary.page_at or self._data_at) is not None
+        self._collector = Collector(timelines=self._shows_tests)
+        self._results: dict[str, Result] = {}
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let the last report of a test carry what was collected in this process."""
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Record what pages show of a test, before others add its timeline to the failure."""
         report = yield
+        if report.failed and self._shows_tests:
+            record_of(report)["failure"] = failure_of(item, call, report)
         if report.when == "teardown":
-            setattr(report, CARRIER, self._results.collected())
+            record_of(report).update(self._collector.collected())
         return report
 
     # Hooks: in the process that has the terminal
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a report carries."""
+        """Keep what is on record."""
         if not self._is_worker:
-            self._test(report).add(report)
+            self._result(report).add(report)
 
     def interrupted(self, item: pytest.Item) -> None:
         """Keep what was collected of the test that Ctrl-C ended: it gets no report."""
-        test = self._test(item)
-        if not test.is_over:  # else its report has it
-            test.carry(self._results.collected())
+        result = self._result(item)
+        if not result.is_over:  # else its report has it
+            result.add_record(self._collector.collected())
 
-    def _test(self, of: pytest.TestReport | pytest.Item) -> Shown:
-        return self._summary.tests.setdefault(of.nodeid, Shown(of.nodeid, of.location[1] or 0))
+    def _result(self, of: pytest.TestReport | pytest.Item) -> Result:
+        return self._results.setdefault(of.nodeid, Result(of.nodeid, of.location[1] or 0))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the files, of an interrupted run too; and judge the coverage."""
-        self._results.close()
+        self._collector.close()
         if self._is_worker:
             return
         summary, status = self._summary, session.exitstatus
         reruns: Any = session.config.pluginmanager.get_plugin("chatfake-mutants")
         for name, verdicts in reruns.verdicts.items() if reruns else ():
-            summary.tests[name].mutants = verdicts
+            self._results[name].mutants = verdicts
         facts = {
             "Began": f"{datetime.fromtimestamp(self._began, UTC):%Y-%m-%d %H:%M:%S} UTC",
             "Took": f"{_now() - self._began:.1f} s",
@@ -93,16 +100,15 @@ class Run:
                 if name.startswith("chat_") and value
             ),
         }
-        is_written = True
-        if self._data_at is not None:
-            head = {
-                "configuration": self._configuration,
-                "facts": facts,
-                "mutants": reruns and reruns.mutants,
-                "status": int(status),
-            }
-            is_written = summary.write(self._data_at, written(head, summary.tests.values()))
-        is_fine = summary.conclude([facts], reruns.lines if reruns else ())
+        run = RunData(
+            self._configuration,
+            facts,
+            reruns and reruns.mutants,
+            int(status),
+            list(self._results.values()),
+        )
+        is_written = self._data_at is None or summary.write(self._data_at, written(run))
+        is_fine = summary.conclude([run], reruns.least if reruns else 0)
         if not (is_fine and is_written) and status == OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..report.coverage import count, tried
+from . import mutation
+from .data import RunData
 from .page import page
-from .shown import Shown
+from .result import Result
 
 
 def file_at(folder: Path, options: Callable[[str], Any], name: str, *suffixes: str) -> Path | None:
@@ -53,7 +55,7 @@ def number_given(
 
 
 class Summary:
-    """What the tests of a whole run have to show.
+    """What is shown of the data of one run, or of several as if they were one.
 
     Args:
         folder: Where a path begins.
@@ -63,7 +65,8 @@ class Summary:
 
     Attributes:
         page_at: Where to write the page; None: nowhere.
-        tests: The tests, by their names.
+        results: The results of all tests.
+        mutants: Lines about the mutants; none: there were no mutants.
     """
 
     def __init__(
@@ -73,18 +76,27 @@ class Summary:
         self._least = number_given(options, least)
         self._counts = options(f"{prefix}coverage") or self._least is not None
         self._written: list[str] = []
-        self.tests: dict[str, Shown] = {}
+        self.results: list[Result] = []
+        self.mutants: list[str] = []
 
-    def conclude(self, runs: Sequence[Mapping[str, str]], mutants: Iterable[str]) -> bool:
+    def conclude(self, runs: Sequence[RunData], least_killed: float) -> bool:
         """Write the page, and return whether all is as it was asked for.
 
         Args:
-            runs: What is told of each run, by its heading.
-            mutants: Lines about the mutants.
+            runs: The data of the runs.
+            least_killed: How many percent of the mutants must be killed.
         """
-        at, seen = self.page_at, self._exercised if self._counts else None
-        is_written = at is None or self.write(at, page(runs, self.tests.values(), seen, mutants))
-        return is_written and not self._falls_short
+        self.results = [result for run in runs for result in run.results]
+        kills_enough = True
+        if runs[0].mutants is not None:
+            verdicts = {one.nodeid: one.mutants for one in self.results if one.mutants is not None}
+            self.mutants += mutation.summary(*runs[0].mutants, verdicts, least_killed)
+            kills_enough = mutation.percent(verdicts) >= least_killed
+        is_written = True
+        if self.page_at is not None:
+            seen, facts = self._exercised if self._counts else None, [run.facts for run in runs]
+            is_written = self.write(self.page_at, page(facts, self.results, seen, self.mutants))
+        return is_written and kills_enough and not self._falls_short
 
     def write(self, path: Path, text: str) -> bool:
         """Write a file, note how that went, and return whether it is written."""
@@ -106,7 +118,7 @@ class Summary:
 
     @property
     def _exercised(self) -> set[str]:
-        return {name for test in self.tests.values() for name in test.exercised}
+        return {name for result in self.results for name in result.exercised}
 
     @property
     def _percent(self) -> float:

@@ -1,17 +1,15 @@
-"""One test, as a run shows it."""
+"""The result of one test, as pages and data files have it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
 
 from ..base.redaction import redacted
-from .reports import parts_of
-from .results import CARRIER
+from .reports import record_of
 
 #: How a test may end, in the order in which a page shows them.
 OUTCOMES: Final = (
@@ -27,8 +25,8 @@ OUTCOMES: Final = (
 
 
 @dataclass
-class Shown:
-    """One test; its fields are what JSON knows.
+class Result:
+    """The result of one test; its fields are what JSON knows.
 
     Attributes:
         nodeid: Its name.
@@ -37,7 +35,7 @@ class Shown:
         worst: The first of ``OUTCOMES`` that a phase of it had.
         seconds: How long it took, in real time.
         failure: What its failure says.
-        told: The timelines as its failure tells them: what to look at comes first.
+        sections: The timelines as its failure shows them: what to look at comes first.
         timelines: The text and the picture of each fake's timeline.
         explorations: What each has found, and the timelines of the world that failed.
         exercised: What it exercised.
@@ -50,7 +48,7 @@ class Shown:
     worst: str = "passed"
     seconds: float = 0.0
     failure: str = ""
-    told: list[str] = field(default_factory=list[str])
+    sections: list[str] = field(default_factory=list[str])
     timelines: list[tuple[str, str]] = field(default_factory=list[Any])
     explorations: list[dict[str, Any]] = field(default_factory=list[Any])
     exercised: list[str] = field(default_factory=list[str])
@@ -79,16 +77,17 @@ class Shown:
         self.worst = min(self.worst, _outcome(report), key=OUTCOMES.index)
         self.seconds += report.duration
         if report.failed or report.outcome == "rerun":  # type: ignore[comparison-overlap]
-            failure, *told = map(redacted, parts_of(report))
-            self.failure += f"{failure}\n"
-            self.told += told
-        self.carry(getattr(report, CARRIER, {}))
+            failure = record_of(report).get("failure", report.longreprtext)
+            self.failure += f"{redacted(failure)}\n"
+        self.add_record(record_of(report))
         self.is_over = self.is_over or report.when not in {"setup", "call"}
 
-    def carry(self, carried: Mapping[str, Sequence[Any]]) -> None:
-        """Take in what was collected of it: more of its timelines, and of what it exercised."""
-        for name, found in carried.items():
-            vars(self)[name].extend(found)
+    def add_record(self, record: dict[str, Any]) -> None:
+        """Take in what was recorded of it: more of its timelines, and of what it exercised."""
+        self.sections += record.get("sections", [])
+        self.timelines += record.get("timelines", [])
+        self.explorations += record.get("explorations", [])
+        self.exercised += record.get("exercised", [])
 
 
 def _outcome(report: pytest.TestReport) -> str:

@@ -1,20 +1,19 @@
-"""What a run has to show beside its failures: collected test by test, in workers of xdist too."""
+"""What a run shows of each test beside its failure: collected in workers of xdist, too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any
+
+import pytest
 
 from ..report import active_stories
 from ..report.coverage import exercised
 from ..report.story import Story
-from .reports import spared, untold
-
-#: Where a report carries what was collected, as JSON knows it: so workers can send it back.
-CARRIER: Final = "chat_fake"
+from .reports import log_errors, why_unavailable
 
 
-class Results:
+class Collector:
     """Looks at the fakes of each test before it is over.
 
     Args:
@@ -24,21 +23,27 @@ class Results:
     def __init__(self, *, timelines: bool) -> None:
         self._timelines = timelines
         self._exercised: set[str] = set()
-        active_stories.leaving = self._look_at
+        active_stories.on_forget = self._look_at
 
     def close(self) -> None:
         """Look at no more."""
-        active_stories.leaving = None
+        active_stories.on_forget = None
 
     def collected(self) -> dict[str, Any]:
-        """Return what was collected of a test, and forget it."""
+        """Return what was collected of a test, as JSON knows it, and forget it."""
         for story in active_stories.stories():
             self._look_at(story)
         found = {
             "exercised": sorted(self._exercised),
-            "timelines": list(self._shown(active_stories.stories())),
+            "timelines": list(self._timelines_of(active_stories.stories())),
             "explorations": [
-                {**vars(one), "stories": list(self._shown(one.stories))}
+                {
+                    "body": one.body,
+                    "result": one.result,
+                    "finding": one.finding,
+                    "test": one.test,
+                    "timelines": list(self._timelines_of(one.stories)),
+                }
                 for one in active_stories.explored
             ],
         }
@@ -47,11 +52,11 @@ class Results:
         return found
 
     def _look_at(self, story: Story) -> None:
-        with spared("what a test exercised"):
+        with log_errors("what a test exercised"):
             entries = story.trace.records[story.begin_of_test() :]
             self._exercised |= exercised(entries, story.engine.settings.rules.charge_per)
 
-    def _shown(self, stories: Iterable[Story]) -> Iterator[tuple[str, str]]:
+    def _timelines_of(self, stories: Iterable[Story]) -> Iterator[tuple[str, str]]:
         """Give the text and the picture of each timeline, if there is one."""
         for story in stories if self._timelines else ():
             try:
@@ -59,4 +64,16 @@ class Results:
                 if start < len(story.trace):
                     yield story.text(start, folded=True), story.picture(start, styled=False)
             except Exception as error:
-                yield untold(error), ""
+                yield why_unavailable(error), ""
+
+
+def failure_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
+    """Return the text of a failure, without what explorations noted at its errors."""
+    noted = [(one.error, one.notes) for one in active_stories.explored if one.error is not None]
+    if not noted:
+        return report.longreprtext
+    with pytest.MonkeyPatch.context() as patch:
+        for error, notes in noted:
+            own = [note for note in error.__notes__ if note not in notes]
+            patch.setattr(error, "__notes__", own)
+        return pytest.TestReport.from_item_and_call(item, call).longreprtext
