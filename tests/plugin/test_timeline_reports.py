@@ -326,7 +326,7 @@ def test_what_an_expectation_names_is_kept_however_much_is_marked(printed, total
 
 
 def test_each_verb_names_the_tests_line_and_then_the_helpers(printed):
-    lines = re.findall(r"send_text\(\) m\d  at (.*)", told(printed, "TestClass.test_lines"))
+    lines = re.findall(r"send_text\(\) m\d  (?:at )?(.*)", told(printed, "TestClass.test_lines"))
     first = int(re.findall(r":(\d+)$", lines[1])[0])  # the test's own
 
     assert snapshot(
@@ -336,7 +336,7 @@ def test_each_verb_names_the_tests_line_and_then_the_helpers(printed):
             "test_it.py:+1 via test_it.py:-8",
             "test_it.py:+2",
             "test_it.py:+3 via conftest.py:-155",
-            "test_it.py:-8 while at test_it.py:+5",
+            "by the app, at test_it.py:-8",
             "test_it.py:+9",
             "test_it.py:+9 via test_it.py:-8",
         ]

@@ -114,17 +114,17 @@ def test_a_library_between_the_test_and_the_fake_is_not_named(fake):
     assert f"{here} via {line_after(called, 2)}" == str(fake.events[0].line)
 
 
-def test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood(fake):
+def test_a_thread_names_its_own_line_or_the_first_one_of_the_test(fake):
     in_a_thread(fake.send_text)
-    in_a_thread(lambda: [fake.send_text()])
+    in_a_thread(lambda: send(fake))
 
-    test = test_where_a_thread_has_none_of_the_users_lines_the_test_says_where_it_stood
-    alone, helped = (str(event.line) for event in fake.events)
-    assert f"the app, at {line_after(test, 1)}" == alone
-    assert f"{line_after(test, 2)} while at {line_after(test, 2)}" == helped
+    test = test_a_thread_names_its_own_line_or_the_first_one_of_the_test
+    alone, helped = (event.line.place for event in fake.events)
+    assert f"by the app, at {line_after(test, 0)}" == alone
+    assert f"by the app, at {line_after(send, 1)}" == helped
 
 
-def test_a_call_over_a_socket_says_where_the_test_stood():
+def test_a_call_over_a_socket_names_the_test():
     with ChatFake() as fake:
         fake.send_endpoint()
         request = urllib.request.Request(
@@ -134,8 +134,7 @@ def test_a_call_over_a_socket_says_where_the_test_stood():
         )
         urllib.request.urlopen(request, timeout=10).close()
 
-    here = line_after(test_a_call_over_a_socket_says_where_the_test_stood, 8)
-    assert f"the app, at {here}" == str(fake.events[0].line)
+    here = line_after(test_a_call_over_a_socket_names_the_test, 0)
     assert f" verb     the send call m1  by the app, at {here}" in fake.timeline.text()
 
 
@@ -151,25 +150,21 @@ def sent_by_threads(fake):
 
 
 def test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test(sent_by_threads):
-    alone, helped = (str(event.line) for event in sent_by_threads.events)
+    alone, helped = (event.line.place for event in sent_by_threads.events)
     test = test_what_a_thread_of_a_fixture_does_names_its_own_line_or_the_test
-    assert f"the app, at {line_after(test, 0)}" == alone
-    assert line_after(send, 1) == helped
+    assert f"by the app, at {line_after(test, 0)}" == alone
+    assert f"by the app, at {line_after(send, 1)}" == helped
 
 
-def test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread():
+def test_outside_a_test_a_line_of_the_users_is_named():
     with outside_a_test() as fake:
         fake.send_endpoint()
         called(fake)
-        in_a_thread(fake.send_text)
         in_a_thread(lambda: [fake.send_text()])
 
-    test = test_outside_a_test_a_line_of_the_users_is_named_or_that_of_the_main_thread
-    assert [
-        line_after(called, 2),
-        f"the app, at {line_after(in_a_thread, 2)}",
-        line_after(test, 5),
-    ] == [str(event.line) for event in fake.events]
+    test = test_outside_a_test_a_line_of_the_users_is_named
+    expected = [f"at {line_after(called, 2)}", f"at {line_after(test, 4)}"]
+    assert expected == [event.line.place for event in fake.events]
 
 
 def test_a_test_that_a_library_has_written_leaves_the_lines_to_its_steps(monkeypatch):

@@ -1,23 +1,20 @@
 """Where in the test a verb was written: the line that a message about it should name.
 
 Under pytest that is a line of the test function, wherever the verb itself stands: in a helper, a
-fixture, a route or a receiver, whose line is named after it. Outside pytest it is the innermost
-line of the user's. A line of a library is never named where one of the user's is known: it says
-nothing to who reads it.
+fixture, a route or a receiver, whose line is named after it. In a thread of the app, and outside
+pytest, it is the innermost line of the user's. A line of a library is never named where one of the
+user's is known: it says nothing to the reader.
 """
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import sysconfig
 import threading
-from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import cache
-from itertools import accumulate, repeat
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -38,25 +35,23 @@ class Line(NamedTuple):
         file: The file's path; the test's, if that is known.
         number: The line's number in it.
         via: The path and the number of the helper's line that the test's line led to, if any.
-        elsewhere: Whether another thread did it, while the test stood at its line.
+        by_app: Whether another thread than the test's did it. If that thread runs no line of the
+            user's, the line is the first one of the test function.
     """
 
     file: str
     number: int
     via: tuple[str, int] | None = None
-    elsewhere: bool = False
+    by_app: bool = False
 
     def __str__(self) -> str:
         here = f"{Path(self.file).name}:{self.number}"
-        if self.via is None:
-            return f"the app, at {here}" if self.elsewhere else here
-        helper = f"{Path(self.via[0]).name}:{self.via[1]}"
-        return f"{helper} while at {here}" if self.elsewhere else f"{here} via {helper}"
+        return here if self.via is None else f"{here} via {Path(self.via[0]).name}:{self.via[1]}"
 
     @property
     def place(self) -> str:
-        """The same with its preposition: ``at test_sale.py:12``, ``by the app, at ...``."""
-        return f"by {self}" if self.elsewhere and self.via is None else f"at {self}"
+        """The same with its preposition: ``at test_sale.py:12``, ``by the app, at app.py:41``."""
+        return f"by the app, at {self}" if self.by_app else f"at {self}"
 
 
 #: The test function that pytest runs now, its thread, and whether its fixtures are done.
@@ -130,32 +125,21 @@ def calling_line(depth: int = 2) -> Line:
 
 def _find(frame: FrameType) -> Line:
     """Return the line that a frame of the user's stands for, which is not the test's own."""
-    if _test is None:
-        visible = _visible(frame, None)
-        if visible is not None:
-            return Line(*_place(visible))
-        main = threading.main_thread().ident
-        away = next(filter(_is_visible, _stack_of(main or 0)), None)
-        return Line(*_place(frame)) if away is None else Line(*_place(away), elsewhere=True)
-    if threading.get_ident() != _thread:
-        visible = _visible(frame, None)
-        helper = None if visible is None else _place(visible)
-        test = next((one for one in _stack_of(_thread) if one.f_code is _test), None)
-        if test is not None:
-            return Line(*_place(test), helper, elsewhere=True)
-        if helper is not None:
-            return Line(*helper)
-        return Line(_test.co_filename, _test.co_firstlineno, elsewhere=True)
-    test = _frame_of(_test, frame)
+    test = None if _test is None else _frame_of(_test, frame)
     visible = _visible(frame, test)
+    helper = None if visible is None else _place(visible)
+    if _test is None:
+        return Line(*(helper or _place(frame)))
+    first_line = _test.co_filename, _test.co_firstlineno
     if test is not None:
         place = _place(test)
-    elif not _called:  # a fixture: nothing of the test has run yet
-        place = _test.co_filename, _test.co_firstlineno
-    else:
-        return Line(*_place(visible or frame))
-    via = None if visible is None else _place(visible)
-    return Line(*place, None if via == place else via)
+    elif threading.get_ident() != _thread:
+        return Line(*(helper or first_line), by_app=True)
+    elif _called:
+        return Line(*(helper or _place(frame)))
+    else:  # a fixture: nothing of the test has run yet
+        place = first_line
+    return Line(*place, None if helper == place else helper)
 
 
 def users_lines(frames: Iterable[FrameType]) -> list[str]:
@@ -166,26 +150,6 @@ def users_lines(frames: Iterable[FrameType]) -> list[str]:
 
 def _place(frame: FrameType) -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def _stack_of(thread: int) -> list[FrameType]:
-    """Return the frames of another thread, the innermost first.
-
-    That thread runs on as soon as it can, and a walk along frames that end meanwhile may crash, or
-    never end. So it is one call of C, and no garbage collection runs Python code in it.
-    """
-    frames: deque[FrameType | None] = deque()
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        innermost = sys._current_frames().get(thread)
-        frames.extend(accumulate(repeat("f_back"), getattr, initial=innermost))
-    except AttributeError:  # of the None behind the last one
-        pass
-    finally:
-        if was_enabled:
-            gc.enable()
-    return [frame for frame in frames if frame is not None]
 
 
 def _frame_of(code: CodeType, frame: FrameType | None) -> FrameType | None:

@@ -112,7 +112,11 @@ def _look(one: Watched, last: _Seen | None) -> _Seen:
 
 
 def is_debugging() -> bool:
-    """Return whether a debugger traces this thread, is attached, or waits at its prompt."""
+    """Return whether a debugger traces this thread, is attached, or waits at its prompt.
+
+    A prompt shows only in the frames of its thread: trace functions are each thread's own, and
+    doctest imports pdb without a prompt. The frames are looked at only when something is overdue.
+    """
     tracer = sys.gettrace()
     module = getattr(tracer, "__module__", None) or type(tracer).__module__
     if tracer is not None and not module.startswith("coverage"):
