@@ -7,11 +7,9 @@ wrappers of other plugins run as in the run itself, because a test may need them
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from copy import copy
 from math import inf
 from time import monotonic
 from types import FrameType
@@ -31,6 +29,7 @@ from .mutation import (
     percent,
     summary,
 )
+from .private_names import copied, leave_junit_out, same_examples, select_hooks, tear_down
 from .reports import begin_line
 from .summary import number_given
 
@@ -141,17 +140,14 @@ class Reruns:
 
     def _hush(self, patch: pytest.MonkeyPatch) -> None:
         """Tell nobody of the tests that run from now on."""
-        manager = self._config.pluginmanager
-        junit, call = manager.get_plugin("junitxml"), manager._inner_hookexec
 
-        def call_some(name: str, hooks: Any, arguments: Any, first: bool) -> Any:
+        def select(name: str, hooks: Any, arguments: Any) -> list[Any]:
             if name == "pytest_runtest_logreport":
                 self.pytest_runtest_logreport(**arguments)
-            needed = [one for one in hooks if _is_needed(name, one)]
-            return [] if name in _TELLING else call(name, needed, arguments, first)
+            return [] if name in _TELLING else [hook for hook in hooks if _is_needed(name, hook)]
 
-        patch.setattr(manager, "_inner_hookexec", call_some)
-        patch.setitem(self._config.stash, getattr(junit, "xml_key", None), None)
+        select_hooks(patch, self._config.pluginmanager, select)
+        leave_junit_out(patch, self._config)
 
     def _run_again(self, session: Any) -> None:
         is_fast, done = self._config.getoption("--chat-fake-mutants=fast"), set[str]()
@@ -179,23 +175,16 @@ class Reruns:
                     del verdicts[name]
                 elif is_fast and verdicts[name] == KILLED:
                     done.add(name)
-        _tear_down(session, None)
+        tear_down(session, None)
 
     def _run(self, item: Any, mutant: str | None) -> str:
         """Run a copy of a test, which leaves nothing behind, and return what became of a mutant."""
-        _tear_down(item.session, item)
-        again = copy(item)
-        again.user_properties, again._report_sections = [], []
+        tear_down(item.session, item)
+        again = copied(item)
         again.repr_failure = str  # a traceback takes longer than the test, and nobody reads it
-        again.stash = pytest.Stash()
-        again.stash._storage.update(item.stash._storage)
         again.stash[self._rerun_key] = f"{item.nodeid} again, {mutant}"
-        for bound in (
-            ("_obj", "_instance") if getattr(item, "cls", None) else ()
-        ):  # to what the test left behind
-            again.__dict__.pop(bound, None)
         self._mutant, self._truth = mutant, mutant and self._truth
-        with suppress(LimitReached), _same_examples(again):
+        with suppress(LimitReached), same_examples(again):
             # The next one is the test itself: so the copy is torn down, and not its module.
             item.ihook.pytest_runtest_protocol(item=again, nextitem=item)
         self._truth = self._truth or self._mutation
@@ -235,11 +224,6 @@ def _is_needed(name: str, hook: Any) -> Any:
     return name != "pytest_runtest_makereport" or not hook.plugin_name.startswith("chatfake")
 
 
-def _tear_down(session: Any, item: pytest.Item | None) -> None:
-    """Finalise what an item does not need: a rerun can't know which one will be next."""
-    pytest.CallInfo.from_call(lambda: session._setupstate.teardown_exact(item), "teardown")
-
-
 @contextmanager
 def _alarm(seconds: float) -> Generator[None]:
     """Interrupt a block that takes too long, where the system can."""
@@ -261,21 +245,3 @@ def _alarm(seconds: float) -> Generator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-@contextmanager
-def _same_examples(item: Any) -> Generator[None]:
-    """Let Hypothesis try the same examples in each rerun, keep none, and shrink none."""
-    hypothesis: Any = sys.modules.get("hypothesis")
-    function = getattr(item, "obj", None)
-    with pytest.MonkeyPatch.context() as patch:
-        for owner, name in (
-            (getattr(function, "__func__", function), "_hypothesis_internal_use_settings"),
-            (getattr(item, "cls", None), "settings"),  # of a state machine
-        ):
-            given = getattr(owner, name, None)
-            if hypothesis is not None and isinstance(given, hypothesis.settings):
-                fixed = {"database": None, "derandomize": True, "deadline": None}
-                phases = hypothesis.Phase.explicit, hypothesis.Phase.generate
-                patch.setattr(owner, name, hypothesis.settings(given, phases=phases, **fixed))
-        yield
