@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import sys
-import time
 from http.client import HTTPException, RemoteDisconnected
 
 import pytest
@@ -12,20 +11,17 @@ import time_machine
 
 from pytest_chatfake.transport.client.responses import Response
 
-from .raw_server import CHUNKED, LENGTH, OK, SECONDS, SOON, answer_to, dribbles, post_to, serving
+from .raw_server import CHUNKED, LENGTH, OK, SOON, answer_to, dribbles, post_to, serving
 
 OKAY = Response(200, b"ok")
 BAD_CHUNKS = "the response's chunks are malformed or cut off"
 
 
 def expect_a_timeout(port, body=b"{}"):
-    started = time.monotonic()
     answer = post_to(f"http://127.0.0.1:{port}/", body, timeout=SOON)
-    took = time.monotonic() - started
 
     assert isinstance(answer.error, TimeoutError)
     assert "no complete response within 0.2 s" == str(answer.error)
-    assert SOON <= took < SECONDS / 2
 
 
 # Malformed

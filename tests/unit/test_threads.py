@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+import traceback
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,14 +42,40 @@ def at_once(count: int, work: Callable[[], object]) -> None:
         assert not thread.is_alive()
 
 
+def wait_until_blocked(thread: int, function: str) -> None:
+    """Return when a thread has come into a function of that name, and does not go on there."""
+    before: list[tuple[str, int]] = []
+    unmoved = 0
+    for _ in range(1_000_000):  # it may never come there
+        stack = traceback.walk_stack(sys._current_frames()[thread])
+        now = [(frame.f_code.co_name, frame.f_lasti) for frame, _ in stack]
+        is_there = any(name == function for name, _ in now)
+        before, unmoved = now, unmoved + 1 if is_there and now == before else 0
+        if unmoved == 1_000:
+            return
+        time.sleep(0)
+
+
+def after_blocking(function: str, release: threading.Event) -> None:
+    """Set an event as soon as this thread is blocked in a function."""
+    caller = threading.get_ident()
+
+    def watch() -> None:
+        wait_until_blocked(caller, function)
+        release.set()
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def test_time_waits_for_an_attempt_of_another_thread() -> None:
     with ChatFake() as fake:
         begun = threading.Event()
         seen: list[object] = []
+        test = threading.get_ident()
 
         def receiver(_: WebhookRequest) -> None:
             begun.set()
-            time.sleep(0.05)
+            wait_until_blocked(test, "advance")
             seen.append(fake.clock.now)
 
         fake.clock.advance(1)
@@ -66,7 +93,7 @@ def test_time_waits_for_an_attempt_of_another_thread() -> None:
 def test_a_verb_waits_until_another_thread_has_attempted_its_event() -> None:
     with ChatFake() as fake:
         begun, over = threading.Event(), threading.Event()
-        told: list[str] = []
+        told: list[str | None] = []
 
         def receiver(request: WebhookRequest) -> None:
             begun.set()
@@ -77,7 +104,7 @@ def test_a_verb_waits_until_another_thread_has_attempted_its_event() -> None:
         thread = threading.Thread(target=fake.send_text, daemon=True)
         thread.start()
         assert begun.wait(60)
-        threading.Timer(0.05, over.set).start()
+        after_blocking("send_text", over)
         fake.send_text(to="+1").deliver()
 
         assert ["sent", "sent", "delivered"] == told
@@ -130,7 +157,7 @@ def test_threads_that_send_at_once_lose_no_event_and_losses_are_recorded_rightly
 def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_waiting_one() -> None:
     with ChatFake() as fake:
         begun, waiting = threading.Event(), threading.Event()
-        told: list[str] = []
+        told: list[str | None] = []
 
         def receiver(request: WebhookRequest) -> None:
             if not told:
@@ -148,7 +175,7 @@ def test_what_a_raising_receiver_of_another_thread_left_is_attempted_by_the_wait
         thread = threading.Thread(target=send, daemon=True)
         thread.start()
         assert begun.wait(60)
-        threading.Timer(0.05, waiting.set).start()
+        after_blocking("send_text", waiting)
         fake.send_text(to="+2")
 
         assert ["raised", "sent"] == told
