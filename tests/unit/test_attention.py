@@ -10,13 +10,14 @@ from werkzeug.test import Client
 
 from pytest_chatfake import HmacSigner
 from pytest_chatfake.report import active_stories
+from pytest_chatfake.report.section import section
 
 from .fakes import frozen_fake, own_lines
 
 
 def looked_at(fake):
     """The lines of what to look at, with the lines of tests put short."""
-    text = fake._story.section().partition("\n\n")[0]
+    text = section(fake._story).partition("\n\n")[0]
     return [
         re.sub(r"\S+\.py:\d+", "LINE", own_lines(line)).strip() for line in text.splitlines()[1:]
     ]
@@ -113,7 +114,7 @@ def test_what_is_alike_is_one_line_with_a_count():
             fake.send_text(to=f"+{number}")
         for _ in range(2):
             fake.webhooks.drop(status="failed")
-        section = fake._story.section()
+        shown = section(fake._story)
         list(fake.webhooks.attempts)  # they are seen
         fake._engine.outbox.faults.ever.clear()
 
@@ -126,9 +127,9 @@ def test_what_is_alike_is_one_line_with_a_count():
         "unused fault: drop(status='failed'), set up at LINE (2 times)",
     ] == [
         re.sub(r"\S+\.py:\d+", "LINE", line).strip()
-        for line in section.partition("\n\n")[0].splitlines()[1:]
+        for line in shown.partition("\n\n")[0].splitlines()[1:]
     ]
-    assert "  ... the same 29 times more: 6 to 121 ..." in section.splitlines()
+    assert "  ... the same 29 times more: 6 to 121 ..." in shown.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_what_comes_again_is_folded_where_that_saves_lines_and_not_what_is_named
         if named is not None:
             with pytest.raises(AssertionError):
                 fake.assert_charged(1, message=sent[named])
-        told = fake._story.section().partition("What happened\n")[2]
+        told = section(fake._story).partition("What happened\n")[2]
 
     assert shown == len([line for line in told.splitlines()[1:] if " = " not in line])
 
@@ -256,15 +257,15 @@ def test_a_long_endpoint_has_a_short_label_that_is_explained():
         fake.webhooks.connect(wsgi=App(), path="/hooks")
         fake.webhooks.connect(wsgi=App(), path="/api/v1/webhooks/messages/status")
         fake.send_text()
-        section = fake._story.section()
+        shown = section(fake._story)
 
     assert ["sent m1 -> orders /hooks: 204", "sent m1 -> e2: 204"] == [
-        line.partition("attempt  ")[2] for line in section.splitlines() if "attempt  " in line
+        line.partition("attempt  ")[2] for line in shown.splitlines() if "attempt  " in line
     ]
     assert [
         "orders /hooks = orders (WSGI) /hooks",
         "e2 = orders (WSGI) /api/v1/webhooks/messages/status",
-    ] == [line.strip() for line in section.splitlines()[-2:]]
+    ] == [line.strip() for line in shown.splitlines()[-2:]]
 
 
 def test_an_event_that_was_emitted_says_nothing_of_a_price():

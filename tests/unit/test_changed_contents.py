@@ -35,7 +35,7 @@ def test_the_same_event_comes_again_under_an_id_that_nothing_else_has(
         assert second.id == second.json()["id"] == second.headers["webhook-id"]
         assert first.body.replace(first.id.encode(), second.id.encode()) == second.body
         assert 3 == len(fake.events)
-        assert "[duplicate, new id: " in fake._story.text()
+        assert "[duplicate, new id: " in fake.timeline.text()
 
 
 @pytest.mark.parametrize("verb", ["evolve", "duplicate"])

@@ -15,6 +15,7 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake
 from pytest_chatfake.domain.reasons import RULES
+from pytest_chatfake.report.section import section
 
 from .fakes import frozen_fake
 
@@ -325,7 +326,7 @@ def test_a_delivery_by_the_autopilot_that_can_never_be_is_not_named():
         fake.recipient("+1").blocks()
         fake.send_text(to="+1")
         fake.recipient("+1").unblocks()
-        text = failure(lambda: fake.assert_charged("0.05")) + fake._story.section()
+        text = failure(lambda: fake.assert_charged("0.05")) + section(fake._story)
 
     assert "pending" not in text
 
@@ -649,7 +650,7 @@ def test_where_each_message_is_charged_no_failure_and_no_rule_speaks_of_what_a_s
     texts = ""
     for make in (*RULED.values(), shared, second_of_two):
         with frozen_fake(charge_per="message") as fake:
-            texts += fake.explain(make(fake)) + fake._story.section()
+            texts += fake.explain(make(fake)) + section(fake._story)
     assert (0, 0) == (texts.count("(§1"), texts.count("None"))
     assert (15, 1) == (texts.count("is the default"), texts.count("gave the final price"))
     cases = [

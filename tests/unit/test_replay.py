@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_chatfake import ClosedError, Naming
+from pytest_chatfake.report.section import section
 from pytest_chatfake.wire.recordings import RecordedEvent, read_recording
 
 from .fakes import frozen_fake
@@ -260,7 +261,7 @@ def test_they_show_the_status_that_was_read_recording(
     )
     fake.webhooks.replay(path)
     text = str(fake.timeline)
-    section = fake._story.section()
+    shown = section(fake._story)
 
     assert ["sent", "delivered", "sent", "failed"] == [one.status for one in fake.events]
     assert [None] * 4 == [one.message_id for one in receiver.events]
@@ -275,7 +276,7 @@ def test_they_show_the_status_that_was_read_recording(
     assert ["r1 = recorded message 0123456789abcdef", "r2 = recorded message another"] == [
         line.strip() for line in text.splitlines() if " = " in line
     ]
-    assert "Receiver() responded with 2xx to all 4 events\n" in section
+    assert "Receiver() responded with 2xx to all 4 events\n" in shown
 
 
 @pytest.mark.parametrize(

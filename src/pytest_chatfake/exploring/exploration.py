@@ -18,6 +18,7 @@ from ..base.views import counted
 from ..report import active_stories
 from ..report.active_stories import Explored
 from ..report.parting import parting
+from ..report.timeline_text import timeline_text
 from .description import describe
 from .deviations import DEFAULT, Deviation
 from .printed_test import PrintedTest, print_test
@@ -286,7 +287,7 @@ class Exploration:
         if world.failed_before_barrier:
             note += "\nHint: call settle() before asserting."
         found.note(note)
-        found.note(f"What happened in it:\n{world.fake._story.text(folded=True)}")
+        found.note(f"What happened in it:\n{timeline_text(world.fake._story)}")
         test = print_test(self._body, world.deviations, settles=world.body_ended, item=self._item)
         if isinstance(test, PrintedTest):
             alone = World(self._environment, is_alone=True)

@@ -629,8 +629,7 @@ class ChatFake:
         self._engine.settle_before_read()
         from ..report.explanations import explanation
 
-        story, state = self._story, self._state_of(message)
-        return explanation(self._engine, story.labels, story.trace, state)
+        return explanation(self._story, self._state_of(message))
 
     def _state_of(self, message: Message) -> MessageState:
         state_of(message, self._engine)
@@ -971,8 +970,11 @@ class ChatFake:
         if exc_value is None:
             self.close()
         else:  # the block's own error is what counts
-            if not active_stories.is_in_a_test() and (text := self._story.section()):
-                exc_value.add_note(text)
+            if not active_stories.is_in_a_test():
+                from ..report.section import section
+
+                if text := section(self._story):
+                    exc_value.add_note(text)
             self._shut()
 
     def close(self) -> None:

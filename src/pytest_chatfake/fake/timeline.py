@@ -86,8 +86,12 @@ class Timeline(Sequence[TimelineEntry]):
 
     def text(self) -> str:
         """Return it as aligned text, a line for each entry; the same as ``str()``."""
-        return self._story.text()
+        from ..report.timeline_text import timeline_text
+
+        return timeline_text(self._story, folded=False)
 
     def svg(self) -> str:
         """Return it as a picture: swimlanes, and the balance as lines beside them."""
-        return self._story.picture()
+        from ..report.svg import svg
+
+        return svg(self._story)

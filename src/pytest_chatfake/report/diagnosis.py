@@ -52,7 +52,7 @@ class Diagnosis:
         self._engine: Engine = story.engine
         self.labels: Labels = story.labels
         self._charged_by = CHARGED_BY[story.engine.settings.rules.charge_per]
-        self._explanations = Explanations(story.engine, self.labels, story.trace)
+        self._explanations = Explanations(story, self.labels)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""
@@ -211,7 +211,7 @@ class Diagnosis:
         return f"{self._names(messages)} {one if len(messages) == 1 else many}"
 
     def _names(self, messages: Sequence[MessageState]) -> str:
-        self.story.named.extend(messages[:_MOST])
+        self.story.mentioned.extend(messages[:_MOST])
         names = ", ".join(map(self.labels.message, messages[:_MOST]))
         more = len(messages) - _MOST
         return f"{names} and {more} more" if more > 0 else names

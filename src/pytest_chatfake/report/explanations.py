@@ -11,13 +11,12 @@ from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import ZERO
 from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
-from ..engine.engine import Engine
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .entries import kind_of, number_of
 from .labels import Labels
+from .story import Story
 from .timeline_text import lines_of
-from .trace import Trace
 
 #: The rules of the arrivals that start a conversation's session.
 _STARTS = {
@@ -31,15 +30,14 @@ class Explanations:
     """The reasons of one fake's facts.
 
     Args:
-        engine: The fake's engine.
+        story: The fake's story.
         labels: The short names.
-        trace: What happened.
     """
 
-    def __init__(self, engine: Engine, labels: Labels, trace: Trace) -> None:
-        self._account = engine.account
+    def __init__(self, story: Story, labels: Labels) -> None:
+        self._account = story.engine.account
         self._labels = labels
-        self._trace = trace
+        self._trace = story.trace
         self._found: dict[int, list[Record]] = {}
 
     def of(self, message: MessageState) -> list[Record]:
@@ -99,10 +97,11 @@ class Explanations:
         return f"{text} ({reason.basis}{setting})"
 
 
-def explanation(engine: Engine, labels: Labels, trace: Trace, message: MessageState) -> str:
-    """Tell all that is known of a message: its money and why, and what happened, in order."""
-    explanations = Explanations(engine, labels, trace)
-    currency = engine.settings.currency
+def explanation(story: Story, message: MessageState) -> str:
+    """Explain a message: its money and why, and what happened, in order."""
+    labels, begun = story.labels, story.trace.begun
+    explanations = Explanations(story, labels)
+    currency = story.engine.settings.currency
     money = (
         f"price {number(message.total_price)}, held {number(message.held)}, "
         f"charged {number(message.charged)} {currency}"
@@ -116,8 +115,8 @@ def explanation(engine: Engine, labels: Labels, trace: Trace, message: MessageSt
                 f"  {_conversation(labels, message.conversation)}",
                 "Why:",
                 *_why(explanations, message),
-                f"What happened, times from {stamp(trace.begun)}:",
-                *lines_of(explanations.of(message), labels, trace.begun),
+                f"What happened, times from {stamp(begun)}:",
+                *lines_of(explanations.of(message), labels, begun),
             ]
         )
     )

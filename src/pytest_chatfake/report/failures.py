@@ -46,7 +46,7 @@ def amount_failure(
     else:
         causes = diagnosis.of_charge(message) if what == "charged" else diagnosis.of_hold(message)
         name = f"{diagnosis.labels.message(message)}, message {message.id}"
-        story.named.append(message)
+        story.mentioned.append(message)
     entries = [one for one in ledger.entries if message is None or one.message_id == message.id]
     verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
     heading = f"{verb} {name}, by the ledger:"
@@ -94,7 +94,7 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
         return None
     pairs = enumerate(zip_longest(expected, found), 1)
     place, wanted, got = next((at, *pair) for at, pair in pairs if len({*pair}) > 1)
-    story.named.append(message)
+    story.mentioned.append(message)
     diagnosis = Diagnosis(story)
     return _failure(
         diagnosis.labels,

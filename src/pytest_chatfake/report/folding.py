@@ -29,28 +29,28 @@ _TIMES: Final = 3
 _SAVED: Final = 10
 
 #: What is kept where the middle is folded: the first rows, the last ones; and between them, of what
-#: is named, and of what is odd.
+#: is mentioned, and of what is odd.
 _FIRST: Final = 12
 _LAST: Final = 12
 _NAMED: Final = 14
 _ODD: Final = 8
 
 
-def folded(trace: Trace, start: int, named: Collection[MessageState]) -> list[Row]:
+def folded(trace: Trace, start: int, mentioned: Collection[MessageState]) -> list[Row]:
     """Return the rows of a timeline.
 
     Args:
         trace: What happened.
         start: The first entry that is told.
-        named: The messages that matter most: what is about them is kept.
+        mentioned: The messages that matter most: what is about them is kept.
     """
     end = len(trace)
     if end - start <= _READ:
-        rows = list(_without_repetitions(trace.records[start:], named))
+        rows = list(_without_repetitions(trace.records[start:], mentioned))
         if len(rows) <= _ROWS:
             return rows
     first, last = start + _FIRST, end - _LAST
-    middle = _middle(trace, first, last, named)
+    middle = _middle(trace, first, last, mentioned)
     return [*trace.records[start:first], *middle, *trace.records[last:end]]
 
 
@@ -58,10 +58,10 @@ def folded(trace: Trace, start: int, named: Collection[MessageState]) -> list[Ro
 
 
 def _without_repetitions(
-    entries: Sequence[Record], named: Collection[MessageState]
+    entries: Sequence[Record], mentioned: Collection[MessageState]
 ) -> Iterator[Row]:
     """Fold entries that come again and again, alike but for their messages."""
-    shapes = [(likeness(one), one._message in named and one._message) for one in entries]
+    shapes = [(likeness(one), one._message in mentioned and one._message) for one in entries]
     place = 0
     while place < len(entries):
         length, times = _repetition(shapes, place)
@@ -89,9 +89,11 @@ def _repetition(shapes: Sequence[object], start: int) -> tuple[int, int]:
 # The middle
 
 
-def _middle(trace: Trace, first: int, last: int, named: Collection[MessageState]) -> Iterator[Row]:
+def _middle(
+    trace: Trace, first: int, last: int, mentioned: Collection[MessageState]
+) -> Iterator[Row]:
     """Give what is kept between two places; a text stands for what is left out, by its kinds."""
-    about = (entry for message in named for entry in trace.of(message))
+    about = (entry for message in mentioned for entry in trace.of(message))
     odd = {likeness(entry): entry for entry in reversed(trace.odd(first))}
     kept: dict[int, Record] = {}
     for matters, most in ((about, _NAMED), (odd.values(), _ODD)):

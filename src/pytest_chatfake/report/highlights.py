@@ -15,7 +15,6 @@ from ..base.views import folded, listed
 from ..domain.messages import MessageState
 from ..domain.reasons import CHARGED_BY
 from ..engine.engine import Engine
-from ..http_api.account import AccountApi
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..wire.exact_json import number
@@ -24,6 +23,7 @@ from .explanations import Explanations
 from .hints import awaited, unused_faults, why_queued, why_unused
 from .labels import Labels
 from .pending import pending_lines
+from .story import Story
 from .timeline_text import marks_of, text_of
 from .trace import Trace
 
@@ -39,34 +39,22 @@ class Highlights:
     """What to look at in one fake's timeline.
 
     Args:
-        engine: The fake's engine.
-        api: The fake's side of the HTTP API.
-        labels: The short names.
-        trace: What happened.
-        start: The first entry that is news.
-        named: The messages that failed expectations are about.
+        story: The fake's story.
+        start: The first entry that is new.
 
     Attributes:
-        priced: The messages whose price the lines tell of.
+        labels: The short names that the lines use.
+        priced_messages: The messages whose price the lines explain.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        api: AccountApi,
-        labels: Labels,
-        trace: Trace,
-        start: int,
-        named: Sequence[MessageState],
-    ) -> None:
-        self._engine = engine
-        self._api = api
-        self._labels = labels
-        self._trace = trace
-        self._explanations = Explanations(engine, labels, trace)
+    def __init__(self, story: Story, start: int) -> None:
+        self._story = story
+        self._engine: Engine = story.engine
+        self._trace: Trace = story.trace
         self._start = start
-        self._named = named
-        self.priced: Sequence[MessageState] = ()
+        self.labels: Labels = story.labels
+        self._explanations = Explanations(story, self.labels)
+        self.priced_messages: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:
         """Return a line for each thing to look at; where nothing failed, what became of money."""
@@ -80,8 +68,8 @@ class Highlights:
         lines += meant
         if self._trace.count(self._start)["event"] and not engine.outbox.endpoints.ever:
             lines.append("no endpoint was connected: nothing was attempted")
-        lines += pending_lines(engine, self._labels)
-        return [one_line(self._labels.clean(line)) for line in lines]
+        lines += pending_lines(engine, self.labels)
+        return [one_line(self.labels.clean(line)) for line in lines]
 
     def _some(self, odd: Sequence[Record]) -> Iterator[str]:
         """Write the first of each kind: an event whose attempt has its marks says nothing more."""
@@ -98,12 +86,12 @@ class Highlights:
             yield f"... and {more:,} more of these"
 
     def _line(self, entry: Record) -> str:
-        text = text_of(entry, self._labels, hinted=has_failed(entry))
+        text = text_of(entry, self.labels, hinted=has_failed(entry))
         if len(text) > _SHORT:
             text = f"{text[:_SHORT].rstrip()} ..."
         where = line_of(entry)
         line = "" if where is None else f" {where.place}"
-        marks = marks_of(entry, self._labels)
+        marks = marks_of(entry, self.labels)
         return " ".join([f"{number_of(entry)} {kind_of(entry)}: {text}{line}", *marks])
 
     # What came before an attempt that is to be looked at
@@ -120,7 +108,7 @@ class Highlights:
                 if before.event is attempt.event:
                     return f", which it took before ({number_of(before)})"
                 if before.event._index > attempt.event._index:
-                    latest = f", after {self._labels.event(before.event)} ({number_of(before)})"
+                    latest = f", after {self.labels.event(before.event)} ({number_of(before)})"
         return latest
 
     # What never came about
@@ -129,15 +117,15 @@ class Highlights:
         """Say which events are queued still, and which faults did not fire."""
         outbox, queued = self._engine.outbox, self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
-            what = f"{self._labels.event(queued[0])} was"
+            what = f"{self.labels.event(queued[0])} was"
             if len(queued) > 1:
-                what = f"{self._labels.event(queued[0])} and {len(queued) - 1:,} more were"
+                what = f"{self.labels.event(queued[0])} and {len(queued) - 1:,} more were"
             settle = f"{awaited(self._engine)}chat_fake.settle()"
             why = why_queued(self._engine.blocked) or f": call {settle}"
             yield f"{what} not attempted yet{why}"
         for event in outbox.unheard:
             yield f"no endpoint listens for {event.type}, caused {event.line.place}"
-        for fault in unused_faults(self._engine, self._api):
+        for fault in unused_faults(self._engine, self._story.api):
             what = f"unused fault: {fault.description}, set up at {fault.line}"
             yield what + why_unused(fault)
 
@@ -145,12 +133,13 @@ class Highlights:
 
     def _prices(self) -> Iterator[str]:
         """Say what became of the price of those messages that are likely to be meant."""
-        self.priced = self._named[:_PRICED] or self._trace.priced(self._start)
-        yield from dict.fromkeys(map(self._price, self.priced))
+        mentioned = self._story.mentioned
+        self.priced_messages = mentioned[:_PRICED] or self._trace.priced(self._start)
+        yield from dict.fromkeys(map(self._price, self.priced_messages))
 
     def _price(self, message: MessageState) -> str:
         """Say in which events the price of a message was told, and how often it was charged."""
-        label, happened = self._labels.message(message), self._explanations.of(message)
+        label, happened = self.labels.message(message), self._explanations.of(message)
         prices = [
             (number_of(one), one.status, price)
             for one in happened
@@ -183,7 +172,7 @@ class Highlights:
         """Say that an app has taken everything: what is wrong then is in it, or in the test."""
         for endpoint, times in self._trace.accepted(self._start).items():
             what = "the event" if times == 1 else f"all {times:,} events"
-            yield f"{self._labels.endpoint(endpoint)} responded with 2xx to {what}"
+            yield f"{self.labels.endpoint(endpoint)} responded with 2xx to {what}"
 
 
 def _error(error: BaseException) -> str:

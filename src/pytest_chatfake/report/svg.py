@@ -6,23 +6,21 @@ is too narrow for it lets it scroll.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..base.controls import escape
 from ..base.history import Record
 from ..base.views import counted
 from ..domain.ledger import Ledger
-from ..domain.messages import MessageState
-from ..engine.engine import Engine
 from ..engine.records import VerbRecord
 from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
 from .entries import has_failed, has_reached_app, is_odd, kind_of, line_of, number_of
 from .folding import folded
 from .labels import Labels
+from .story import Story
 from .timeline_text import cells_of, marks_of, text_of
-from .trace import Trace
 
 #: In pixels: the height of a row and of the head, and how wide a lane, an amount and a letter are.
 _ROW: Final = 26
@@ -69,26 +67,16 @@ svg.cf{font:12px ui-monospace,Menlo,Consolas,monospace;display:block}
 """.replace("\n", "")
 
 
-def svg(
-    engine: Engine,
-    labels: Labels,
-    trace: Trace,
-    start: int = 0,
-    named: Collection[MessageState] = (),
-    *,
-    styled: bool = True,
-) -> str:
+def svg(story: Story, start: int = 0, *, styled: bool = True) -> str:
     """Draw the rows of a timeline's folded text.
 
     Args:
-        engine: The fake's engine.
-        labels: The short names.
-        trace: What happened.
+        story: The fake's story.
         start: The first entry that is drawn.
-        named: The messages that matter most: folding keeps what is about them.
         styled: Whether the picture has its style inside; a page has it once.
     """
-    rows = folded(trace, start, named)
+    trace, labels = story.trace, story.labels
+    rows = folded(trace, start, story.mentioned)
     shown = [row for row in rows if isinstance(row, Record)]
     cells = cells_of(shown, labels, trace.begun)
     apps = [labels.endpoint(one.endpoint) for one in shown if isinstance(one, Attempt)]
@@ -96,7 +84,7 @@ def svg(
     left = 90 + round(_LETTER * max((len(time) for _, time, *_ in cells), default=0))
     money = left + _LANE * len(lanes) - 90
     width, height = money + 3 * _AMOUNT, _HEAD + _ROW * len(rows) + 10
-    ledger, currency = engine.account.ledger, engine.settings.currency
+    ledger, currency = story.engine.account.ledger, story.engine.settings.currency
     parts = [
         '<svg xmlns="http://www.w3.org/2000/svg" class="cf" role="list"',
         f' width="{width}" height="{height}" viewBox="0 0 {width} {height}">',

@@ -33,7 +33,7 @@ from .folding import Row
 from .folding import folded as fold
 from .hints import beginning, beginning_of_body, hint
 from .labels import Labels
-from .trace import Trace
+from .story import Story
 
 _DAY: Final = 86_400 * SECOND
 
@@ -150,25 +150,24 @@ def length(nanoseconds: int) -> str:
 
 
 def timeline_text(
-    engine: Engine,
-    labels: Labels,
-    trace: Trace,
+    story: Story,
     start: int = 0,
     *,
-    named: Collection[MessageState] = (),
+    labels: Labels | None = None,
+    mentioned: Collection[MessageState] = (),
     folded: bool = True,
 ) -> str:
-    """Tell a timeline: the balance, one line for each entry, and what the labels stand for.
+    """Write a timeline: the balance, one line for each entry, and what the labels stand for.
 
     Args:
-        engine: The fake's engine.
-        labels: The short names.
-        trace: What happened.
-        start: The first entry that is told.
-        named: The messages that matter most: folding keeps what is about them.
+        story: The fake's story.
+        start: The first entry that is shown.
+        labels: The short names; those that texts above it use are explained below it, too.
+        mentioned: The messages that matter most: folding keeps what is about them.
         folded: Whether a long timeline is folded.
     """
-    rows = fold(trace, start, named) if folded else list[Row](trace.records[start:])
+    trace, labels = story.trace, labels or story.labels
+    rows = fold(trace, start, mentioned) if folded else list[Row](trace.records[start:])
     if not rows:
         return "nothing happened"
     begun = trace.begun
@@ -176,7 +175,7 @@ def timeline_text(
     lines = iter(lines_of(shown, labels, begun))
     return "\n".join(
         [
-            _heading(engine, begun),
+            _heading(story.engine, begun),
             *(next(lines) if isinstance(row, Record) else f"  {row}" for row in rows),
             *_legend(labels, shown, _EXPLAINED if folded else len(shown)),
         ]

@@ -10,6 +10,8 @@ import pytest
 from ..report import active_stories
 from ..report.coverage import exercised
 from ..report.story import Story
+from ..report.svg import svg
+from ..report.timeline_text import timeline_text
 from .reports import log_errors, why_unavailable
 
 
@@ -62,7 +64,7 @@ class Collector:
             try:
                 start = story.begin_of_test()
                 if start < len(story.trace):
-                    yield story.text(start, folded=True), story.picture(start, styled=False)
+                    yield timeline_text(story, start), svg(story, start, styled=False)
             except Exception as error:
                 yield why_unavailable(error), ""
 

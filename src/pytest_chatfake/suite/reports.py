@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +14,9 @@ from ..base.terminal import say
 from ..base.tracebacks import text_of
 from ..report import active_stories
 from ..report.hints import why_foreign
-from ..report.story import TITLE, Story
+from ..report.story import Story
+
+_TITLE: Final = "chat_fake timeline"
 
 _begun: pytest.Item | None = None
 _lost = False
@@ -76,10 +78,12 @@ def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
             _add(report, text)
             if report.failed and config.getoption("htmlpath", None):
                 with log_errors("the picture of a timeline"):
+                    from ..report.svg import svg
+
                     # No extras: pytest-html shows these in all rows of a test, the row of a rerun
                     # that passed among them.
                     pictures = record_of(report).setdefault("pictures", [])
-                    pictures.append(story.picture(story.begin_of_test()))
+                    pictures.append(svg(story, story.begin_of_test()))
 
 
 def add_hint(error: BaseException) -> None:
@@ -113,7 +117,7 @@ def interrupt(config: pytest.Config) -> None:
     for text in map(_section, active_stories.stories()):
         if text and terminal is not None:
             begin_line(terminal)
-            terminal.section(TITLE)
+            terminal.section(_TITLE)
             terminal.line(text)
 
 
@@ -140,10 +144,11 @@ def progress(config: pytest.Config) -> Callable[[str], None]:
 
 def _section(story: Story) -> str:
     try:
-        text = story.section()
+        from ..report.section import section
+
+        return section(story)
     except Exception as error:  # a test that failed must not lose its report
         return why_unavailable(error)
-    return text
 
 
 def _add(report: pytest.TestReport, text: str) -> None:
@@ -151,11 +156,11 @@ def _add(report: pytest.TestReport, text: str) -> None:
     if report.failed:
         record_of(report).setdefault("sections", []).append(text)
     if hasattr(longrepr, "addsection") and report.failed:
-        longrepr.addsection(TITLE, text)
+        longrepr.addsection(_TITLE, text)
     elif isinstance(longrepr, str) and report.failed:
-        report.longrepr = f"{longrepr}\n{f' {TITLE} ':-^80}\n{text}"
+        report.longrepr = f"{longrepr}\n{f' {_TITLE} ':-^80}\n{text}"
     else:
-        report.sections.append((TITLE, text))
+        report.sections.append((_TITLE, text))
 
 
 def _code_of(item: pytest.Item) -> Any:
