@@ -110,6 +110,23 @@ def test_a_phone_that_goes_off_closes_the_chat(fake: ChatFake) -> None:
     assert not anna.chat_open
 
 
+def test_an_open_chat_reads_at_once_without_a_delivered_event(fake: ChatFake) -> None:
+    fake.recipient(ANNA, chat_open=True, devices=3)
+    message = fake.send_text(to=ANNA)
+
+    assert ["sent", "read"] == statuses(message)
+    fake.assert_charged("0.05", message=message)
+
+
+def test_a_number_that_is_not_registered_fails_in_the_same_verb(fake: ChatFake) -> None:
+    fake.recipient(ANNA, registered=False)
+    message = fake.send_text(to=ANNA)
+
+    assert ["sent", "failed"] == statuses(message)
+    assert "131026" == message.events[-1].json()["chatMessage"]["errorCode"]
+    assert ["opening", "hold", "release"] == [entry.kind for entry in fake.ledger]
+
+
 def test_a_function_of_extra_fields_that_fails_leaves_what_was_done_before() -> None:
     def fields(message: Any, status: str) -> dict[str, str]:
         if (message.body, status) == ("two", "delivered"):
