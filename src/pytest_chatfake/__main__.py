@@ -23,7 +23,7 @@ _BROKEN_PIPE: Final = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status.
 
-    That is 0; 1 for deviations, contradictions, or a result that is none to be content with; 141 if
+    That is 0; 1 for deviations, contradictions, or a failed threshold; 141 if
     its output is closed. A command line that can't be run, or a file that can't be used, ends it
     with status 2.
     """

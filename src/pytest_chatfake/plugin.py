@@ -144,16 +144,16 @@ def chat_fake(
     _keep_listening(request.config)
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
-    stands, travel = "chat_clock" in request.fixturenames, Travel()
+    is_frozen, travel = "chat_clock" in request.fixturenames, Travel()
     try:
-        if stands:  # before anything is recorded
+        if is_frozen:  # before anything is recorded
             start = aware(request.config.getini("chat_clock_start"), "chat_clock_start")
             freeze(travel, _time_machine(request), start)
         fake = ChatFake(config)
     except BaseException:
         travel.end()
         raise
-    if stands:
+    if is_frozen:
         fake._engine.time.take_over(travel)
     request.node.stash[_fake_key] = fake
     yield fake
@@ -268,7 +268,7 @@ def _keep_listening(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
-    """Let the listener end, after the session's fixtures: an interrupt ends these here."""
+    """Stop the listener after the session's fixtures: an interrupt ends these here."""
     try:
         return (yield)
     finally:
@@ -343,7 +343,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let what fakes do from now on be told as this test's."""
+    """Attribute what fakes do from here on to this test."""
     _speak(item.config)  # a run inside another one may have taken it
     if _is_loaded():
         from .suite.reports import begin
@@ -366,7 +366,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Let lines be the test function's own, and check the fake when it has passed.
+    """Report verbs at the test's lines, and check the fake if it passed.
 
     The check is part of the call, so it fails the test, xfail holds, and output is captured. All
     fixtures are there: time is still frozen, and the user's servers still run.

@@ -65,7 +65,7 @@ _known: dict[Line, Line] = {}
 
 
 def watch(code: CodeType | None, *, called: bool = False) -> None:
-    """Let lines be those of a test function from now on.
+    """Report verbs at the lines of a test function from now on.
 
     One that a library has written, as pytest-bdd does for a scenario, has no lines of the user's.
     """
@@ -84,7 +84,7 @@ def is_in_fixture() -> bool:
 
 @contextmanager
 def watching(code: CodeType | None) -> Generator[None]:
-    """Let lines be those of a function in a block, if they are a test function's now."""
+    """Report verbs at a function's lines in a block, if they are reported at a test's now."""
     before, called = _test, _called
     if before is not None and code is not None:
         watch(code, called=True)

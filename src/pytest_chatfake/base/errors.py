@@ -65,7 +65,7 @@ def leaves_at_once(error: BaseException | None) -> bool:
 
 
 def _show_public_module(*errors: type[Exception]) -> None:
-    """Let reports name the module that users import an error from."""
+    """Show errors under the module that users import them from."""
     for error in errors:
         error.__module__ = __name__.partition(".")[0]
 

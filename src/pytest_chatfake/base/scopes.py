@@ -46,7 +46,7 @@ class Scopes:
         self.open: set[Scope] = set()
 
     def begin(self, scope: Scope) -> None:
-        """Let the running code be part of a scope, as long as that is open."""
+        """Make the running code part of a scope, as long as that is open."""
         around = [(scopes, outer) for scopes, outer in _around.get() if outer in scopes.open]
         self.open.add(scope)
         _around.set((*around, (self, scope)))

@@ -26,9 +26,9 @@ _sessions: list[dict[type[Any], Any] | None] = []
 
 
 def begin(*, shares: bool) -> Callable[[], None]:
-    """Begin a session, in which fakes share or do not; return what ends it, and what they shared.
+    """Begin a session; return the function that ends it, and closes what its fakes shared.
 
-    Whatever goes wrong at the end is said on the terminal: no test is left to tell it.
+    Errors at the end are shown on the terminal: no test is left to report them.
     """
     _sessions.append({} if shares else None)
     return _end

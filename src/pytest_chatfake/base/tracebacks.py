@@ -25,7 +25,7 @@ def text_of(error: BaseException) -> str:
 
 
 def hide_our_frames() -> None:
-    """Let pytest ask, at each frame of a module of ours, whether to leave it out."""
+    """Make pytest ask, at each frame of a module of ours, whether to leave it out."""
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType):
             vars(module)["__tracebackhide__"] = _is_hidden

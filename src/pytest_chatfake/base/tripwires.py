@@ -15,7 +15,7 @@ from typing import Final
 
 from .arguments import cited
 
-#: A code has to have as many free variables as the one whose place it takes.
+#: ``__code__`` can only be replaced by code with the same number of free variables.
 _SOURCE: Final = """
 def make({free}):
     {prefix}def tripwire(*args, **kwargs):
@@ -31,7 +31,7 @@ def make({free}):
 
 @contextmanager
 def tripwire(function: FunctionType, report: Callable[[str], None]) -> Generator[None]:
-    """Let a function report, in a block, that it is called (``"before"``), or has returned."""
+    """Report, in a block, that a function is called (``"before"``), or has returned."""
     code, free = function.__code__, [f"_{one}" for one in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
     source = _SOURCE.format(

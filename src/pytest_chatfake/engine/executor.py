@@ -76,7 +76,7 @@ class Executor:
         self._finish(facts, record)
 
     def _decide(self, verb: Verb, line: Line, now: int) -> tuple[list[Fact], list[Event]]:
-        """Let the account decide a verb, and write the events: all that can fail.
+        """Decide a verb, and write its events: all that can fail.
 
         All facts of a verb show the same status, so the ``extra=`` function is asked once. The lock
         is released meanwhile, and another thread may change the account: so the verb is decided

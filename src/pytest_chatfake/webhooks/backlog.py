@@ -112,5 +112,5 @@ class Backlog(Generic[T]):
         return failed
 
     def finish(self) -> None:
-        """Let the next barrier release all repeats: no more attempts will be made."""
+        """Release all repeats at the next barrier: no more attempts will be made."""
         self._delayed = [attempt._replace(past_barriers=False) for attempt in self._delayed]

@@ -190,7 +190,7 @@ class CrashWatch:
     # Tasks
 
     async def run(self, cancellable: Cancellable, key: object, awaitable: Awaitable[T]) -> T:
-        """Await the code of an app, and watch it and the tasks that are born in it."""
+        """Await the code of an app, and watch it and the tasks that begin in it."""
         if self._main is not None:  # the app uses another fake
             return await cancellable.run(key, awaitable)
         self._main = cancellable
@@ -233,7 +233,7 @@ class CrashWatch:
                 step = partial(inner.throw, error)
 
     def _watch_births(self) -> Callable[[], object]:
-        """Watch the tasks that are born in asyncio's running loop; return what ends that."""
+        """Watch the tasks that begin in asyncio's running loop; return what ends that."""
         import asyncio  # noqa: PLC0415 - it runs, so it is there
 
         loop = asyncio.get_running_loop()
@@ -273,7 +273,7 @@ class CrashWatch:
             await asyncio.wait(self._tasks, timeout=_CLEAN_UP_SECONDS)
 
     def _end_all(self) -> None:
-        """End everything that was born in the attempt."""
+        """End all that began in the attempt."""
         if self._main is not None and self.error is not None:
             self._main.cancel_here(self.error)
         for task in self._tasks[: self._doomed]:
