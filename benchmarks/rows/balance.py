@@ -53,7 +53,7 @@ ROWS = (
         "balance-stub",
         "balance query over loopback / a pytest-httpserver stub (threaded, static JSON)",
         "at least",
-        5,
+        3.0,
         over_stub,
     ),
 )

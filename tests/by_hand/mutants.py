@@ -96,8 +96,6 @@ LIKELY = {
     "transport.client.asgi": "test_asgi_requests test_asgi_answers integration/test_targets",
     "transport.client.cancellable": "integration/test_worker_cancellation integration/test_worker "
     "integration/test_frameworks_cancellation",
-    "transport.client.connection": "integration/test_url_answers "
-    "integration/test_kept_connections integration/test_hostile_receivers",
     "transport.client.django_bridge": "integration/test_django_targets",
     "transport.client.http_client": "integration/test_url_answers "
     "integration/test_kept_connections integration/test_hostile_receivers",
@@ -108,6 +106,8 @@ LIKELY = {
     "transport.client.private_loop": "integration/test_private_loop test_lifespan",
     "transport.client.targets": "integration/test_targets integration/test_handler_targets "
     "test_target_arguments",
+    "transport.client.receiving": "test_receiving integration/test_url_answers "
+    "integration/test_hostile_receivers",
     "transport.client.url": "integration/test_url_answers integration/test_calling_back "
     "test_target_arguments",
     "transport.client.watchdog": "test_watchdog",

@@ -161,12 +161,16 @@ def dribbles(data):
 
 
 def post_to(url, body=b"{}", headers=None, *, timeout=SECONDS, times=1):
+    """Post, and abort what takes longer than the timeout, as the watchdog does."""
     client = HttpClient(url, timeout=timeout)
+    watch = threading.Timer(timeout, client.abort)
+    watch.start()
     try:
         for _ in range(times):
             answer = client.post(body, headers or {})
         return answer
     finally:
+        watch.cancel()
         client.close()
 
 

@@ -9,11 +9,12 @@ from http.client import HTTPException, RemoteDisconnected
 import pytest
 import time_machine
 
-from pytest_chatfake.transport.client.responses import Response
+from pytest_chatfake import ChatFake
 
+from ..unit.both_frameworks import perform
 from .raw_server import CHUNKED, LENGTH, OK, SOON, answer_to, dribbles, post_to, serving
 
-OKAY = Response(200, b"ok")
+MODES = pytest.mark.parametrize("mode", ["sync", "async"])
 BAD_CHUNKS = "the response's chunks are malformed or cut off"
 
 
@@ -36,7 +37,7 @@ NO_ANSWERS = [
     (b"HTTP/1.1 okay\r\n\r\n", "no HTTP response: it began with 'HTTP/1.1 okay'"),
     (b"HTTP/1.1 20 OK\r\n\r\n", "no HTTP response: it began with 'HTTP/1.1 20 OK'"),
     (b"HTTP/1.1 100 x\r\n\r\nhello", "no HTTP response: it began with 'hello'"),
-    (b"HTTP/3 200 OK\r\n\r\n", "no HTTP/1.1 response: it began with 'HTTP/3'"),
+    (b"HTTP/3 200 OK\r\n\r\n", "no HTTP response: it began with 'HTTP/3'"),
     (b"HTTP/1.1 200 " + b"x" * 100_000, "got more than 65536 bytes when reading status line"),
     (b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 1000, "got more than 100 headers"),
     (LENGTH % b"10" + b"half", "the response is cut off: 4 of 10 bytes of its body came"),
@@ -93,6 +94,8 @@ ENDLESS = {
     "body with a length": sends_for_ever(LENGTH % (b"9" * 15), b"x" * 65_536),
     "chunks": sends_for_ever(CHUNKED, b"10000\r\n" + b"x" * 65_536 + b"\r\n"),
     "chunk": sends_for_ever(CHUNKED + b"F" * 12 + b"\r\n", b"x" * 65_536),
+    "chunk of a negative size": sends_for_ever(CHUNKED + b"-1\r\n", b"x" * 65_536),
+    "announcements": sends_for_ever(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
     "trailers": sends_for_ever(CHUNKED + b"0\r\n", b"X: 1%b\r\n" % (b" " * 1000)),
 }
 
@@ -107,11 +110,6 @@ def test_an_endless_answer_is_given_up_after_16_mib(script):
     if script is ENDLESS["trailers"] and sys.version_info >= (3, 14):
         too_much = "got more than 100 trailers"  # by http.client itself
     assert too_much == str(answer.error)
-
-
-def test_endless_announcements_end_with_the_timeout():
-    with serving(sends_for_ever(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)) as server:
-        expect_a_timeout(server.port)
 
 
 @pytest.mark.parametrize("part", [b"X: 1\r\n" * 1000, b"x" * 65_536], ids=["lines", "line"])
@@ -147,6 +145,27 @@ def test_the_timeout_is_for_the_whole_answer_however_it_dribbles(script):
 def test_a_server_that_stops_reading_does_not_hold_a_big_body_for_ever():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         expect_a_timeout(listener.getsockname()[1], b"x" * 20_000_000)
+
+
+@MODES
+def test_a_fake_ends_an_attempt_that_dribbles_and_makes_the_next_one(mode):
+    def script(conversation):
+        conversation.read()
+        if len(server.posts) == 1:
+            dribbles(b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 1000)(conversation)
+        conversation.send(OK)
+
+    with serving(script) as server, ChatFake(mode=mode, timeout=SOON) as fake:
+        fake.webhooks.connect(server.url)
+        perform(mode, fake.send_text)
+        perform(mode, fake.send_text)
+        late, in_time = fake.webhooks.attempts
+
+    assert (
+        "TimeoutError: no complete response within 0.2 s"
+        == f"{type(late.error).__name__}: {late.error}"
+    )
+    assert (200, None) == (in_time.status_code, in_time.error)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse instead of waiting")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from http.client import RemoteDisconnected
+from contextlib import nullcontext
+from http.client import HTTPConnection, RemoteDisconnected
+from types import SimpleNamespace
 
+import freezegun
 import pytest
 
 from pytest_chatfake.transport.client import http_client
 from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.transport.client.responses import Response
+from pytest_chatfake.transport.client.targets import UrlTarget
 
-from .raw_server import OK, SECONDS, Conversation, answers, keeps_answering, serving
+from .raw_server import OK, SECONDS, Conversation, answers, keeps_alive, keeps_answering, serving
 from .target_support import Interrupted
 
 OKAY = Response(200, b"ok")
@@ -164,25 +168,63 @@ def test_an_answer_to_nothing_is_not_taken_for_the_next_one(client_of, together)
         assert numbered(3) == bodies(server)
 
 
-def test_a_failed_attempt_leaves_nothing_that_the_next_one_could_meet(client_of):
-    given_up, answered = threading.Event(), threading.Event()
-
+def test_an_aborted_attempt_leaves_nothing_that_the_next_one_could_meet(client_of):
     def answers_late(conversation):
         while post := conversation.read():
             if post.body == b"0":
-                assert given_up.wait(SECONDS)
+                client.abort()
                 conversation.send(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate")
-                answered.set()
             else:
                 conversation.send(OK)
 
     with serving(answers_late) as server:
-        assert isinstance(client_of(server, timeout=0.1).post(b"0", {}).error, TimeoutError)
-        given_up.set()
-        assert answered.wait(SECONDS)
-        assert OKAY == client_of(server).post(b"1", {})
+        client = client_of(server)
+        assert isinstance(client.post(b"0", {}).error, TimeoutError)
+        assert OKAY == client.post(b"1", {})
 
         assert numbered(2) == bodies(server)
+
+
+def test_an_attempt_that_is_aborted_while_it_connects_sends_nothing(client_of, monkeypatch):
+    def connect(connection):
+        HTTPConnection.connect(connection)
+        client.abort()
+
+    with serving(keeps_alive) as server:
+        client = client_of(server)
+        with monkeypatch.context() as patched:
+            patched.setattr(http_client, "HTTPConnection", type("Slow", (HTTPConnection,), {}))
+            patched.setattr(http_client.HTTPConnection, "connect", connect)
+            assert isinstance(client.post(b"0", {}).error, TimeoutError)
+        assert OKAY == client.post(b"1", {})
+
+        assert [b"1"] == bodies(server)
+
+
+def test_the_watchdog_ends_no_attempt_but_the_one_that_it_means():
+    def script(conversation):
+        while conversation.read():
+            target.disconnect(first)
+            conversation.send(OK)
+
+    first, second = (SimpleNamespace(body=body, headers={}) for body in (b"0", b"1"))
+    with serving(script) as server:
+        target = UrlTarget(server.url, timeout=SECONDS)
+        assert isinstance(target.attempt(first).error, TimeoutError)
+        assert OKAY == target.attempt(second)
+        target.close()
+
+
+@pytest.mark.parametrize("frozen", [1, 2])
+def test_a_connection_is_kept_where_freezegun_stops_the_monotonic_clock(client_of, frozen):
+    with serving(keeps_alive) as server:
+        client = client_of(server)
+        for number in range(4):
+            with freezegun.freeze_time("2026-01-01") if number == frozen else nullcontext():
+                assert OKAY == client.post(b"%d" % number, {})
+
+        assert numbered(4) == bodies(server)
+        assert 1 == len(server.connections)
 
 
 def test_an_interrupted_attempt_leaves_no_connection(client_of, interrupt):

@@ -15,7 +15,6 @@ import trio
 from werkzeug import Response
 
 from pytest_chatfake import ChatFake, UndeliveredWebhooks, WebhookRequest
-from pytest_chatfake.transport.client import connection
 from pytest_chatfake.transport.client import watchdog as watchdog_module
 from pytest_chatfake.transport.client.cancellable import Cancellable, CancelledExternally
 from pytest_chatfake.transport.client.loops import new_event
@@ -227,7 +226,7 @@ def test_nothing_is_cancelled_while_somebody_debugs(
 
 def test_a_server_is_waited_for_while_somebody_debugs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Semaphore(0)
-    monkeypatch.setattr(connection, "is_debugging", lambda: asked.release() or True)
+    monkeypatch.setattr(watchdog_module, "is_debugging", lambda: asked.release() or True)
 
     def debugged(request: object) -> Response:
         for _ in range(3):

@@ -380,10 +380,11 @@ class Drain:
 class Overdue:
     """Attempts that take too long, as the watchdog sees them.
 
-    Over a socket an attempt ends by itself when its time is up. In process it is late from then on,
-    whatever comes of it: an ASGI app is told that its client is gone, and what can be awaited has
-    as long again before it is cancelled. What can't be ended (a WSGI app, a plain function, an app
-    that survives its cancellation) is waited for, and one line on the terminal says for what.
+    Over a socket an attempt ends when its time is up: the connection is shut down under it. In
+    process it is late from then on, whatever comes of it: an ASGI app is told that its client is
+    gone, and what can be awaited has as long again before it is cancelled. What can't be ended (a
+    WSGI app, a plain function, an app that survives its cancellation) is waited for, and one line
+    on the terminal says for what.
 
     Attributes:
         current: The attempts that are being made; None: none.

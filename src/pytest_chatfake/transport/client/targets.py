@@ -98,7 +98,8 @@ class UrlTarget(Target):
         from .http_client import HttpClient
 
         self._client = HttpClient(url, timeout=timeout)
-        # An attempt ends by itself within its timeout, and is waited for that long.
+        self._request: OutgoingRequest | None = None
+        # The watchdog ends an attempt after its timeout, so it is waited for that long.
         self._worker = Worker("chatfake-url", grace=timeout + GRACE_SECONDS)
 
     def clone(self) -> UrlTarget:
@@ -109,15 +110,22 @@ class UrlTarget(Target):
 
     def attempt(self, request: OutgoingRequest) -> Response:
         """Post; what goes wrong on the way is in the response."""
+        self._request = request
         return self._client.post(request.body, request.headers)
 
     async def attempt_async(self, request: OutgoingRequest) -> Response:
         """Post from a thread, for the server may run in this very loop."""
         return await self._worker.call_async(self.attempt, request)
 
-    def disconnect(self, request: object) -> bool:  # noqa: ARG002 - ends by itself
-        """Leave it to its own deadline, which is the same."""
+    def disconnect(self, request: object) -> bool:
+        """End the attempt: its connection is shut down under it."""
+        if request is self._request:
+            self._client.abort()
         return True
+
+    def cancel(self, request: object, why: Exception) -> bool:  # noqa: ARG002 - it has its own
+        """End the attempt if it began too late for `disconnect`."""
+        return self.disconnect(request)
 
     def hang_up(self) -> None:
         """Close the connection: now, or after the attempt that uses it."""

@@ -1,0 +1,94 @@
+"""Reads a response with ``http.client``: to its end, up to a limit, with a sentence for each error.
+
+``http.client`` itself reads as much as a server sends, takes some nonsense for a length, and says
+``hello`` where that is all that a server said.
+"""
+
+from __future__ import annotations
+
+import re
+from http.client import (
+    BadStatusLine,
+    HTTPConnection,
+    HTTPException,
+    HTTPResponse,
+    IncompleteRead,
+    RemoteDisconnected,
+    UnknownProtocol,
+)
+from io import BufferedReader, RawIOBase
+from typing import TYPE_CHECKING, Any
+
+from .responses import Response
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+READ_LIMIT = 16 * 1024 * 1024  # bytes of a response, announcements included, before it is given up
+KEEP_LIMIT = 64 * 1024  # bytes of a body that are kept
+
+
+def receive(connection: HTTPConnection) -> tuple[Response, bool]:
+    """Read the response to the request that was sent.
+
+    Returns:
+        The response, and whether the connection can take another request.
+
+    Raises:
+        HTTPException: What came is not HTTP, is cut off or too long.
+        OSError: The connection broke.
+    """
+    start, size = b"", 0
+    try:
+        with connection.getresponse() as response:
+            length = "0" if response.chunked else response.getheader("Content-Length", "0").strip()
+            if not re.fullmatch("[0-9]{1,18}", length):
+                shown = length[:80]
+                raise HTTPException(f"the response has an impossible Content-Length: {shown!r}")
+            while part := response.read(KEEP_LIMIT):
+                start += part[: KEEP_LIMIT - len(start)]
+                size += len(part)
+            if response.length:
+                raise HTTPException(
+                    f"the response is cut off: {size} of {length} bytes of its body came"
+                )
+            # A response such as 101 ends HTTP, or another one follows it.
+            is_reusable = not response.will_close and response.status >= 200
+            return Response(response.status, start), is_reusable
+    except RemoteDisconnected:
+        raise
+    except (BadStatusLine, UnknownProtocol) as error:
+        shown = (str(error).strip() or str(error))[:80]
+        raise HTTPException(f"no HTTP response: it began with {shown!r}") from error
+    except (IncompleteRead, ValueError) as error:
+        raise HTTPException("the response's chunks are malformed or cut off") from error
+
+
+class LimitedResponse(HTTPResponse):
+    """A response of which no more is read than an attempt may cost."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fp = BufferedReader(_Limited(self.fp.detach()))
+
+
+class _Limited(RawIOBase):
+    """The bytes of a response, up to the limit."""
+
+    def __init__(self, raw: RawIOBase) -> None:
+        self._raw = raw
+        self._left = READ_LIMIT
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        count = self._raw.readinto(buffer) or 0
+        self._left -= count
+        if self._left < 0:
+            raise HTTPException(f"the response is longer than {READ_LIMIT // 2**20} MiB")
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
