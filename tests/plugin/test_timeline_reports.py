@@ -236,7 +236,7 @@ def test_a_failure_has_one_section_that_begins_with_what_to_look_at(printed):
     assert snapshot("""\
 What to look at
   11 attempt: delivered m1 -> Receiver(): 200 [duplicate: test_it.py:11], which it took before (10)
-  the price of m1 was told in 9, and charged once (8); 4 told an estimate, 0.05 (§2.3)
+  m1 was charged 0.05 once (8); the events report it in 4 (estimate) and 9 (final)
   Receiver() responded with 2xx to all 3 events
 
 What happened

@@ -47,7 +47,10 @@ TOLD = {
     "delivered": (
         lambda fake: fake.send_text(price="0.10").deliver(price="0.07"),
         [
-            "the price of m1 was told in 8, and charged once (7); 3 told an estimate, 0.10 (§2.3)",
+            (
+                "m1 was charged 0.07 once (7); the events report it in 3 (estimate, 0.10) and 8 "
+                "(final)"
+            ),
             "Receiver() responded with 2xx to all 2 events",
         ],
     ),
@@ -55,8 +58,8 @@ TOLD = {
         lambda fake: (fake.send_text(to="+1").deliver(devices=2).read(), fake.send_text(to="+2")),
         [
             (
-                "the price of m1 was told in 8, 9 and 13, and charged once (7); 3 told an "
-                "estimate, 0.05 (§2.3)"
+                "m1 was charged 0.05 once (7); the events report it in 3 (estimate) and 8, 9 and "
+                "13 (final)"
             ),
             "Receiver() responded with 2xx to all 5 events",
         ],
@@ -64,22 +67,25 @@ TOLD = {
     "shared": (
         lambda fake: (fake.send_text().deliver(), fake.send_text().deliver().read()),
         [
-            "the price of m1 was told in 8, and charged once (7); 3 told an estimate, 0.05 (§2.3)",
-            "m2 costs nothing: c1 was already charged for m1 (§1)",
+            "m1 was charged 0.05 once (7); the events report it in 3 (estimate) and 8 (final)",
+            "m2 was not charged: c1 was already charged for m1 (§1)",
             "Receiver() responded with 2xx to all 5 events",
         ],
     ),
     "free": (
         lambda fake: fake.send_text(price=0).deliver(),
         [
-            "m1 costs nothing: the first delivery in c1 starts its session; the price is 0 (§1)",
+            "m1 was not charged: the first delivery in c1 starts its session; the price is 0 (§1)",
             "Receiver() responded with 2xx to all 2 events",
         ],
     ),
     "sent only": (
         lambda fake: fake.send_text(),
         [
-            "m1 is not charged before it is delivered (§1); 3 told an estimate, 0.05 (§2.3)",
+            (
+                "m1 was not charged: no delivery yet (§1); the price of m1 in 3, 0.05, is an "
+                "estimate (§2.3)"
+            ),
             "Receiver() responded with 2xx to the event",
         ],
     ),
@@ -87,7 +93,7 @@ TOLD = {
         lambda fake: fake.submit_text().reject(),
         [
             (
-                "m1 costs nothing: it failed before it was sent: nothing is held or charged "
+                "m1 was not charged: it failed before it was sent: nothing is held or charged "
                 "(§3 rule 4)"
             ),
             "Receiver() responded with 2xx to the event",

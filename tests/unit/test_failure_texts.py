@@ -176,56 +176,50 @@ def test_each_failure_names_its_cause_and_what_to_do():
     assert snapshot(
         {
             "charged: sent": [
-                "m1 is not delivered yet, so it was not charged (§1).",
+                "m1 was not charged: no delivery yet (§1).",
                 "Call deliver() or read() on it.",
             ],
             "charged: shared": [
-                "m2: c1 was already charged for m1 (§1).",
-                "m2 was not charged: it shares conversation c1 with m1, which was charged (§1).",
+                "m2 was not charged: c1 was already charged for m1 (§1).",
                 "c1 expires at 2026-01-02T12:00:00.000Z. A message sent after chat_fake.clock.advance(days=1) starts a new, charged conversation.",
                 "All of them went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
             ],
             "charged: expired": [
-                "m2: c1 was already charged for m1 (§1).",
-                "m2 was not charged: it shares conversation c1 with m1, which was charged (§1).",
+                "m2 was not charged: c1 was already charged for m1 (§1).",
                 "All of them went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
             ],
             "charged: second of two": [
-                "m1: it was delivered and read at once, with no delivered event (§3).",
-                "m1: c1 was already charged for m2 (§1).",
-                "m1: it kept its hold until now, 0.05, which is released (assumed).",
-                "m1 was not charged: it shares conversation c1 with m2, which was charged (§1).",
+                "m1 was not charged: it was delivered and read at once, with no delivered event (§3); c1 was already charged for m2 (§1); it kept its hold until now, 0.05, which is released (assumed).",
                 "c1 expires at 2026-01-02T12:00:00.000Z. A message sent after chat_fake.clock.advance(days=1) starts a new, charged conversation.",
             ],
             "charged: failed": [
-                "m1: it failed after it was sent: failed messages are not charged (§8).",
-                "m1: what was held for it comes back at once (assumed).",
+                "m1 was not charged: it failed after it was sent: failed messages are not charged (§8); what was held for it comes back at once (assumed)."
             ],
             "charged: rejected": [
-                "m1: it failed before it was sent: nothing is held or charged (§3 rule 4)."
+                "m1 was not charged: it failed before it was sent: nothing is held or charged (§3 rule 4)."
             ],
             "charged: scheduled": [
-                "m1 is not delivered yet, so it was not charged (§1).",
+                "m1 was not charged: no delivery yet (§1).",
                 "pending: deliver() of m1 at 2026-01-01T13:30:00.000Z (scheduled at LINE). Run it with chat_fake.clock.advance(hours=1, minutes=30).",
             ],
             "charged: phone off": [
-                "m1 is not delivered yet, so it was not charged (§1).",
+                "m1 was not charged: no delivery yet (§1).",
                 "Before that, the phone of +1 is off. Call recipient('+1').comes_online().",
             ],
             "charged: to fail": [
-                "m1 is not delivered yet, so it was not charged (§1).",
+                "m1 was not charged: no delivery yet (§1).",
                 "Call deliver() or read() on it.",
             ],
             "charged in all: sent": [
-                "m1, m2, m3, m4, m5 and 2 more are not delivered yet, so they were not charged (§1)."
+                "m1, m2, m3, m4, m5 and 2 more were not charged: no delivery yet (§1)."
             ],
             "charged in all: shared": [
-                "m2 was not charged: it shares conversation c1 with m1, which was charged (§1).",
+                "m2 was not charged: c1 was already charged for m1 (§1).",
                 "c1 expires at 2026-01-02T12:00:00.000Z. A message sent after chat_fake.clock.advance(days=1) starts a new, charged conversation.",
                 "All of them went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
             ],
             "charged in all: scheduled": [
-                "m1 is not delivered yet, so it was not charged (§1).",
+                "m1 was not charged: no delivery yet (§1).",
                 "pending: deliver() of m1 at 2026-01-01T13:30:00.000Z (scheduled at LINE). Run it with chat_fake.clock.advance(hours=1, minutes=30).",
             ],
             "charged in all: too much": [],
@@ -304,6 +298,24 @@ def test_each_failure_names_its_cause_and_what_to_do():
             ],
         }
     ) == {name: causes(case) for name, case in CASES.items()}
+
+
+def test_a_reason_that_the_failure_has_is_not_in_the_section_again():
+    with frozen_fake() as fake:
+        receiver = fake.webhooks.receiver()
+        free = shared(fake)
+        sent = fake.send_text(to="+2")
+        texts = [failure(partial(charged, fake, one)) for one in (free, sent)]
+        to_look_at = section(fake._story).partition("\n\n")[0]
+
+    reasons = [
+        "m2 was not charged: c1 was already charged for m1",
+        "m3 was not charged: no delivery",
+    ]
+    assert receiver.events
+    assert [1, 1] == [text.count(reason) for text, reason in zip(texts, reasons, strict=True)]
+    assert "not charged" not in to_look_at
+    assert "m1 was charged 0.05 once (7)" in to_look_at
 
 
 def test_attempts_that_are_pending_are_named_while_somebody_listens():
@@ -391,7 +403,7 @@ Held for m1, message <message 1>, by the ledger:
 """,
                 "block": """\
 charged in the block: expected 0.05 EUR, got 0.00 EUR
-m3 is not delivered yet, so it was not charged (§1).
+m3 was not charged: no delivery yet (§1).
 Posted in the block:
   2026-01-01T12:01:00.000Z  hold  0.05  m3\
 """,

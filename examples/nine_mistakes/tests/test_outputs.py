@@ -24,7 +24,7 @@ NAMES = re.findall(
 CAUSES = {
     "test_a_double_charge": "[duplicate: mistakes.py:21], which it took before (10)",
     "test_a_status_that_goes_back": "[delayed 30 s: mistakes.py:31], after read m1 (12)",
-    "test_a_wrong_amount": "was told in 8, and charged once (7); 3 told an estimate, 0.05 (§2.3)",
+    "test_a_wrong_amount": "once (7); the events report it in 3 (estimate) and 8 (final)",
     "test_a_302_for_an_answer": "302",
     "test_an_exception_in_the_handler": "500 (did it raise? its log has the error)",
     "test_a_swallowed_exception": "Flask /hooks/chat responded with 2xx to all 2 events",

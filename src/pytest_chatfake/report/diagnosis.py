@@ -10,7 +10,6 @@ from ..domain.conversations import ConversationRecord
 from ..domain.instants import stamp
 from ..domain.messages import DEFAULT_ADDRESS, MessageState
 from ..domain.money import ZERO
-from ..domain.reasons import CHARGED_BY
 from ..domain.schedule import due_of
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
@@ -22,7 +21,7 @@ from .pending import advance, first_pending
 from .story import Story
 from .timeline_text import text_of
 
-#: How many messages a sentence about totals names.
+#: About how many messages of a total the report keeps what happened.
 _MOST: Final = 5
 
 #: What brings a message to a phone, and what releases what is held for it.
@@ -51,24 +50,17 @@ class Diagnosis:
         self.story: Story = story
         self._engine: Engine = story.engine
         self.labels: Labels = story.labels
-        self._charged_by = CHARGED_BY[story.engine.settings.rules.charge_per]
         self._explanations = Explanations(story, self.labels)
 
     def of_charge(self, message: MessageState) -> Iterator[str]:
         """Say why a message was charged what it was charged."""
-        label = self.labels.message(message)
+        yield from self._charges([message])
         if message.state == "sent":
-            yield f"{label} is not delivered yet, so it was not charged ({self._charged_by})."
             if (obstacle := self._obstacle(message)) is not None:
                 yield f"Before that, {obstacle}."
             else:
                 pending = list(self._first(_ARRIVALS, message))
                 yield from pending or ["Call deliver() or read() on it."]
-            return
-        for sentence in self._explanations.sentences(self._explanations.deciding(message)):
-            yield f"{label}: {sentence}."
-        if not message.charged and message.state in {"delivered", "read"}:
-            yield from self._shared([message])
 
     def of_hold(self, message: MessageState) -> Iterator[str]:
         """Say why so much is held for a message."""
@@ -88,21 +80,16 @@ class Diagnosis:
         undelivered = [one for one in messages if one.state == "sent"]
         held_for = [one for one in undelivered if one.held]
         if what == "charged" and found < expected:
+            arrived = [one for one in messages if one.delivered_at is not None and not one.charged]
+            yield from self._charges(undelivered)
             if undelivered:
-                yield self._say(
-                    undelivered,
-                    f"is not delivered yet, so it was not charged ({self._charged_by}).",
-                    f"are not delivered yet, so they were not charged ({self._charged_by}).",
-                )
                 yield from self._first(_ARRIVALS, *undelivered)
-            yield from self._shared(
-                [one for one in messages if one.delivered_at is not None and not one.charged]
-            )
+            yield from self._charges(arrived)
         elif what == "held" and found > expected and held_for:
             yield from self._held(held_for)
         elif what == "available" and self._engine.account.ledger.held:
             held = number(self._engine.account.ledger.held)
-            yield f"{held} of the balance is held for {self._names(held_for)} (§3 rule 5)."
+            yield f"{held} of the balance is held for {self._mention(held_for)} (§3 rule 5)."
             if found < expected:
                 yield from self._first({"fail"}, *held_for)
 
@@ -162,7 +149,7 @@ class Diagnosis:
         """Say that money is held for messages, and what releases it."""
         held = number(sum((one.held for one in messages), ZERO))
         until = "it is delivered" if len(messages) == 1 else "they are delivered"
-        yield f"{held} is held for {self._names(messages)} until {until} (§3 rule 5)."
+        yield f"{held} is held for {self._mention(messages)} until {until} (§3 rule 5)."
         if pending := list(self._first(_ENDS, *messages)):
             yield from pending
             return
@@ -171,26 +158,23 @@ class Diagnosis:
         label, move = self.labels.message(messages[0]), advance(self._engine, due_of(drop))
         yield f"To release it: deliver() {label}, or {move} to drop it at {stamp(due_of(drop))}."
 
-    def _shared(self, free: Sequence[MessageState]) -> Iterator[str]:
-        """Say that messages cost nothing because their conversation was charged already."""
-        sharing: dict[ConversationRecord, list[MessageState]] = {}
-        for one in free:
-            if one.conversation is not None:
-                sharing.setdefault(one.conversation, []).append(one)
-        for conversation, messages in sharing.items():
+    def _charges(self, messages: Sequence[MessageState]) -> Iterator[str]:
+        """Say why messages were charged or not; and of those in a session, when others are."""
+        self.story.mentioned.extend(messages[:_MOST])
+        self.story.explained.update(messages)
+        yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
+        sharing: dict[ConversationRecord, set[str]] = {}
+        free = set(messages)
+        for one in messages:
+            if one.conversation and one.delivered_at is not None and not one.charged:
+                sharing.setdefault(one.conversation, set()).add(one.recipient)
+        for conversation, recipients in sharing.items():
             starter = self._explanations.starter(conversation)
-            others = [one for one in messages if one is not starter]
-            if starter is None or not others:
+            if starter is None or starter in free:
                 continue
-            what = f"conversation {self.labels.conversation(conversation)} with"
-            what += f" {self._names([starter])}, which was charged (§1)."
-            yield self._say(
-                others,
-                f"was not charged: it shares {what}",
-                f"were not charged: they share {what}",
-            )
+            self.story.mentioned.append(starter)
             yield from self._expiry_of(conversation)
-            if {one.recipient for one in (starter, *others)} == {DEFAULT_ADDRESS}:
+            if recipients | {starter.recipient} == {DEFAULT_ADDRESS}:
                 yield (
                     f"All of them went to the default recipient, {DEFAULT_ADDRESS}. "
                     f"Send to others, as in to='+15550101'."
@@ -206,12 +190,7 @@ class Diagnosis:
                 f"conversation."
             )
 
-    def _say(self, messages: Sequence[MessageState], one: str, many: str) -> str:
-        """Write a sentence whose subject is one message, or many."""
-        return f"{self._names(messages)} {one if len(messages) == 1 else many}"
-
-    def _names(self, messages: Sequence[MessageState]) -> str:
+    def _mention(self, messages: Sequence[MessageState]) -> str:
+        """Name messages; the report keeps what is about them."""
         self.story.mentioned.extend(messages[:_MOST])
-        names = ", ".join(map(self.labels.message, messages[:_MOST]))
-        more = len(messages) - _MOST
-        return f"{names} and {more} more" if more > 0 else names
+        return self.labels.messages(messages)

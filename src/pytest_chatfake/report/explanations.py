@@ -10,7 +10,7 @@ from ..domain.instants import stamp
 from ..domain.ledger import LedgerEntry
 from ..domain.messages import MessageState
 from ..domain.money import ZERO
-from ..domain.reasons import DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
+from ..domain.reasons import CHARGED_BY, DELIVERED, READ_AT_ONCE, READ_IN_PRIVATE, Reason
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .entries import kind_of, number_of
@@ -36,6 +36,7 @@ class Explanations:
 
     def __init__(self, story: Story, labels: Labels) -> None:
         self._account = story.engine.account
+        self._charged_by = CHARGED_BY[story.engine.settings.rules.charge_per]
         self._labels = labels
         self._trace = story.trace
         self._found: dict[int, list[Record]] = {}
@@ -50,9 +51,21 @@ class Explanations:
         """Return what happened to a message by the rules, in order."""
         return [entry for entry in self.of(message) if entry._rule is not None]
 
-    def deciding(self, message: MessageState) -> Record:
-        """Return the fact that decides what a message costs: its end, else its first arrival."""
-        return self.facts(message)[:2][-1]
+    def charges(self, *messages: MessageState) -> Iterator[str]:
+        """Say what messages were charged, and why; those with the same reasons share a sentence."""
+        alike: dict[tuple[str, str], list[MessageState]] = {}
+        for one in messages:
+            charged = f"charged {number(one.charged)}" if one.charged else "not charged"
+            alike.setdefault((charged, self._reason(one)), []).append(one)
+        for (charged, reason), found in alike.items():
+            was = "was" if len(found) == 1 else "were"
+            yield f"{self._labels.messages(found)} {was} {charged}: {reason}"
+
+    def _reason(self, message: MessageState) -> str:
+        """Say why a message costs what it costs: its end decides, else its first arrival."""
+        if message.state == "sent":
+            return f"no delivery yet ({self._charged_by})"
+        return "; ".join(self.sentences(self.facts(message)[:2][-1]))
 
     def sentences(self, fact: Record) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""

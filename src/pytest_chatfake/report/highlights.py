@@ -13,7 +13,6 @@ from ..base.errors import ChatFakeError
 from ..base.history import Record
 from ..base.views import folded, listed
 from ..domain.messages import MessageState
-from ..domain.reasons import CHARGED_BY
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
@@ -132,34 +131,42 @@ class Highlights:
     # Where nothing is odd
 
     def _prices(self) -> Iterator[str]:
-        """Say what became of the price of those messages that are likely to be meant."""
-        mentioned = self._story.mentioned
+        """Explain the price of those messages that are likely to be meant."""
+        mentioned = list(dict.fromkeys(self._story.mentioned))
         self.priced_messages = mentioned[:_PRICED] or self._trace.priced(self._start)
-        yield from dict.fromkeys(map(self._price, self.priced_messages))
+        yield from filter(None, map(self._price, self.priced_messages))
 
     def _price(self, message: MessageState) -> str:
-        """Say in which events the price of a message was told, and how often it was charged."""
+        """Say how often a message was charged, and which events report its price.
+
+        The reason is left out if the failure has it.
+        """
         label, happened = self.labels.message(message), self._explanations.of(message)
         prices = [
             (number_of(one), one.status, price)
             for one in happened
             if isinstance(one, Event) and (price := self._price_in(one))
         ]
-        arrivals = [str(at) for at, status, _ in prices if status != "sent"]
-        estimate = "".join(
-            f"; {at} told an estimate, {price} (§2.3)"
-            for at, status, price in prices
-            if status == "sent"
-        )
-        charges = [number_of(one) for one in happened if kind_of(one) == "charge"]
-        if charges and arrivals:
-            told = f"the price of {label} was told in {listed(arrivals)}"
-            return f"{told}, and charged once ({charges[0]}){estimate}"
+        estimates = [(at, price) for at, status, price in prices if status == "sent"]
+        finals = [str(at) for at, status, _ in prices if status != "sent"]
+        charges = [one for one in happened if kind_of(one) == "charge"]
+        if charges and finals:
+            charged = number(message.charged)
+            shown = [
+                f"{at} (estimate{'' if price == charged else f', {price}'})"
+                for at, price in estimates
+            ]
+            places = listed([*shown, f"{listed(finals)} (final)"])
+            once = f"{label} was charged {charged} once ({number_of(charges[0])})"
+            return f"{once}; the events report it in {places}"
+        known = message in self._story.explained
+        parts = [] if known else [*self._explanations.charges(message)]
         if message.state == "sent" and message.held:
-            per = self._engine.settings.rules.charge_per
-            return f"{label} is not charged before it is delivered ({CHARGED_BY[per]}){estimate}"
-        sentences = self._explanations.sentences(self._explanations.deciding(message))
-        return f"{label} costs nothing: {'; '.join(sentences)}"
+            parts += [
+                f"the price of {label} in {at}, {price}, is an estimate (§2.3)"
+                for at, price in estimates
+            ]
+        return "; ".join(parts)
 
     def _price_in(self, event: Event) -> str:
         """Return the price that an event told; empty if it told none, or the test made it."""

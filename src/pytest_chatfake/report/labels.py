@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ..base.controls import printable
 from ..base.redaction import is_secret_header, redacted
+from ..base.views import listed
 from ..domain.conversations import ConversationRecord
 from ..domain.messages import MessageState
 from ..engine.engine import Engine
@@ -15,6 +17,9 @@ from ..webhooks.events import Event
 
 #: How many columns an endpoint's own name may take; a longer one is ``e1``.
 _LONG: Final = 30
+
+#: How many messages a sentence names.
+_NAMED: Final = 5
 
 
 class Labels:
@@ -45,6 +50,12 @@ class Labels:
     def message(self, message: MessageState) -> str:
         """Return ``m1`` for the first message that was accepted or rejected."""
         return f"m{message.number}"
+
+    def messages(self, messages: Sequence[MessageState]) -> str:
+        """Name messages; of many, the first ones, and count the rest."""
+        names = [*map(self.message, messages[:_NAMED])]
+        more = len(messages) - _NAMED
+        return listed([*names, f"{more:,} more"] if more > 0 else names)
 
     def status(self, message: MessageState) -> str:
         """Return its status; what was dropped stays sent."""

@@ -29,6 +29,7 @@ class Story:
 
     Attributes:
         mentioned: The messages that failed expectations are about.
+        explained: Those whose charge a failed expectation has explained.
         born: Its number among all of the process.
     """
 
@@ -36,6 +37,7 @@ class Story:
         self.engine = engine
         self.api = api
         self.mentioned: list[MessageState] = []
+        self.explained: set[MessageState] = set()
         self.born: int = next(_births)
         # Where in the history the running test began, and what sections have shown of it.
         self._begun = self._shown = 0
@@ -61,6 +63,7 @@ class Story:
         self._begun = self._shown = len(self.engine.core.history.records)
         self._records = self.engine.core.history.records
         self.mentioned.clear()
+        self.explained.clear()
 
     def begin_of_test(self) -> int:
         """Return the first entry of the test that runs now."""
