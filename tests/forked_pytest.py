@@ -24,6 +24,12 @@ import pytest
 #: Real seconds that a run may take before it is killed.
 SECONDS = 120
 
+#: The environment of a run on workers of xdist, which are processes that import every plugin anew.
+FEW_PLUGINS = {
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    "PYTEST_ADDOPTS": "-p xdist -p time_machine -p pytest_chatfake.plugin",
+}
+
 #: A test that imports what later runs need; in a test, as pytest has a hand in imports.
 IMPORTS = """
 import pkgutil
@@ -40,6 +46,8 @@ def test_imports():
 def run_pytest(folder: Path, *arguments: str, **environ: str) -> pytest.RunResult:
     """Run pytest in a folder, as `python -m pytest` would be there, with all plugins.
 
+    On workers of xdist it has few.
+
     Args:
         folder: Where it runs.
         *arguments: What follows ``pytest`` in the command.
@@ -49,7 +57,8 @@ def run_pytest(folder: Path, *arguments: str, **environ: str) -> pytest.RunResul
         The result, with what it printed to both streams as its output.
     """
     output = folder / "output.txt"
-    environ = _environment() | environ
+    on_workers = any(argument.startswith("-n") for argument in arguments)
+    environ = _environment() | (FEW_PLUGINS if on_workers else {}) | environ
     if hasattr(os, "fork"):
         server = _server()
         server.stdin.write(json.dumps([str(folder), str(output), environ, *arguments]) + "\n")

@@ -346,7 +346,7 @@ def test_each_verb_names_the_tests_line_and_then_the_helpers(printed):
 # -- formats and options ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", ["--show-capture=no", "--tb=native", "-n2"])
+@pytest.mark.parametrize("option", ["--show-capture=no", "--tb=native", "-n1"])
 def test_it_belongs_to_the_failure_and_not_to_what_is_captured(tmp_path, option):
     result = run(tmp_path, FAILING, option, "--junitxml=junit.xml")
     (failure,) = ET.parse(tmp_path / "junit.xml").iter("failure")

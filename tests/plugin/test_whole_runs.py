@@ -19,16 +19,7 @@ from pytest_chatfake.suite.run import Run
 if TYPE_CHECKING:
     from pathlib import Path
 
-OPTIONS = (
-    "-p",
-    "no:django",
-    "-p",
-    "no:asyncio",
-    "-p",
-    "no:inline_snapshot",
-    "-p",
-    "no:cacheprovider",
-)
+OPTIONS = ("-p", "no:cacheprovider")
 
 SUITE = """
     import pytest
@@ -345,7 +336,7 @@ def test_a_page_of_bodies_with_control_characters_has_none_itself(
     assert r"to +1\x1b\x07, sent" in page
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]])
+@pytest.mark.parametrize("workers", [[], ["-n1"]])
 def test_the_page_has_all_tests_those_that_failed_first_and_nothing_from_elsewhere(
     pytester: pytest.Pytester, workers: list[str]
 ) -> None:
@@ -471,7 +462,7 @@ def test_an_interrupted_run_has_a_page_with_what_had_happened(
     assert 1 + has_happened == page.count("<svg ")
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]])
+@pytest.mark.parametrize("workers", [[], ["-n1"]])
 def test_a_run_that_the_terminal_interrupts_has_a_page(
     pytester: pytest.Pytester, workers: list[str]
 ) -> None:
