@@ -61,7 +61,7 @@ HARD_TO_CITE = ([LONG, Silent()], [HUGE, Silent()], [Silent()])
 
 def nested() -> list[Any]:
     value: list[Any] = []
-    for _ in range(100_000):
+    for _ in range(10_000):
         value = [value]
     return value
 
