@@ -8,6 +8,8 @@ import asyncio
 import gc
 import random
 import re
+import subprocess
+import sys
 import time
 import unittest
 import warnings
@@ -230,6 +232,22 @@ def test_what_comes_later_comes_whenever_the_body_has_moved_time_and_a_repeat_af
 
     assert [[3_600], [3_600], *others] == seen
     assert len(others) + 1 == exploration.worlds
+
+
+def test_worlds_with_the_same_attempts_at_the_same_moments_are_one():
+    came = []
+
+    def world(chat_fake):
+        came.append(mine := [])
+        chat_fake.webhooks.connect(
+            handler=lambda request: mine.append((request.event.status, chat_fake.clock.now))
+        )
+        chat_fake.send_text().deliver()
+        chat_fake.clock.advance(hours=24)
+
+    exploration = explore(world, deviations=["duplicate", "duplicate_later"])
+
+    assert 14 == len({*map(tuple, came)}) == exploration.worlds
 
 
 def test_a_service_that_has_evolved_is_one_more_world_and_never_combined():
@@ -927,12 +945,18 @@ class Body:
         assert len(sending(fake)) == 2
 
 
+# fmt: off
+def in_a_function_of_one_line(body): return lambda fake: body(fake)  # noqa: PLW0108
+# fmt: on
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
         (without_source(), "the body's source can't be read"),
         (with_nonlocal(), "the body assigns to names around it"),
         (Body(), "the body is no plain function"),
+        (in_a_function_of_one_line(Body()), "the body is a lambda"),
     ],
 )
 def test_where_there_is_no_test_to_paste_the_finding_says_why(body, reason):
@@ -1071,6 +1095,13 @@ def test_a_list_that_no_failure_printed_is_refused_before_anything_runs(only):
     with pytest.raises(ValueError, match="only"):
         explore(ran.append, only=[only])
     assert [] == ran
+
+
+def test_a_list_is_checked_where_python_leaves_assert_out_too():
+    code = "from pytest_chatfake import explore; explore(print, only=['webhooks.reorder(by=0)'])"
+    done = subprocess.run([sys.executable, "-O", "-c", code], capture_output=True, check=False)
+
+    assert b"ValueError: only: unknown deviation 'webhooks.reorder(by=0)'" in done.stderr
 
 
 def test_an_option_that_there_is_not_is_refused_by_the_name_of_the_call():

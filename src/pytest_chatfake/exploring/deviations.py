@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
 
@@ -75,10 +76,10 @@ KINDS: Final[Mapping[str, Kind]] = {
     "refuse": Kind("webhooks.refuse"),
     "webhooks_first": _of_a_call("api.webhooks_first"),
     "drop": Kind("webhooks.drop"),
-    "duplicate_later": Kind("webhooks.duplicate", "pause", 1, is_time=True, order="unseen"),
+    "duplicate_later": Kind("webhooks.duplicate", "pause", 1, is_time=True, order="seen"),
     "concurrently": Kind("webhooks.concurrently", "by", order="seen"),
     "crash": Kind("webhooks.crash", more=("nth", *PLACES), order="unseen", is_alone=True),
-    "delay": Kind("webhooks.delay", "duration", 1, is_time=True, order="unseen"),
+    "delay": Kind("webhooks.delay", "duration", 1, is_time=True, order="seen"),
     "duplicate_new_id": Kind("webhooks.duplicate", more=("new_id",), order="unseen"),
     "evolve": Kind("webhooks.evolve", concerns="everything", order="unseen", is_alone=True),
     "api.fail": _of_a_call("api.fail", "status"),
@@ -158,40 +159,53 @@ def _parse(text: object) -> Deviation:
         raise TypeError(
             f"only: expected texts such as 'webhooks.reorder(by=1, start=2)', got {cited(text)}"
         )
-    try:
-        call = ast.parse(text.strip(), mode="eval").body
-        assert isinstance(call, ast.Call)
-        assert not call.args
-        given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-        start, verb = given.pop("start", 1), ast.unparse(call.func)
-        name, kind = next(
-            (name, kind)
-            for name, kind in KINDS.items()
-            if kind.verb == verb and {*given} <= {kind.extent, *kind.more}
-        )
-        extent = given.pop(kind.extent, kind.least)
-        if kind.is_time:
-            extent = parse_delay(extent, kind.extent)
-        assert type(start) is type(extent) is int
-        assert start >= 1
-        assert extent >= kind.least
-        found = Deviation(name, start, extent, tuple(given.items()))
-        assert "duplicate" not in name or kind.is_time or found == moved(name, start, extent)
-        assert start == 1 or kind.concerns != "everything"
-        if name == "crash":
-            (place,) = given.keys() & PLACES
-            assert place == "line" or find_function(given[place], place)
-        if kind.concerns == "call":
-            assert found.call is not None
-            assert Call.of(*map(str, found.call)) == found.call
-            assert given.get("status", STATUS) == STATUS
-    except (AssertionError, StopIteration, SyntaxError, TypeError, ValueError):
+    found = None
+    with suppress(StopIteration, SyntaxError, TypeError, ValueError):
+        found = _read(text)
+    if found is None:
         verbs = ", ".join(f"{verb}(...)" for verb in dict.fromkeys(k.verb for k in KINDS.values()))
         raise ValueError(
             f"only: unknown deviation {cited(text)}. Copy the list that the failure printed. "
             f"The deviations are {verbs}."
-        ) from None
+        )
     return found
+
+
+def _read(text: str) -> Deviation | None:
+    """Return the deviation that a text is the call of; None or an error if there is none."""
+    call = ast.parse(text.strip(), mode="eval").body
+    if not isinstance(call, ast.Call) or call.args:
+        return None
+    given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    start, verb = given.pop("start", 1), ast.unparse(call.func)
+    name, kind = next(
+        (name, kind)
+        for name, kind in KINDS.items()
+        if kind.verb == verb and {*given} <= {kind.extent, *kind.more}
+    )
+    extent = given.pop(kind.extent, kind.least)
+    if kind.is_time:
+        extent = parse_delay(extent, kind.extent)
+    if not (type(start) is type(extent) is int and start >= 1 and extent >= kind.least):
+        return None
+    found = Deviation(name, start, extent, tuple(given.items()))
+    return found if _is_possible(found) else None
+
+
+def _is_possible(deviation: Deviation) -> bool:
+    """Return whether an exploration can have found a deviation."""
+    name, kind, more = deviation.kind, KINDS[deviation.kind], dict(deviation.more)
+    if kind.concerns == "call":
+        call = deviation.call
+        is_exact = call is not None and Call.of(*map(str, call)) == call
+        return is_exact and more.get("status", STATUS) == STATUS
+    if name == "crash":
+        (place,) = more.keys() & PLACES
+        if place != "line":
+            find_function(more[place], place)
+    if "duplicate" in name and not kind.is_time:
+        return deviation == moved(name, deviation.start, deviation.extent)
+    return kind.concerns != "everything" or deviation.start == 1
 
 
 def check_kinds(deviations: Iterable[Any]) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ deviations about one message before those about several; then those that move at
 So the first world that fails is a simple one.
 
 Two worlds are equal if the same attempts reach the app in the same order: an app that does the same
-on the same can't tell them apart. For most worlds that order is known before they are run
+on the same can't tell them apart. What moves attempts in time must make them at the same moments,
+too. For most worlds that order is known before they are run
 (:func:`foreseen`), and if it was seen already, the world is not run. What deviates at the app's own
 calls, pauses, attempts at the same time, and whatever the app causes by itself, can't be
 foreseen: such worlds are run, and compared afterwards.
@@ -95,7 +96,9 @@ class WorldLog(NamedTuple):
     Attributes:
         attempts: The attempts and the barriers.
         calls: The calls of the app.
-        unseen: The deviations that fired, and that the order of attempts does not show.
+        unseen: The deviations that fired, and that neither the order nor the moments of attempts
+            show.
+        is_delayed: Whether deviations that fired have moved attempts in time.
         moments: When each attempt was made; of a barrier, each moment at which there was one.
         session: How long a session lasts, in nanoseconds.
         waiting: Those that were to be attempted, and were not yet, by their numbers.
@@ -104,6 +107,7 @@ class WorldLog(NamedTuple):
     attempts: Attempts
     calls: Sequence[LoggedCall] = ()
     unseen: frozenset[Deviation] = frozenset()
+    is_delayed: bool = False
     moments: Sequence[tuple[int, ...]] = ()
     session: int = 0
     waiting: Mapping[int, LoggedAttempt] = {}
@@ -111,7 +115,7 @@ class WorldLog(NamedTuple):
     @property
     def key(self) -> Key:
         """What equal worlds have in common."""
-        return (self.order, self.unseen)
+        return (self.order, self.unseen, *(self.moments if self.is_delayed else ()))
 
     @property
     def order(self) -> Key:

@@ -291,14 +291,14 @@ class World:
             None if isinstance(one, Barrier) else self._logged(one, places) for one in self._log
         ]
         made = {one.number for one in attempts if one is not None}
+        fired = [
+            one for one, fault in zip(self.deviations, self._faults, strict=True) if fault.fired
+        ]
         return WorldLog(
             attempts,
             calls=list(self._calls()),
-            unseen=frozenset(
-                one
-                for one, fault in zip(self.deviations, self._faults, strict=True)
-                if fault.fired and KINDS[one.kind].order == "unseen"
-            ),
+            unseen=frozenset(one for one in fired if KINDS[one.kind].order == "unseen"),
+            is_delayed=any(KINDS[one.kind].is_time for one in fired),
             moments=[
                 one.moments if isinstance(one, Barrier) else (one.record.moment,)
                 for one in self._log
