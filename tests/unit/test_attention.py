@@ -172,8 +172,8 @@ def test_a_forgotten_settle_is_named_with_its_call():
         fake.settle()
 
     assert [
-        ["sent m1 was not attempted yet: call chat_fake.settle()"],
-        ["sent m1 and 2 more were not attempted yet: call chat_fake.settle()"],
+        ["the `sent` event of m1 is still queued: call chat_fake.settle()"],
+        ["the `sent` event of m1 and 2 more are still queued: call chat_fake.settle()"],
     ] == found
 
 
@@ -206,7 +206,7 @@ def test_a_webhook_that_came_before_the_response_of_its_call_is_told_so(is_first
         called(fake)
         fake.settle()
         (asked,) = (one.text for one in fake.timeline if one.kind == "request")
-        early = ", responded after 6 [api.webhooks_first(): "
+        early = ", the webhook (6) came before the response [api.webhooks_first(): "
 
         assert (early in asked) is is_first
         assert (

@@ -146,7 +146,7 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb: str)
                 pass
             came = interruption.came
             assert is_free(fake._engine.core.lock), number
-            _ = fake._story.section(), str(fake.timeline), list(fake.timeline)
+            _ = section(fake._story), str(fake.timeline), list(fake.timeline)
             with suppress(Interrupted):  # what came in a route comes back here
                 _ = fake.webhooks.attempts
                 _ = [fake.explain(message) for message in fake.messages]

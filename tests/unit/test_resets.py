@@ -13,6 +13,8 @@ from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ClosedError, edges
 
+from pytest_chatfake.report.section import section
+
 from .fakes import frozen_fake, received_statuses
 
 if TYPE_CHECKING:
@@ -159,7 +161,7 @@ def look(fake: ChatFake) -> list[str]:
     """Make every report, and return what happened with the kinds of the causes."""
     kinds = {entry.number: entry.kind for entry in fake.timeline}
     assert "sent m1" in str(fake.timeline)
-    assert "sent m1" in fake._story.section()
+    assert "sent m1" in section(fake._story)
     assert fake.timeline.svg()
     assert "0.05" in fake.explain(fake.messages[0])
     with pytest.raises(AssertionError, match="charged: expected 1"):

@@ -116,12 +116,14 @@ class Highlights:
         """Say which events are queued still, and which faults did not fire."""
         outbox, queued = self._engine.outbox, self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
-            what = f"{self.labels.event(queued[0])} was"
-            if len(queued) > 1:
-                what = f"{self.labels.event(queued[0])} and {len(queued) - 1:,} more were"
-            settle = f"{awaited(self._engine)}chat_fake.settle()"
-            why = why_queued(self._engine.blocked) or f": call {settle}"
-            yield f"{what} not attempted yet{why}"
+            first = queued[0]
+            what = self.labels.event(first)
+            if first._message is not None:
+                what = f"the `{first.status}` event of {self.labels.message(first._message)}"
+            is_queued = f"and {len(queued) - 1:,} more are" if len(queued) > 1 else "is"
+            why = why_queued(self._engine.blocked)
+            settle = why or f": call {awaited(self._engine)}chat_fake.settle()"
+            yield f"{what} {is_queued} still queued{settle}"
         for event in outbox.unheard:
             yield f"no endpoint listens for {event.type}, caused {event.line.place}"
         for fault in unused_faults(self._engine, self._story.api):

@@ -87,8 +87,8 @@ def _text(entry: Record, labels: Labels, hinted: bool) -> str:
                 f" {beginning_of_body(request.body)}" if has_failed(entry) and request.body else ""
             )
             after = request._last_attempt
-            told = "" if after is None else f", responded after {number_of(after)}"
-            return f"{request}{body}{told}"
+            early = f", the webhook ({number_of(after)}) came before the response" if after else ""
+            return f"{request}{body}{early}"
         case ClockRecord() as move:
             return f"{move.what} by {length(move.end - move.moment)}"
         case DropRecord(_message=message):
