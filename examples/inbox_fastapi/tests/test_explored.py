@@ -35,6 +35,6 @@ async def test_a_message_is_shown_as_read_whatever_comes(
                 shown = await Inbox(client).message(message.id)
         assert (shown["status"], shown["price"]) == ("read", "0.05")
 
-    explored = await chat_explore(world)
+    explored = await chat_explore(world, depth=1)  # each world is a database and a lifespan
     assert explored.complete
-    assert explored.worlds > 30
+    assert explored.worlds > 5

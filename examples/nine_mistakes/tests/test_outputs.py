@@ -39,6 +39,8 @@ def printed() -> dict[str, str]:
     """What is printed of each failure, from its own line on; ports and frames are put short."""
     environ = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     options = ["-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:logging", "-W", "ignore"]
+    for slow_to_import in ("django", "hypothesispytest", "inline_snapshot", "respx"):
+        options += ["-p", f"no:{slow_to_import}"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-c", os.devnull, "--rootdir=.", "mistakes.py"],
         cwd=HERE,
