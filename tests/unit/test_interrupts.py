@@ -17,6 +17,7 @@ from werkzeug.test import Client
 import pytest_chatfake
 from pytest_chatfake import ChatFake, ClosedError, Explorer, explore
 from pytest_chatfake.fake.fake import opened, service
+from pytest_chatfake.report.section import section
 from pytest_chatfake.transport.client.watchdog import watchdog
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from http.client import HTTPConnection
 
 import pytest
 
@@ -14,13 +13,10 @@ from pytest_chatfake.transport.client.responses import Response
 def received(data):
     """Post, and be answered with these bytes and the end of the connection."""
     ours, theirs = socket.socketpair()
-    connection = HTTPConnection("test")
-    connection.sock = ours
     with ours, theirs:
         theirs.sendall(data)
         theirs.shutdown(socket.SHUT_WR)
-        connection.request("POST", "/")
-        return receive(connection)
+        return receive(ours)
 
 
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -12,7 +12,6 @@ import pytest
 from werkzeug.test import Client
 
 from pytest_chatfake import ChatFake, ClosedError, edges
-
 from pytest_chatfake.report.section import section
 
 from .fakes import frozen_fake, received_statuses

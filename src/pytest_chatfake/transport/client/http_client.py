@@ -17,8 +17,8 @@ from selectors import EVENT_READ, DefaultSelector
 from socket import SHUT_RDWR
 from typing import TYPE_CHECKING
 
-from .headers import Headers, complete_headers
-from .receiving import LimitedResponse, receive
+from .headers import complete_headers
+from .receiving import receive
 from .responses import Response, timed_out
 from .url import Server, parse_url
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 WATCH_SECONDS = 0.005
 
 # The idle connections, by server. An attempt takes one out, so no two attempts ever share it.
-_kept: dict[Server, HTTPConnection] = {}
+_kept: dict[Server, socket] = {}
 
 
 class HttpClient:
@@ -63,9 +63,16 @@ class HttpClient:
         but for headers that are not allowed, see `complete_headers`.
         """
         complete = complete_headers(headers.items(), self._address.authority)
+        lines = [
+            f"POST {self._address.target} HTTP/1.1",
+            *[f"{name}: {value}" for name, value in complete],
+        ]
+        head = "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""])
         self._is_aborted = False
         try:
-            return self._exchange(self._take_kept() or self._connect(), complete, body)
+            return self._exchange(
+                self._take_kept() or self._connect(), head.encode("latin-1") + body
+            )
         except (OSError, HTTPException) as error:
             is_late = self._is_aborted or isinstance(error, TimeoutError)
             return Response(None, b"", timed_out(self._timeout) if is_late else error)
@@ -82,65 +89,59 @@ class HttpClient:
         self._keeps = False
         _close_kept(self._address.server)
 
-    def _exchange(self, connection: HTTPConnection, headers: Headers, body: bytes) -> Response:
+    def _exchange(self, sock: socket, request: bytes) -> Response:
         kept = None
-        self._socket = connection.sock
+        self._socket = sock
         try:
             self._check_aborted()  # while it connected
-            connection.putrequest(
-                "POST", self._address.target, skip_host=True, skip_accept_encoding=True
-            )
-            for name, value in (*headers, ("Content-Length", str(len(body)))):
-                connection.putheader(name, value)
             # The server may have answered before it had read everything.
             with suppress(BrokenPipeError, ConnectionResetError):
-                connection.endheaders(body)
-            response, is_reusable = receive(connection)
+                sock.sendall(request)
+            response, is_reusable = receive(sock)
             self._socket = None  # in this order, no kept connection is shut down
             self._check_aborted()
             if is_reusable and self._keeps:
-                kept = _kept.setdefault(self._address.server, connection)
+                kept = _kept.setdefault(self._address.server, sock)
             return response
         finally:
             self._socket = None
             # It is in the middle of something, or an attempt at the same time has kept another.
-            if kept is not connection:
-                connection.close()
+            if kept is not sock:
+                sock.close()
 
     def _check_aborted(self) -> None:
         if self._is_aborted:
             raise TimeoutError
 
-    def _take_kept(self) -> HTTPConnection | None:
+    def _take_kept(self) -> socket | None:
         """Return the kept connection if the server has it open still."""
-        connection = _kept.pop(self._address.server, None)
-        if connection is None:
+        sock = _kept.pop(self._address.server, None)
+        if sock is None:
             return None
         # An idle server sends nothing: what is there is the end of the connection, or a response
         # that nobody asked for.
-        if not _is_readable(connection.sock, 0 if self._was_watched else WATCH_SECONDS):
+        if not _is_readable(sock, 0 if self._was_watched else WATCH_SECONDS):
             self._was_watched = True
-            return connection
-        connection.close()
+            return sock
+        sock.close()
         self._keeps = False
         return None
 
-    def _connect(self) -> HTTPConnection:
+    def _connect(self) -> socket:
         host, port, tls = self._address.server
         for server in list(_kept):
             if server.port == port:  # it may be this one, under another name
                 _close_kept(server)
         connection = (HTTPSConnection if tls else HTTPConnection)(host, port, timeout=self._timeout)
-        connection.response_class = LimitedResponse
         connection.connect()
         connection.sock.settimeout(None)
-        return connection
+        return connection.sock
 
 
 def _close_kept(server: Server) -> None:
-    connection = _kept.pop(server, None)
-    if connection is not None:
-        connection.close()
+    sock = _kept.pop(server, None)
+    if sock is not None:
+        sock.close()
 
 
 def _is_readable(sock: socket, seconds: float) -> bool:

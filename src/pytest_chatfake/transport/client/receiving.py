@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from http.client import (
     BadStatusLine,
-    HTTPConnection,
     HTTPException,
     HTTPResponse,
     IncompleteRead,
@@ -22,13 +21,15 @@ from typing import TYPE_CHECKING, Any
 from .responses import Response
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from _typeshed import WriteableBuffer
 
 READ_LIMIT = 16 * 1024 * 1024  # bytes of a response, announcements included, before it is given up
 KEEP_LIMIT = 64 * 1024  # bytes of a body that are kept
 
 
-def receive(connection: HTTPConnection) -> tuple[Response, bool]:
+def receive(sock: socket) -> tuple[Response, bool]:
     """Read the response to the request that was sent.
 
     Returns:
@@ -40,7 +41,8 @@ def receive(connection: HTTPConnection) -> tuple[Response, bool]:
     """
     start, size = b"", 0
     try:
-        with connection.getresponse() as response:
+        with _LimitedResponse(sock, method="POST") as response:
+            response.begin()
             length = "0" if response.chunked else response.getheader("Content-Length", "0").strip()
             if not re.fullmatch("[0-9]{1,18}", length):
                 shown = length[:80]
@@ -64,7 +66,7 @@ def receive(connection: HTTPConnection) -> tuple[Response, bool]:
         raise HTTPException("the response's chunks are malformed or cut off") from error
 
 
-class LimitedResponse(HTTPResponse):
+class _LimitedResponse(HTTPResponse):
     """A response of which no more is read than an attempt may cost."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
