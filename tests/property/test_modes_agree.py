@@ -174,7 +174,7 @@ def test_sync_and_async_mode_tell_the_same_story(
 
     with asyncio.Runner() as runner:
 
-        @profile(250)
+        @profile(125)
         @given(scripts(), st.booleans())
         def play(script: Script, reacts: bool) -> None:
             cut = pieces(script)
