@@ -740,14 +740,6 @@ def racing(app):
     return world
 
 
-def test_a_webhook_that_comes_before_the_response_of_its_call_is_tried():
-    body = racing(lambda statuses: lambda request: statuses[request.event.message_id] and None)
-
-    verb = "api.webhooks_first(path='/v2/messages', method='POST', start=1)"
-    assert f"    chat_fake.{verb}" in notes(body)
-    assert explore(body, deviations=["reorder", "duplicate", "lose_response", "refuse"]).complete
-
-
 def test_a_wait_is_a_barrier_for_what_is_held_back_and_for_that_only():
     async def explored(*, waits):
         async def world(chat_fake):
@@ -880,20 +872,6 @@ def test_what_the_exploration_found(chat_fake, chat_clock):
     chat_fake.send_text("Hello").deliver()
     chat_fake.settle()
     assert expected == len(got)""" == printed(notes(counting(2)))
-
-
-def test_a_repeat_that_came_after_a_barrier_comes_there_in_the_printed_test():
-    def world(chat_fake):
-        receiver = chat_fake.webhooks.receiver()
-        message = chat_fake.send_text()
-        chat_fake.settle()
-        message.deliver()
-        chat_fake.settle()
-        assert "delivered" == receiver.statuses(message)[-1]
-
-    found = notes(world)
-    assert "webhooks.duplicate(after=1, past_barriers=True, start=1)" in printed(found)
-    assert found.endswith("only=['webhooks.duplicate(after=1, past_barriers=True, start=1)'])")
 
 
 def test_a_text_over_several_lines_stays_as_it_is():
