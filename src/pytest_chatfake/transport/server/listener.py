@@ -229,13 +229,14 @@ class Listener(HTTPServer):
         with create_server((self.host, self.port), backlog=LISTEN_QUEUE) as listening:
             self.server = server = _Server(self, listening.fileno())
         self.port = server.port
-        self.server_thread = threading.Thread(
+        thread = threading.Thread(
             target=server.serve_forever,
             args=(POLL_SECONDS,),
             name="chatfake-listener",
             daemon=True,
         )
-        self.server_thread.start()
+        self.server_thread: threading.Thread | None = thread
+        thread.start()
 
     def stop(self) -> None:
         """Stop listening and close every connection; a delayed response is cut short.
