@@ -455,6 +455,25 @@ def test_a_message_that_another_thread_delivered_meanwhile_is_left_alone(fake: C
     assert ["sent", "delivered"] == statuses(message)
 
 
+def test_after_an_error_of_the_test_s_own_function_it_leaves_the_message_alone() -> None:
+    errors = [LookupError("no fields")]
+
+    def fields(message: Message, status: str) -> dict[str, str]:
+        if status == "delivered" and errors:
+            raise errors.pop()
+        return {}
+
+    with frozen_fake(extra=fields) as fake:
+        fake.autopilot(deliver_after=60, read_after=60)
+        message = fake.send_text()
+        with pytest.raises(LookupError, match="no fields"):
+            fake.clock.advance(60)
+        message.deliver()
+        fake.clock.advance(days=1)
+
+        assert "delivered" == message.status
+
+
 def life(seed: int) -> list[bytes]:
     """Let an autopilot and a test get in each other's way, and return what was emitted."""
     random = Random(seed)
