@@ -41,20 +41,14 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         return _describe_round(
             [one for one in attempts if one.round and one.round == mine.round], mine
         )
-    later, came_again = f"{length(deviation.extent)} later", len(places) > 1
-    sentences = {
-        "crash": f"the app {mine.crash} while it took {event}"
-        + f", which was attempted again{after}" * came_again,
-        "delay": f"{event} was attempted {later}",
-        "drop": f"{event} was dropped",
-        "duplicate": f"{event} was attempted twice{', the second time' * bool(after)}{after}",
-        "duplicate_later": f"{event} was attempted again, {later}",
-        "duplicate_new_id": f"{event} was attempted again under another id",
-        "lose_response": f"the response to {event} was lost, so it was attempted again{after}",
-        "refuse": f"{event} was refused before it reached the app, so it was attempted again"
-        + after,
-    }
-    return sentences[kind]
+    return KINDS[kind].sentence.format(
+        event=event,
+        after=after,
+        second_time=", the second time" * bool(after),
+        again=f", which was attempted again{after}" * (len(places) > 1),
+        later=length(deviation.extent),
+        crash=mine.crash,
+    )
 
 
 def _describe_call(deviation: Deviation, call: Call, log: WorldLog) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from operator import attrgetter
 from typing import Any, Final, Literal, NamedTuple
@@ -36,11 +36,24 @@ class Call(NamedTuple):
         return cls(plain[1] or "/", method)
 
 
+def _no_move(_after: int, _near: int) -> range:
+    return range(1)
+
+
+def _past_the_barrier(_after: int, near: int) -> range:
+    """Return how far an attempt moves that the service takes for failed: to the next barrier."""
+    return range(near, near + 1)
+
+
 class Kind(NamedTuple):
     """A kind of deviation.
 
     Attributes:
         verb: The method that a test calls for it, without the fake's name.
+        sentence: What happened to an attempt, with gaps that :mod:`.description` fills. Kinds whose
+            sentence depends on more have none.
+        distances: Past how many attempts it can move one, if so many follow in all, and so many
+            before the next barrier.
         extent: The name of the argument that says how far it goes; empty: none.
         least: The least value of that argument, which is also its default.
         is_time: Whether that argument is a length of time.
@@ -53,6 +66,8 @@ class Kind(NamedTuple):
     """
 
     verb: str
+    sentence: str = ""
+    distances: Callable[[int, int], range] = _no_move
     extent: str = ""
     least: int = 0
     is_time: bool = False
@@ -70,17 +85,66 @@ def _of_a_call(verb: str, *more: str) -> Kind:
 PLACES: Final = ("line", "before", "after")
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "duplicate": Kind("webhooks.duplicate", "after", more=("past_barriers",)),
-    "reorder": Kind("webhooks.reorder", "by", 1),
-    "lose_response": Kind("webhooks.lose_response"),
-    "refuse": Kind("webhooks.refuse"),
+    "duplicate": Kind(
+        "webhooks.duplicate",
+        "{event} was attempted twice{second_time}{after}",
+        lambda after, _near: range(after + 1),
+        extent="after",
+        more=("past_barriers",),
+    ),
+    "reorder": Kind(
+        "webhooks.reorder",
+        distances=lambda _after, near: range(1, near + 1),
+        extent="by",
+        least=1,
+    ),
+    "lose_response": Kind(
+        "webhooks.lose_response",
+        "the response to {event} was lost, so it was attempted again{after}",
+        _past_the_barrier,
+    ),
+    "refuse": Kind(
+        "webhooks.refuse",
+        "{event} was refused before it reached the app, so it was attempted again{after}",
+        _past_the_barrier,
+    ),
     "webhooks_first": _of_a_call("api.webhooks_first"),
-    "drop": Kind("webhooks.drop"),
-    "duplicate_later": Kind("webhooks.duplicate", "pause", 1, is_time=True, order="seen"),
-    "concurrently": Kind("webhooks.concurrently", "by", order="seen"),
-    "crash": Kind("webhooks.crash", more=("nth", *PLACES), order="unseen", is_alone=True),
-    "delay": Kind("webhooks.delay", "duration", 1, is_time=True, order="seen"),
-    "duplicate_new_id": Kind("webhooks.duplicate", more=("new_id",), order="unseen"),
+    "drop": Kind("webhooks.drop", "{event} was dropped"),
+    "duplicate_later": Kind(
+        "webhooks.duplicate",
+        "{event} was attempted again, {later} later",
+        extent="pause",
+        least=1,
+        is_time=True,
+        order="seen",
+    ),
+    "concurrently": Kind(
+        "webhooks.concurrently",
+        distances=lambda _after, near: range(near + 1),
+        extent="by",
+        order="seen",
+    ),
+    "crash": Kind(
+        "webhooks.crash",
+        "the app {crash} while it took {event}{again}",
+        more=("nth", *PLACES),
+        order="unseen",
+        is_alone=True,
+    ),
+    "delay": Kind(
+        "webhooks.delay",
+        "{event} was attempted {later} later",
+        extent="duration",
+        least=1,
+        is_time=True,
+        order="seen",
+    ),
+    "duplicate_new_id": Kind(
+        "webhooks.duplicate",
+        "{event} was attempted again under another id",
+        more=("new_id",),
+        order="unseen",
+    ),
     "evolve": Kind("webhooks.evolve", concerns="everything", order="unseen", is_alone=True),
     "api.fail": _of_a_call("api.fail", "status"),
     "api.lose_response": _of_a_call("api.lose_response", "status"),

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
@@ -155,23 +155,11 @@ class _Candidate(NamedTuple):
     deviations: tuple[Deviation, ...]
 
 
-#: Past how many attempts each kind can move one, if so many follow it in all, and so many before
-#: the next barrier. What the service takes for failed is made again at that barrier.
-_DISTANCES: Final[Mapping[str, Callable[[int, int], range]]] = {
-    "duplicate": lambda after, _: range(after + 1),
-    "reorder": lambda _, near: range(1, near + 1),
-    "lose_response": lambda _, near: range(near, near + 1),
-    "refuse": lambda _, near: range(near, near + 1),
-    "drop": lambda _after, _near: range(1),
-    "concurrently": lambda _, near: range(near + 1),
-    "duplicate_new_id": lambda _after, _near: range(1),
-}
-
 #: A deviation, with how far it moves an attempt.
 _Found: TypeAlias = tuple[int, Deviation]
 
 
-class _Open(NamedTuple):
+class _Slot(NamedTuple):
     """An attempt that may deviate.
 
     Attributes:
@@ -187,13 +175,13 @@ class _Open(NamedTuple):
     near: int
 
 
-class _Room:
-    """What a world has room for; each method gives deviations of one kind, the nearest first.
+class _Options:
+    """The deviations that a world can have beside those that it has.
 
     Attributes:
         log: The log of the world.
         taken: The deviations that it has.
-        open: The attempts that may deviate, by their numbers. Deviations that go ``beyond`` the
+        slots: The attempts that may deviate, by their numbers. Deviations that go ``beyond`` the
             attempts that follow will have room when so many more deviations are added.
     """
 
@@ -201,22 +189,33 @@ class _Room:
         self.log = log
         self.taken = taken
         mine = {one.start for one in taken if one.is_of_an_attempt}
-        found: dict[int, _Open] = {}
+        found: dict[int, _Slot] = {}
         after = near = beyond
         for place, one in reversed([*enumerate(log.attempts)]):  # so the first of repeats stays
             if one is None:
                 near = beyond
                 continue
             if one.number and one.number not in mine:
-                found[one.number] = _Open(one, place, after, near)
+                found[one.number] = _Slot(one, place, after, near)
             after, near = after + 1, near + 1
-        self.open: dict[int, _Open] = dict(sorted(found.items()))
+        self.slots: dict[int, _Slot] = dict(sorted(found.items()))
 
-    def moves(self, kind: str) -> Iterator[_Found]:
+    def of(self, kind: str) -> Iterator[_Found]:
+        """Give the deviations of a kind, the nearest first."""
+        row = KINDS[kind]
+        if row.concerns == "everything":
+            return iter([(0, Deviation(kind, 1))])
+        if row.concerns == "call":
+            return self._calls(kind)
+        if kind == "crash":
+            return self._crashes(kind)
+        return self._pauses(kind) if row.is_time else self._moves(kind)
+
+    def _moves(self, kind: str) -> Iterator[_Found]:
         """Move attempts, or their repeats, past others."""
         fitting = {
-            start: _DISTANCES[kind](one.after, one.near)
-            for start, one in self.open.items()
+            start: KINDS[kind].distances(one.after, one.near)
+            for start, one in self.slots.items()
             if kind != "concurrently" or one.attempt.overlaps
         }
         argument = KINDS[kind].extent
@@ -225,21 +224,21 @@ class _Room:
                 if distance in fits:
                     yield distance, moved(kind, start, distance if argument else 0)
 
-    def pauses(self, kind: str) -> Iterator[_Found]:
+    def _pauses(self, kind: str) -> Iterator[_Found]:
         """Make attempts whenever the body has moved time; repeats also when a session is over."""
         more = {self.log.session} if kind == "duplicate_later" else set[int]()
-        for start, one in sorted(self.open.items(), key=lambda item: item[1].after):
+        for start, one in sorted(self.slots.items(), key=lambda item: item[1].after):
             for pause in sorted(more | self.log.pauses(one.place)):
                 yield one.after, Deviation(kind, start, pause)
 
-    def crashes(self, kind: str) -> Iterator[_Found]:
+    def _crashes(self, kind: str) -> Iterator[_Found]:
         """Crash the app at each of its points."""
-        for start, one in self.open.items():
+        for start, one in self.slots.items():
             for where, name, nth in one.attempt.points:
                 more = ((where, name), ("nth", nth))
                 yield 0, Deviation(kind, start, 0, more if nth > 1 else more[:1])
 
-    def calls(self, kind: str) -> Iterator[_Found]:
+    def _calls(self, kind: str) -> Iterator[_Found]:
         """Let calls go wrong; of one call, the webhooks may come first and its response be lost."""
         both = {"webhooks_first", "api.lose_response"}
         taken = {(one.start, one.more[-2:]) for one in self.taken if {one.kind, kind} != both}
@@ -249,20 +248,6 @@ class _Room:
                 for more in one.ways(kind):
                     yield 0, Deviation(kind, one.number, 0, (*more, *call))
 
-    def everything(self, kind: str) -> Iterator[_Found]:
-        """Change all events alike."""
-        yield 0, Deviation(kind, 1)
-
-
-#: Which deviations of each kind a world has room for; of the others: those that move attempts.
-_ROOM: Final[Mapping[str, Callable[[_Room, str], Iterator[_Found]]]] = {
-    "duplicate_later": _Room.pauses,
-    "crash": _Room.crashes,
-    "delay": _Room.pauses,
-    "evolve": _Room.everything,
-    **dict.fromkeys(("webhooks_first", "api.fail", "api.lose_response"), _Room.calls),
-}
-
 
 def possible_deviations(
     log: WorldLog, kinds: Sequence[str], taken: Sequence[Deviation], beyond: int = 0
@@ -271,12 +256,8 @@ def possible_deviations(
 
     Those that go ``beyond`` its room will have it when so many more deviations are added.
     """
-    room = _Room(log, taken, beyond)
-    streams = (
-        _ROOM.get(kind, _Room.moves)(room, kind)
-        for kind in kinds
-        if not (taken and KINDS[kind].is_alone)
-    )
+    options = _Options(log, taken, beyond)
+    streams = (options.of(kind) for kind in kinds if not (taken and KINDS[kind].is_alone))
     return heapq.merge(*streams, key=itemgetter(0))
 
 
