@@ -7,12 +7,13 @@ are beside them.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import pytest
 from flask import Flask
@@ -20,6 +21,7 @@ from flask import Flask
 from pytest_chatfake import (
     ChatFake,
     ChatFakeConfig,
+    Clock,
     ClosedError,
     Edge,
     Explorer,
@@ -27,6 +29,8 @@ from pytest_chatfake import (
     Message,
     Naming,
     PlatformError,
+    Submission,
+    Webhooks,
     edges,
     explore,
 )
@@ -83,185 +87,126 @@ def wsgi_app(environ: Any, start_response: Any) -> list[bytes]:
     raise NotImplementedError
 
 
-#: Values of an argument: of the wrong kind, and out of range.
-Bad: TypeAlias = tuple[tuple[Any, ...], tuple[Any, ...]]
-
 INTS = (True, 1.5, "2")
 AMOUNT = (0.05, math.nan, True, b"1")
 OUT_OF_AMOUNTS = ("five", "", " 1", "1_000", "1,5", "\u0661", "NaN", "sNaN", "Infinity", -1)
 OUT_OF_AMOUNTS += ("1" * 29, "1E+41", "1E-41", Decimal("-Infinity"), Decimal("-0.5"))
 LENGTH = ("24h", True)
 OUT_OF_LENGTHS = (-1, math.nan, math.inf, timedelta.max, 10**12)
+SPAN = (*LENGTH, (5,), [0] * 1000, lambda: 60, lambda one, two: 60)
+APP = (1, "app", lambda request: None)
 
-#: What is called, and the arguments of which an error speaks by their own names.
-VERBS: list[tuple[Callable[[ChatFake, Message], Callable[..., object]], dict[str, Bad]]] = [
-    # Messages
-    (
-        lambda f, m: f.send_text,
-        {
-            "body": ((1, None, b"x"), ()),
-            "to": ((15550100,), ("",)),
-            "origin_type": ((1,), ("",)),
-            "conversation": ((1, b"c0ffee"), ("xyz", "", "c0 ffee")),
-            "price": ((*AMOUNT, int, bool), OUT_OF_AMOUNTS),
-            "extra": ((["a"],), ()),
-        },
-    ),
-    (lambda f, m: f.find_message, {"to": ((1.5,), ("",)), "body": ((1.5, b"x"), ())}),
-    (lambda f, m: f.submit_text, {"body": ((1,), ()), "price": (AMOUNT, OUT_OF_AMOUNTS)}),
-    (lambda f, m: f.submit_text().reject, {"code": ((1,), ("999", ""))}),
-    (
-        lambda f, m: m.deliver,
-        {"devices": (INTS, (0, -1, 10_001, HUGE)), "price": (AMOUNT, OUT_OF_AMOUNTS)},
-    ),
-    (
-        lambda f, m: m.fail,
-        {
-            "code": ((131026,), ("999", "")),
-            "message": ((1,), ("",)),
-            "platform_error": (("x", 1), ()),
-        },
-    ),
-    (lambda f, m: m.after, {"hours": (("5",), (math.nan,))}),
-    (lambda f, m: f.message, {"id": ((None,), ("",))}),
-    # People
-    (lambda f, m: f.recipient, {"address": ((1,), ("",))}),
-    (
-        lambda f, m: partial(f.recipient, "+1"),
-        {
-            "devices": (INTS, (0, 10_001, HUGE)),
-            "read_receipts": ((1,), ()),
-            "online": ((1, Silent()), ()),
-            "blocked": (("no",), ()),
-            "withheld": ((0.5,), ()),
-            "registered": (([],), ()),
-            "chat_open": ((0,), ()),
-        },
-    ),
-    (
-        lambda f, m: f.autopilot,
-        {
-            "seed": ((1.5, True), (HUGE, HALF)),
-            "deliver_after": (
-                (*LENGTH, [0] * 1000, lambda: 60, lambda one, two: 60),
-                (*OUT_OF_LENGTHS, (-1, 5)),
-            ),
-            "read_after": (("soon", (5,), lambda: 60), ((5, 1),)),
-            "fail_share": ((True, "0.1"), (1.01, -0.1, math.nan)),
-            "replies": (("STOP", lambda message: "STOP"), ()),
-            "reply_after": ((5,), ()),  # without replies
-            "to": ((5,), ("",)),
-        },
-    ),
-    (
-        lambda f, m: partial(f.autopilot, replies=lambda message, random: None),
-        {"reply_after": (("soon",), ((5, 1),))},
-    ),
-    # Money and expectations
-    (lambda f, m: f.top_up, {"amount": (AMOUNT, (*OUT_OF_AMOUNTS, 0))}),
-    (lambda f, m: f.set_balance, {"available": (AMOUNT, OUT_OF_AMOUNTS)}),
-    (lambda f, m: f.assert_charged, {"amount": (AMOUNT, (Decimal("-sNaN"),))}),
-    (lambda f, m: partial(f.assert_charged, 1), {"message": (("id",), ())}),
-    (lambda f, m: f.assert_held, {"amount": (AMOUNT, (-HUGE,))}),
-    (lambda f, m: f.assert_available, {"amount": (AMOUNT, (Decimal("NaN"),))}),
-    (lambda f, m: f.explain, {"message": (("id",), ())}),
-    (lambda f, m: partial(f.assert_requested, path="/x"), {"method": ((1,), ("",))}),
-    (lambda f, m: partial(f.assert_requested, "GET"), {"path": ((1,), ("",))}),
-    (lambda f, m: partial(f.assert_requested, "GET", "/x"), {"times": (INTS, (-1,))}),
-    (lambda f, m: f.assert_idempotent, {"snapshot": ((1,), ())}),
-    (lambda f, m: f.assert_order_independent, {"snapshot": (([],), ())}),
-    (lambda f, m: f.webhooks.assert_rejects_forgeries, {"snapshot": ((0,), ())}),
-    (lambda f, m: f.wait_until, {"predicate": ((None, True, lambda one: one), ())}),
-    (lambda f, m: partial(f.wait_until, list), {"timeout": (LENGTH, (0, -1, math.nan))}),
-    # The clock
-    (lambda f, m: f.clock.advance, {"months": ((1,), ())}),
-    (lambda f, m: partial(f.clock.advance_to, edges("drop")[0]), {"message": (("id",), ())}),
-    (
-        lambda f, m: partial(f.clock.run_until, limit=1),
-        {"predicate": ((True, Silent(), asgi_app, AsgiApp(), partial(asgi_app)), ())},
-    ),
-    (lambda f, m: partial(f.clock.run_until, list), {"limit": (LENGTH, (-1, math.nan))}),
-    # Endpoints and routes
-    (
-        lambda f, m: f.webhooks.connect,
-        {
-            "wsgi": (("app", lambda request: None), ()),
-            "asgi": ((1, lambda request: None), ()),
-            "handler": (({}, lambda: None), ()),
-        },
-    ),
-    (
-        lambda f, m: partial(f.webhooks.connect, URL),
-        {
-            "raise_exceptions": ((1, None), ()),
-            "disable_after": (("3", True), (0,)),
-            "events": ((1, "a.b", [1]), ([""],)),
-            "headers": (([("A", "b")], {"A": 1}, {1: "a"}), ()),
-            "signer": (("s", lambda: None), ()),
-            "path": (("/x",), ()),
-            "client": ((("::1", 1),), ()),
-        },
-    ),
-    (lambda f, m: partial(f.webhooks.connect, wsgi=print), {"path": ((1,), ("hooks", "/ü"))}),
-    (lambda f, m: partial(f.webhooks.connect, asgi=print), {"client": (("::1",), ())}),
-    (
-        lambda f, m: f.send_endpoint,
-        {
-            "path": ((1,), ("v2",)),
-            "echo": (("externalId", [1]), (["status"],)),
-            "parse": ((1, awaited), ()),
-            "reply": ((1, awaited), ()),
-            "status": ((1,), ("",)),
-            "idempotency_header": ((1,), ("", "A B")),
-        },
-    ),
-    (lambda f, m: partial(f.send_endpoint, echo=["x"]), {"parse": ((dict,), ())}),
-    (lambda f, m: partial(f.send_endpoint, reply=dict), {"status": (("accepted",), ())}),
-    (lambda f, m: f.api.fail, {"body": ((1,), (HALF,))}),
-    # Webhooks that go wrong, and events that should not come
-    (lambda f, m: f.webhooks.delay, {"duration": (LENGTH, (0, *OUT_OF_LENGTHS))}),
-    (lambda f, m: f.webhooks.tamper, {"change": ((b"body", lambda: b""), ())}),
-    (lambda f, m: f.webhooks.sign, {"signer": ((None, "s", lambda request, secret: {}), ())}),
-    (lambda f, m: partial(f.webhooks.chaos, refuse=1), {"seed": ((None, True), (HALF, HUGE))}),
-    (lambda f, m: partial(f.webhooks.emit, status="sent"), {"message": (("id",), ())}),
-    (lambda f, m: partial(f.webhooks.emit, m), {"status": ((1,), ("",))}),
-    (
-        lambda f, m: partial(f.webhooks.emit, m, "read"),
-        {
-            "raw": ((1,), (HALF,)),
-            "remove": ((1, "status", [1]), ([LONG],)),
-            "changes": ((["status"],), ()),
-        },
-    ),
-    (
-        lambda f, m: partial(f.webhooks.emit_event, "a.b"),
-        {
-            "key": ((1,), ("", "createTime")),
-            "id": ((1,), ("",)),
-            "body": ((1,), (HALF,)),
-        },
-    ),
-    (lambda f, m: f.webhooks.redeliver, {"event": (("evt",), ())}),
-    (lambda f, m: f.webhooks.replay, {"path": ((1,), ("\ud800", "a\0b"))}),
-    # Explorations and scripts
-    (
-        lambda f, m: Explorer,
-        {"start": ((1,), (datetime(2026, 1, 1),)), "progress": ((1, lambda: None), ())},
-    ),
-    (
-        lambda f, m: partial(explore, print),
-        {
-            "seconds": ((Silent(), True), (0,)),
-            "depth": (("1",), (-1, HUGE)),
-            "limit": (("1",), (0, HUGE)),
-            "only": ((1, [1]), (["(" * 100_000],)),
-            "deviations": ((1, "x"), ([LONG],)),
-        },
-    ),
-    # Where something is made
-    (lambda f, m: partial(HmacSigner, "hush"), {"header": ((1,), ("",))}),
-    (lambda f, m: partial(PlatformError, "m", "t", "1", "x"), {"details": ((1,), ())}),
-]
+#: By annotation, with or without None: values of another kind.
+WRONG_KIND: dict[str, tuple[Any, ...]] = {
+    "bool": (1, "no", [], Silent()),
+    "bool | PlatformError": ("x", 1),
+    "int": INTS,
+    "int | str": (1.5, True),
+    "float": ("0.1", True),
+    "str": (1, b"x"),
+    "str | bytes": (1,),
+    "str | bytes | Mapping[str, object]": (1,),
+    "str | PathLike[str]": (1,),
+    "str | Recipient": (1.5,),
+    "datetime | str": (1,),
+    "timedelta | float": LENGTH,
+    "tuple[str, int]": ("::1", ("::1",)),
+    "Money": AMOUNT,
+    "Price": (*AMOUNT, int, bool, lambda: "1"),
+    "Span": SPAN,
+    "Conversation | str": (1, b"c0ffee"),
+    "Edge": ("session",),
+    "Event": ("evt",),
+    "Message": ("id",),
+    "Naming": ({"event_type": "x"},),
+    "Iterable[str]": ("a.b", 1),
+    "Iterable[timedelta | float]": (1, "1"),
+    "Mapping[str, object]": (["a"],),
+    "Mapping[str, object] | list[Any]": ("url",),
+    "Mapping[str, object] | str | bytes": (1,),
+    "Mapping[str, str]": ([("A", "b")], {"A": 1}, {1: "a"}),
+    "Callable[[], Any]": (None, True, lambda message: message),
+    "Callable[[], Callable[..., Any]]": (1,),
+    "Callable[[], object]": (True, Silent(), asgi_app, AsgiApp(), partial(asgi_app)),
+    "Callable[[Message, Random], str | None]": ("STOP", lambda message: "STOP"),
+    "Callable[[WebhookRequest], object]": ({}, lambda: None),
+    "Callable[[bytes], bytes]": (b"body", lambda: b""),
+    "Callable[..., Any]": APP,
+    "Callable[..., Any] | str": (1,),
+    "Extra": (1, lambda _: {}, awaited),
+    "Parse": (1, awaited),
+    "Reply": (1, awaited),
+    "Shape": (1, lambda: None, {}),
+    "Signer": (1, "s", lambda: None, lambda request, secret: {}),
+    "Snapshot": (0, 1, []),
+}
+
+#: By an argument's name, with that of its verb where others take the value: what is out of range.
+OUT_OF_RANGE: dict[str, tuple[Any, ...]] = {
+    "address": ("",),
+    "amount": (Decimal("-sNaN"), Decimal("NaN"), -HUGE),
+    "top_up.amount": (*OUT_OF_AMOUNTS, 0),
+    "available": OUT_OF_AMOUNTS,
+    "code": ("999", ""),
+    "conversation": ("xyz", "", "c0 ffee"),
+    "deliver_after": (*OUT_OF_LENGTHS, (-1, 5)),
+    "delta": OUT_OF_LENGTHS,
+    "devices": (0, -1, 10_001, HUGE),
+    "disable_after": (0,),
+    "delay.duration": (0, *OUT_OF_LENGTHS),
+    "echo": (["status"],),
+    "emit_event.body": (HALF,),
+    "events": ([""],),
+    "fail.message": ("",),
+    "fail_share": (1.01, -0.1, math.nan),
+    "id": ("",),
+    "idempotency_header": ("", "A B"),
+    "key": ("", "createTime"),
+    "limit": (-1, math.nan),
+    "origin_type": ("",),
+    "price": OUT_OF_AMOUNTS,
+    "raw": (HALF,),
+    "read_after": ((5, 1),),
+    "remove": ([LONG],),
+    "replay.path": ("\ud800", "a\0b"),
+    "seed": (HUGE, HALF),
+    "send_endpoint.path": ("v2",),
+    "send_endpoint.status": ("",),
+    "emit.status": ("",),
+    "timeout": (0, -1, math.nan),
+    "times": (-1,),
+    "timing": ("soon",),
+    "to": ("",),
+}
+
+#: Options of an exploration: values of another kind, and out of range.
+OPTIONS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
+    "seconds": ((Silent(), True), (0,)),
+    "depth": (("1",), (-1, HUGE)),
+    "limit": (("1",), (0, HUGE)),
+    "only": ((1, [1]), (["(" * 100_000],)),
+    "deviations": ((1, "x"), ([LONG],)),
+}
+
+#: What a call has beside the argument: by its name, or before all others. Else it is a message.
+NEEDED = {"amount": 1, "method": "GET", "path": "/x", "limit": 1, "status": "read", "seed": 1}
+NEEDED |= {"address": "+1", "type": "image", "content": {}, "predicate": list}
+NEEDED |= {"edge": edges("drop")[0]}
+FIRST = {"connect": [URL], "emit_event": ["a.b"]}
+
+#: The kinds of arguments that may be given by name.
+BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+
+VERBS_OF: dict[type, Callable[[ChatFake, Message], Any]] = {
+    ChatFake: lambda f, m: f,
+    Message: lambda f, m: m,
+    Submission: lambda f, m: f.submit_text(),
+    Clock: lambda f, m: f.clock,
+    Webhooks: lambda f, m: f.webhooks,
+}
+
+#: Verbs that check an argument later, or need more beside it than this: they are among the calls.
+OTHERS = {"expect_charge", "route", "lifespan", "move_to", "crash", "rotate_secret"}
 
 
 class Refused(NamedTuple):
@@ -273,7 +218,42 @@ class Refused(NamedTuple):
     out_of_range: tuple[Any, ...] = ()
 
 
-#: Values that stand inside of an argument, or for one with another name.
+def give(owner: type, verb: str, argument: str) -> Callable[[ChatFake, Message, Any], object]:
+    """Return a call of a verb that gives a value to an argument, and to others what they need."""
+    _, *others = inspect.signature(getattr(owner, verb)).parameters.values()
+    needed = [
+        other.name for other in others if other.default is other.empty and other.kind in BY_NAME
+    ]
+
+    def call(fake: ChatFake, message: Message, value: Any) -> object:
+        given = {name: NEEDED.get(name, message) for name in needed} | {argument: value}
+        return getattr(VERBS_OF[owner](fake, message), verb)(*FIRST.get(verb, ()), **given)
+
+    return call
+
+
+def wrong_kinds(annotation: str) -> tuple[Any, ...]:
+    return WRONG_KIND.get(annotation.removesuffix(" | None"), ())
+
+
+def exploring(option: str, fake: ChatFake, message: Message, value: Any) -> object:
+    return explore(print, **{option: value})
+
+
+def each_argument_of_each_verb() -> Iterator[Refused]:
+    for owner in VERBS_OF:
+        for verb, function in inspect.getmembers(owner, inspect.isfunction):
+            if verb.startswith("_") or verb in OTHERS:
+                continue
+            _, *arguments = inspect.signature(function).parameters.values()
+            for one in arguments:
+                if one.kind in BY_NAME and one.name != "webhooks_first":  # takes any truth
+                    call = give(owner, verb, one.name)
+                    values = OUT_OF_RANGE.get(f"{verb}.{one.name}", OUT_OF_RANGE.get(one.name, ()))
+                    yield Refused(one.name, call, wrong_kinds(one.annotation), values)
+
+
+#: Values that stand inside of an argument, or beside others, or for one with another name.
 CALLS = [
     # Messages
     Refused("conversation", lambda f, m, x: f.send_text(conversation=m), (None,)),
@@ -285,11 +265,17 @@ CALLS = [
     Refused("JSON", lambda f, m, x: f.send_text(extra={"a": x}), ({1},), (math.inf, HUGE)),
     Refused("JSON", lambda f, m, x: f.send_text(extra={x: 1}), (1,)),
     Refused("JSON", lambda f, m, x: f.send("image", {"a": nested()}), (), (None,)),
-    Refused("content", lambda f, m, x: f.send("image", x), ("url",)),
-    Refused("after", lambda f, m, x: m.after(x), LENGTH, OUT_OF_LENGTHS),
+    Refused("hours", lambda f, m, x: m.after(hours=x), ("5",), (math.nan,)),
+    # People
+    Refused("reply_after", lambda f, m, x: f.autopilot(reply_after=x), (5,)),
+    Refused(
+        "reply_after",
+        lambda f, m, x: f.autopilot(replies=lambda message, random: None, reply_after=x),
+        ("soon",),
+        ((5, 1),),
+    ),
     # Money and expectations
     Refused("amount", lambda f, m, x: f.expect_charge(x).__enter__(), AMOUNT, OUT_OF_AMOUNTS),
-    Refused("message", lambda f, m, x: f.assert_statuses(x, "sent"), ("id",)),
     Refused("status", lambda f, m, x: f.assert_statuses(m, x), (["sent"],), ("seen", "delivred")),
     # The clock
     Refused(
@@ -305,7 +291,7 @@ CALLS = [
         ),
     ),
     Refused("advance", lambda f, m, x: f.clock.advance(days=x), ("5",), (math.nan, math.inf, 1e12)),
-    Refused("edge", lambda f, m, x: f.clock.advance_to(x, m), ("session", edges("drop"))),
+    Refused("months", lambda f, m, x: f.clock.advance(months=x), (1,)),
     Refused("edges", lambda f, m, x: edges(), (None,)),
     Refused("edge", lambda f, m, x: edges(x), (), ("end", 1, LONG)),
     Refused("edge", lambda f, m, x: Edge(x, timedelta(0)), (), ("end",)),
@@ -332,8 +318,14 @@ CALLS = [
     Refused("path", lambda f, m, x: f.route(x)(print), (1,), ("v2/messages", "/v2/messages?a=1")),
     Refused("methods", lambda f, m, x: f.route("/x", x)(print), ("POST", [1]), ([],)),
     Refused("service", lambda f, m, x: f.route("/v2/balance", [x])(print), (), ("GET", "head")),
+    Refused("events", lambda f, m, x: f.webhooks.connect(URL, events=x), ([1],)),
+    Refused("echo", lambda f, m, x: f.send_endpoint(echo=x), ([1],)),
+    Refused("body", lambda f, m, x: f.api.fail(body=x), (1,), (HALF,)),
     Refused("route", lambda f, m, x: f.route("/x")(x), ("x", asgi_app)),
+    Refused("parse", lambda f, m, x: f.send_endpoint(echo=["x"], parse=x), (dict,)),
+    Refused("status", lambda f, m, x: f.send_endpoint(reply=dict, status=x), ("accepted",)),
     # Events that should not come
+    Refused("remove", lambda f, m, x: f.webhooks.emit(m, "read", remove=x), ([1],)),
     Refused("raw", lambda f, m, x: f.webhooks.emit(m, "read", raw="{", changes=x), (), ({"x": 1},)),
     Refused("raw", lambda f, m, x: f.webhooks.emit(m, "read", raw="{", remove=x), (), (["x"],)),
     Refused("field", lambda f, m, x: f.webhooks.emit(m, "sent", changes={x: 1}), (1,)),
@@ -355,24 +347,22 @@ CALLS = [
     Refused("JSON", lambda f, m, x: f.webhooks.emit_event("a.b", {"x": x}), (object(),)),
     Refused("body", lambda f, m, x: f.webhooks.emit_event("a.b", {}, body=x), (), ("x",)),
     Refused("body", lambda f, m, x: f.webhooks.emit_event("a.b", key="k", body=x), (), ("x",)),
+    Refused("seed", lambda f, m, x: f.webhooks.chaos(seed=x, refuse=1), (None,)),
     # What people write
     Refused("body", lambda f, m, x: f.recipient("+1").writes(x), (1, None, b"x"), ("",)),
     Refused("type", lambda f, m, x: f.recipient("+1").sends(x, {}), (1,), ("", "from", "to", "ü")),
-    # The configuration
+    # Explorations
+    Refused("start", lambda f, m, x: Explorer(start=x), (1,), (datetime(2026, 1, 1),)),
+    Refused("progress", lambda f, m, x: Explorer(progress=x), (1, lambda: None)),
+    *(Refused(name, partial(exploring, name), *values) for name, values in OPTIONS.items()),
+    # Where something is made
+    Refused("header", lambda f, m, x: HmacSigner("hush", header=x), (1,), ("",)),
+    Refused("details", lambda f, m, x: PlatformError("m", "t", "1", "x", details=x), (1,)),
     Refused("config", lambda f, m, x: ChatFake(x), (True, 1, "x", {})),
 ]
 
 
-def give(of: Any, name: str) -> Callable[[ChatFake, Message, Any], object]:
-    """Return a call that gives a value to an argument."""
-    return lambda fake, message, value: of(fake, message)(**{name: value})
-
-
-REFUSED = [
-    *(Refused(name, give(of, name), *bad) for of, bads in VERBS for name, bad in bads.items()),
-    *CALLS,
-]
-
+REFUSED = [*each_argument_of_each_verb(), *CALLS]
 
 CASES = [
     pytest.param(one, value, error, id=f"{one.name}-{number}-{error.__name__}-{place}")
@@ -449,48 +439,44 @@ def test_a_status_of_the_teams_own_is_taken(fake: ChatFake) -> None:
     fake.assert_statuses(message, "sent", "seen", "unread", "deleted", "Read")
 
 
-#: By field of the configuration: values of the wrong kind, and out of range.
-FIELDS: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
-    "api_key": ((1,), ("", "a b", "schlüssel")),
-    "opening_balance": (AMOUNT, OUT_OF_AMOUNTS),
-    "currency": ((None,), ("usd", "US")),
-    "price": ((*AMOUNT, lambda: "1"), OUT_OF_AMOUNTS),
-    "origin_type": ((1,), ("",)),
-    "conversation_type": ((1,), ("",)),
-    "insufficient_balance_code": ((1,), ("",)),
-    "conversation_length": (LENGTH, (0, *OUT_OF_LENGTHS)),
-    "drop_after": (LENGTH, (timedelta(0), timedelta(days=36_001), *OUT_OF_LENGTHS)),
-    "timeout": (LENGTH, (0, *OUT_OF_LENGTHS)),
-    "retry_after": ((1, "1"), ([-1], [1, timedelta.max])),
-    "event_ids": ((), ("per message", 1)),
-    "charge_per": ((), ("messages", 1)),
-    "balance_amount": ((), ("all",)),
-    "on_insufficient_balance": ((), (True,)),
-    "mode": ((), ("asyncio",)),
-    "naming": (({"event_type": "x"},), ()),
-    "webhook_url": ((1,), ("",)),
-    "seed": ((1,), ("",)),
-    "omit": (("bizType", None), (["id"], ["status"], ["bizTyp"], [[]])),
-    "extra": ((1, lambda _: {}, awaited), ()),
-    "signer": ((1, lambda: None), ()),
-    "inbound": ((1, lambda: None, {}), ()),
-    "sender": ((1,), ("",)),
-    "strict": ((1, "yes"), ()),
+#: By field of the configuration: values that are out of its range.
+FIELDS: dict[str, tuple[Any, ...]] = {
+    "api_key": ("", "a b", "schlüssel"),
+    "opening_balance": OUT_OF_AMOUNTS,
+    "currency": ("usd", "US"),
+    "price": OUT_OF_AMOUNTS,
+    "origin_type": ("",),
+    "conversation_type": ("",),
+    "insufficient_balance_code": ("",),
+    "conversation_length": (0, *OUT_OF_LENGTHS),
+    "drop_after": (timedelta(0), timedelta(days=36_001), *OUT_OF_LENGTHS),
+    "timeout": (0, *OUT_OF_LENGTHS),
+    "retry_after": ([-1], [1, timedelta.max]),
+    "event_ids": ("per message", 1),
+    "charge_per": ("messages", 1),
+    "balance_amount": ("all",),
+    "on_insufficient_balance": (True,),
+    "mode": ("asyncio",),
+    "webhook_url": ("",),
+    "seed": ("",),
+    "omit": (["id"], ["status"], ["bizTyp"], [[]]),
+    "sender": ("",),
 }
 
 
-def test_every_field_of_the_configuration_is_checked() -> None:
-    assert {one.name for one in dataclasses.fields(ChatFakeConfig)} == FIELDS.keys()
-
-
-@pytest.mark.parametrize("field", FIELDS)
-def test_a_bad_value_in_the_configuration_is_refused_by_its_name(field: str) -> None:
-    for error, values in zip((TypeError, ValueError), FIELDS[field], strict=True):
-        for value in values:
-            for make in (ChatFakeConfig, ChatFake, ChatFakeConfig().replace):
-                with pytest.raises(error, match=field) as caught:
-                    make(**{field: value})
-                assert error is caught.type
+@pytest.mark.parametrize("field", dataclasses.fields(ChatFakeConfig), ids=lambda field: field.name)
+def test_a_bad_value_in_the_configuration_is_refused_by_its_name(
+    field: dataclasses.Field[Any],
+) -> None:
+    wrong: list[tuple[type[Exception], Any]]
+    wrong = [(TypeError, value) for value in wrong_kinds(str(field.type))]
+    wrong += [(ValueError, value) for value in FIELDS.get(field.name, ())]
+    assert wrong
+    for error, value in wrong:
+        for make in (ChatFakeConfig, ChatFake, ChatFakeConfig().replace):
+            with pytest.raises(error, match=field.name) as caught:
+                make(**{field.name: value})
+            assert error is caught.type
 
 
 @pytest.mark.parametrize(
