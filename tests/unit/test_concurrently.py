@@ -187,27 +187,11 @@ def test_an_attempt_waits_for_so_many_and_is_made_with_the_last(
         await do(fake.settle())
         assert expected == ", ".join(app.log)[: len(expected)]
         assert 1 == fault.fired
+        assert ["concurrently"] == [one.fault for one in fake.webhooks.attempts if one.fault]
         assert f"concurrently(by={by}" in fault.description
         assert 3 + (by == 0) == len(fake.webhooks.attempts)
 
     play(scenario)
-
-
-def test_those_of_a_batch_have_its_mark_in_the_order_in_which_they_began() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.connect(asgi=Meeting())
-        fake.webhooks.concurrently(by=1)
-        fake.send_text().deliver().read()
-        rows = [
-            (one.event.status, one.fault, [mark.text for mark in one.marks])
-            for one in fake.webhooks.attempts
-        ]
-    same = "at the same time"
-    assert [
-        ("sent", "concurrently", [same]),
-        ("delivered", None, [same]),
-        ("read", None, []),
-    ] == rows
 
 
 def test_one_whose_endpoint_went_away_while_it_waited_is_waited_for_no_more(fake: ChatFake) -> None:

@@ -218,24 +218,6 @@ def test_an_event_counts_once_for_each_endpoint_whatever_the_fault(kind: str) ->
         assert [1, 1] == [fault.fired for fault in faults]
 
 
-def test_a_duplicate_follows_at_once_and_says_so_with_or_without_after() -> None:
-    def rows(**after: int) -> list[Any]:
-        with fake_with_receiver() as (fake, first):
-            names = {first.endpoint: "first", fake.webhooks.receiver().endpoint: "second"}
-            fake.webhooks.duplicate(times=3, **after)
-            fake.send_text().deliver()
-            return [
-                (one.event.status, names[one.endpoint], one.fault) for one in fake.webhooks.attempts
-            ]
-
-    twice = [
-        (status, name, fault)
-        for status, name in [("sent", "first"), ("sent", "second"), ("delivered", "first")]
-        for fault in (None, "duplicate")
-    ]
-    assert [*twice, ("delivered", "second", None)] == rows() == rows(after=0)
-
-
 def test_several_faults_of_the_content_and_a_repeat_come_together() -> None:
     with fake_with_receiver(signer=lambda _: {"X-Signature": "right"}) as (fake, receiver):
         fake.webhooks.tamper()
@@ -274,15 +256,6 @@ def test_a_repeat_is_no_new_choice_of_a_fault_that_lets_the_first_attempt_fail(k
         assert 1 == fault.fired
 
 
-def test_a_reordered_event_is_duplicated_where_it_is_made() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.webhooks.duplicate()
-        fake.webhooks.reorder(by=2)
-        fake.send_text().deliver().read()
-
-        assert ["delivered", "read", "sent", "sent"] == received_statuses(receiver)
-
-
 def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate() -> None:
     def raising(_: Any) -> None:
         raise LookupError("mine")
@@ -296,20 +269,6 @@ def test_an_error_of_an_app_waits_for_other_endpoints_and_for_a_duplicate() -> N
 
         assert ["sent"] == received_statuses(receiver)
         assert 3 == len(fake.webhooks.attempts)
-
-
-def test_of_an_event_that_one_endpoint_lost_the_other_still_gets_its_duplicate() -> None:
-    with fake_with_receiver() as (fake, first):
-        second = fake.webhooks.receiver()
-        fake.webhooks.drop(endpoint=first.endpoint)
-        fake.webhooks.duplicate(endpoint=second.endpoint)
-        fake.webhooks.delay(60, endpoint=first.endpoint, status="delivered")
-        fake.send_text().deliver()
-
-        assert [] == received_statuses(first)
-        assert ["sent", "sent", "delivered"] == received_statuses(second)
-        fake.clock.advance(60)
-        assert ["delivered"] == received_statuses(first)
 
 
 def test_a_retry_is_not_concerned() -> None:

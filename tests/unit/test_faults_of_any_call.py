@@ -14,7 +14,7 @@ from pytest_chatfake import ApiFault, ChatFake
 from pytest_chatfake.report.hints import why_unused
 
 from .api_clients import Answer, call_with_werkzeug
-from .fakes import fake_with_receiver, frozen_fake, received_statuses, warnings_at_the_end
+from .fakes import fake_with_receiver, frozen_fake, warnings_at_the_end
 
 ORDER = json.dumps({"to": "+4915", "type": "text", "text": {"body": "Sale"}}).encode()
 
@@ -83,18 +83,6 @@ def test_a_call_whose_response_suffers_takes_effect(fake: ChatFake, kind: str) -
     assert expected == status(fake)
     assert (1, 1) == (len(fake.messages), fault.fired)
     fake.assert_held("0.05")
-
-
-def test_a_lost_response_leaves_a_message_and_its_webhook() -> None:
-    with fake_with_receiver() as (fake, receiver):
-        fake.send_endpoint()
-        fake.api.lose_response(path="/v2/messages")
-        with pytest.raises(ConnectionResetError, match="a fault closed the connection"):
-            call_with_werkzeug(fake, "POST", "/v2/messages", body=ORDER)
-
-        assert [] == received_statuses(receiver)
-        fake.settle()
-        assert ["sent"] == received_statuses(receiver)
 
 
 def test_a_response_in_place_of_the_lost_one_is_that_of_a_failure(fake: ChatFake) -> None:

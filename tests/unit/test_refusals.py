@@ -153,7 +153,11 @@ OUT_OF_RANGE: dict[str, tuple[Any, ...]] = {
     "delta": OUT_OF_LENGTHS,
     "devices": (0, -1, 10_001, HUGE),
     "disable_after": (0,),
+    "concurrently.by": (-1,),
+    "delay": (0.5,),
     "delay.duration": (0, *OUT_OF_LENGTHS),
+    "duplicate": (math.nan,),
+    "duplicate.after": (-1,),
     "echo": (["status"],),
     "emit_event.body": (HALF,),
     "events": ([""],),
@@ -163,11 +167,15 @@ OUT_OF_RANGE: dict[str, tuple[Any, ...]] = {
     "idempotency_header": ("", "A B"),
     "key": ("", "createTime"),
     "limit": (-1, math.nan),
+    "lose_response": (-0.1,),
     "origin_type": ("",),
+    "pause": (0,),
     "price": OUT_OF_AMOUNTS,
     "raw": (HALF,),
     "read_after": ((5, 1),),
+    "refuse": (1.1,),
     "remove": ([LONG],),
+    "reorder.by": (0,),
     "replay.path": ("\ud800", "a\0b"),
     "seed": (HUGE, HALF),
     "send_endpoint.path": ("v2",),
@@ -404,7 +412,7 @@ def test_whatever_is_given_the_error_is_a_sentence_of_a_readable_length(
         assert 700 > len(str(caught.value))
 
 
-@pytest.mark.parametrize("kind", FAULT_KINDS)
+@pytest.mark.parametrize("kind", [*FAULT_KINDS, "reorder", "lose_response", "refuse"])
 @pytest.mark.parametrize(
     ("options", "error"),
     [
