@@ -184,19 +184,6 @@ def test_an_error_of_a_route_is_a_500_and_comes_back_once(call_api: CallApi, use
     # and the end of the block had nothing more to say
 
 
-def test_what_a_route_sends_is_attempted_by_the_tests_next_step(call_api: CallApi) -> None:
-    with fake_with_receiver() as (fake, receiver):
-
-        @fake.route("/send")
-        def send(_: Any) -> dict[str, Any]:
-            return {"id": fake.send_text().deliver().id}
-
-        call_api(fake, "POST", "/send")
-        assert [] == received_statuses(receiver)
-        fake.assert_statuses(fake.messages[0], "sent", "delivered")
-        assert ["sent", "delivered"] == received_statuses(receiver)
-
-
 def test_webhooks_may_win_the_race_against_the_answer(call_api: CallApi) -> None:
     order: list[str] = []
     with frozen_fake() as fake:

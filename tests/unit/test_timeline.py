@@ -448,29 +448,6 @@ def test_a_request_stands_before_what_its_route_did():
         ) == told(fake)
 
 
-def test_an_attempt_stands_before_what_its_receiver_did(fake):
-    def handler(_):
-        if len(fake.messages) == 1:
-            assert "no response yet" in fake.timeline[-1].text
-            fake.send_text(to="+2")
-
-    fake.webhooks.connect(handler=handler)
-    fake.submit_text().accept()
-
-    assert snapshot(
-        [
-            "1 verb: accept() m1",
-            "2 hold: 0.05 m1 <- 1",
-            "3 event: sent m1 <- 1",
-            "4 attempt: sent m1 -> handler(): 200 <- 3",
-            "5 verb: send_text() m2 <- 4",
-            "6 hold: 0.05 m2 <- 5",
-            "7 event: sent m2 <- 5",
-            "8 attempt: sent m2 -> handler(): 200 <- 7",
-        ]
-    ) == told(fake)
-
-
 def test_another_threads_verb_has_no_cause_though_an_attempt_is_in_flight(fake):
     def handler(_):
         if len(fake.messages) == 1:
