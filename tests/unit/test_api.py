@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-import httpx
 import pytest
 import time_machine
 
@@ -52,15 +51,6 @@ def test_the_balance_follows_what_happens(call_api: CallApi) -> None:
         seen.append(call_api(fake).json()["amount"])
 
         assert ["1", "0.70", "0.80", "0.85"] == [str(amount) for amount in seen]
-
-
-def test_httpx_asks_it_without_a_socket() -> None:
-    with frozen_fake() as fake:
-        transport = httpx.WSGITransport(app=fake.wsgi_app)
-        with httpx.Client(transport=transport, base_url="http://testserver") as client:
-            answer = client.get("/v2/balance", headers={"X-API-Key": fake.api_key})
-
-    assert {"amount": 100, "currency": "USD"} == answer.json()
 
 
 def test_the_balance_knows_of_a_drop_that_is_due(call_api: CallApi) -> None:

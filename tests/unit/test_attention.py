@@ -122,7 +122,7 @@ def test_what_is_alike_is_one_line_with_a_count():
             fake.webhooks.drop(status="failed")
         shown = section(fake._story)
         list(fake.webhooks.attempts)  # they are seen
-        fake._engine.outbox.faults.ever.clear()
+        fake.reset()
 
     assert [
         (
@@ -245,7 +245,7 @@ def test_a_fault_is_told_as_it_was_set_up():
         }
         signed = webhooks.sign(HmacSigner("secret-of-somebody")).description
         assert list(faults) == [fault.description for fault in faults.values()]
-        fake._engine.outbox.faults.ever.clear()
+        fake.reset()
 
     assert signed.startswith("sign(HmacSigner(")
     assert "somebody" not in signed

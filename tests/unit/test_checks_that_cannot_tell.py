@@ -28,7 +28,7 @@ def test_no_fault_keeps_what_comes_again_from_the_app(kind: str) -> None:
         seen = repeated(fake)
         with set_up_fault(fake, kind), pytest.raises(AssertionError, match="again"):
             fake.assert_idempotent(lambda: len(seen))
-        fake.webhooks._outbox.faults.clear()
+        fake.reset()
 
 
 def test_what_does_not_come_again_is_not_called_idempotent() -> None:

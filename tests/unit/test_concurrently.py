@@ -53,7 +53,7 @@ async def _some_turns() -> None:
 
 async def in_a_block(fake: ChatFake, chain: Callable[[], Any]) -> None:
     """Write a chain inside a block, in the fake's mode."""
-    if fake._engine.mode == "sync":
+    if fake.config.mode == "sync":
         with fake.webhooks.concurrently():
             chain()
     else:

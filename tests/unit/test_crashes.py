@@ -416,7 +416,7 @@ def test_an_app_at_a_url_cannot_crash(fake):
     fake.webhooks.connect("http://127.0.0.1:9/")
     with fake.webhooks.crash(line="app.py:1"), pytest.raises(ChatFakeError, match="is a URL"):
         fake.send_text()
-    fake.webhooks._outbox.faults.clear()
+    fake.reset()
     with pytest.raises(TypeError, match="restart"):
         fake.webhooks.connect("http://127.0.0.1:9/", restart=lambda: commit)
 

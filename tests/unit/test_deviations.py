@@ -122,7 +122,7 @@ def test_a_planned_retry_comes_at_the_barrier_and_time_stands():
 
         assert [1, 2] == [request.number for request in receiver.requests]
         assert now == fake.clock.now
-        fake.webhooks._outbox.faults.clear()
+        fake.reset()
 
 
 def test_a_repeat_that_fails_is_made_again_as_often_as_retries_say():

@@ -398,7 +398,7 @@ def test_a_fault_that_did_not_fire_says_so(fake):
         fake.send_text()
 
     assert "1 fault: drop(status='read') [unused]" == told(fake)[0]
-    fake._engine.outbox.faults.ever.clear()
+    fake.reset()
 
 
 def test_requests_stand_where_they_were_asked_with_what_faults_did():
