@@ -95,7 +95,7 @@ ENDLESS = {
     "chunks": sends_for_ever(CHUNKED, b"10000\r\n" + b"x" * 65_536 + b"\r\n"),
     "chunk": sends_for_ever(CHUNKED + b"F" * 12 + b"\r\n", b"x" * 65_536),
     "chunk of a negative size": sends_for_ever(CHUNKED + b"-1\r\n", b"x" * 65_536),
-    "announcements": sends_for_ever(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000),
+    "announcements": sends_for_ever(b"", b"HTTP/1.1 100 x\r\nX: %b\r\n\r\n" % (b"x" * 60_000)),
     "trailers": sends_for_ever(CHUNKED + b"0\r\n", b"X: 1%b\r\n" % (b" " * 1000)),
 }
 

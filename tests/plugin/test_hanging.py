@@ -11,6 +11,8 @@ import pytest
 from pytest_chatfake import plugin
 from pytest_chatfake.base import terminal
 
+from ..forked_pytest import run_pytest
+
 TESTS = """
     import threading
     import pytest
@@ -54,18 +56,18 @@ LINES = [
 @pytest.mark.parametrize("options", [["-p", "no:xdist"], ["-n", "1"], ["-s"]])
 def test_a_line_gets_past_the_capture(pytester: pytest.Pytester, options: list[str]) -> None:
     pytester.makepyfile(test_it=TESTS)
-    result = pytester.runpytest_subprocess(*options, timeout=60)
+    result = run_pytest(pytester.path, *options)
     result.assert_outcomes(passed=2)
-    result.stderr.fnmatch_lines(LINES)
+    result.stdout.fnmatch_lines(LINES)
 
 
 def test_a_test_that_did_not_use_the_fixture_is_the_first_to_hang(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(test_it=TESTS)
-    result = pytester.runpytest_subprocess("-k", "own_fake", timeout=60)
+    result = run_pytest(pytester.path, "-k", "own_fake")
     result.assert_outcomes(passed=1, deselected=1)
-    result.stderr.fnmatch_lines(LINES[1:])
+    result.stdout.fnmatch_lines(LINES[1:])
 
 
 def test_the_duplicate_of_the_standard_error_is_closed_at_the_end(

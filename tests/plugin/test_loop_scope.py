@@ -124,7 +124,7 @@ def test_each_worker_of_xdist_has_a_loop_of_its_own(pytester: pytest.Pytester) -
             assert not any(task.done() for task in tasks)
         """
     )
-    result = pytester.runpytest_subprocess("-n", "2", "--dist=each", timeout=60)
+    result = run_pytest(pytester.path, "-n", "2", "--dist=each")
     result.assert_outcomes(passed=8)
     for worker in ("gw0", "gw1"):
         assert 4 == (pytester.path / f"notes-{worker}").read_text().count("cancelled")

@@ -133,7 +133,7 @@ def run(pytester, body, *options):
     return said[: next(place for place, line in enumerate(said) if line.startswith("==="))]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]])
+@pytest.mark.parametrize("workers", [[], ["-n1"]])
 def test_who_checks_nothing_of_the_app_is_named(pytester, workers):
     named = [
         "a_balance_that_is_dropped",

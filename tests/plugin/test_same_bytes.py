@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+
+from ..forked_pytest import FEW_PLUGINS, run_pytest
 
 TESTS = """
     import hashlib, os, pathlib
@@ -37,41 +38,28 @@ TESTS = """
 
 
 @pytest.fixture(autouse=True)
-def _with_few_plugins(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    plugins = ("xdist", "time_machine", "pytest_chatfake.plugin")
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p {name}" for name in plugins))
+def _tests(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=TESTS)
 
 
-def notes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *args: str) -> dict[str, str]:
+def notes(pytester: pytest.Pytester, *args: str) -> dict[str, str]:
     """What each test of a run emitted."""
-    place = Path(pytester.path) / "-".join(["notes", *re.findall(r"\w+", " ".join(args))])
-    monkeypatch.setenv("NOTES", str(place))
-    on_workers = "-n" in args
-    result = (
-        pytester.runpytest_subprocess(*args, timeout=60)
-        if on_workers
-        else pytester.runpytest_inprocess(*args)
-    )
-    assert 0 == result.ret
+    place = pytester.path / "-".join(["notes", *re.findall(r"\w+", " ".join(args))])
+    assert 0 == run_pytest(pytester.path, *args, **FEW_PLUGINS, NOTES=str(place)).ret
     return {file.name: file.read_text() for file in place.iterdir()}
 
 
-def test_ids_come_from_the_node_id_whatever_else_runs(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    everything = notes(pytester, monkeypatch)
-    alone = notes(pytester, monkeypatch, "test_it.py::test_last")
+def test_ids_come_from_the_node_id_whatever_else_runs(pytester: pytest.Pytester) -> None:
+    everything = notes(pytester)
+    alone = notes(pytester, "test_it.py::test_last")
     backwards = notes(
         pytester,
-        monkeypatch,
         "test_it.py::test_last",
         "test_it.py::TestIt",
         "test_it.py::test_numbers[3]",
         "test_it.py::test_numbers[0]",
     )
-    on_workers = notes(pytester, monkeypatch, "-n", "2")
+    on_workers = notes(pytester, "-n", "2")
 
     assert 6 == len(everything) == len(set(everything.values()))
     assert everything == on_workers
@@ -80,9 +68,7 @@ def test_ids_come_from_the_node_id_whatever_else_runs(
     assert backwards.items() <= everything.items()
 
 
-def test_a_seed_of_ones_own_takes_the_node_ids_place(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seed_of_ones_own_takes_the_node_ids_place(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
         import pytest
@@ -93,6 +79,6 @@ def test_a_seed_of_ones_own_takes_the_node_ids_place(
             return ChatFakeConfig(seed="ours")
         """
     )
-    found = notes(pytester, monkeypatch, "-k", "numbers")
+    found = notes(pytester, "-k", "numbers")
 
     assert 1 == len({keys[64:] for keys in found.values()})

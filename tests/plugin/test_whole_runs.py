@@ -16,6 +16,8 @@ from inline_snapshot import snapshot
 from pytest_chatfake.report.coverage import ITEMS, possible
 from pytest_chatfake.suite.run import Run
 
+from ..forked_pytest import run_pytest
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -57,7 +59,7 @@ def coverage(result: pytest.RunResult) -> list[str]:
 # -- coverage --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]])
+@pytest.mark.parametrize("workers", [[], ["-n1"]])
 def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: list[str]) -> None:
     lines = coverage(run(pytester, "--chat-fake-coverage", *workers))
 
@@ -396,9 +398,8 @@ def test_the_page_tells_once_what_an_exploration_found(
     assert 1 == run(pytester, body=html.unescape(test)).parseoutcomes()["failed"]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n1"]])
 def test_the_page_has_an_error_that_was_raised_from_an_explorations(
-    pytester: pytest.Pytester, workers: list[str]
+    pytester: pytest.Pytester,
 ) -> None:
     body = """
     def test_it(chat_explore):
@@ -415,7 +416,7 @@ def test_the_page_has_an_error_that_was_raised_from_an_explorations(
         except ValueError as error:
             raise RuntimeError("the app is wrong") from error
     """
-    run(pytester, "--chat-fake-report=page.html", *workers, body=body)
+    run(pytester, "--chat-fake-report=page.html", body=body)
     (failure,) = re.findall('"Failure">(.*?)</pre>', page_of(pytester), re.DOTALL)
 
     lines = [line.removeprefix("E").strip() for line in html.unescape(failure).splitlines()]
@@ -428,7 +429,7 @@ def test_the_page_has_an_error_that_was_raised_from_an_explorations(
 def test_the_page_says_when_the_run_really_began(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(conftest="import time_machine; time_machine.travel(0, tick=False).start()")
     pytester.makepyfile(test_it="def test_it(chat_fake): chat_fake.send_text()")
-    pytester.runpytest_subprocess(*OPTIONS, "--chat-fake-report=page.html", timeout=60)
+    run_pytest(pytester.path, *OPTIONS, "--chat-fake-report=page.html")
     (began,) = re.findall("<dt>Began</dt><dd>(.*?) UTC</dd>", page_of(pytester))
 
     age = datetime.now(UTC) - datetime.fromisoformat(f"{began}Z")

@@ -21,7 +21,7 @@ calls = st.tuples(
 )
 
 
-@profile(300)
+@profile(100)
 @given(st.lists(calls, max_size=20))
 def test_a_key_sends_once_whatever_is_lost_or_refused(script: list[Any]) -> None:
     sent: list[str] = []

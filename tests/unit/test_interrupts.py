@@ -157,7 +157,7 @@ def test_an_interrupt_at_any_point_of_a_verb_leaves_the_process_whole(verb: str)
                 closed += 1
             fake._engine.core.closed = True  # nothing is checked at its end
         assert process.is_whole(), number
-        number += 1 + number // 100  # each of the first points, and a third of a thousand
+        number += 1 + number // 40  # each of the first points, and every ninth of a thousand
     assert 10 < closed < number
 
 
@@ -179,7 +179,7 @@ def test_an_interrupt_at_any_point_of_an_exploration_leaves_the_process_whole(pa
             explore(body, depth=0 if passes else 1, deviations=["duplicate"])
         came = interruption.came
         assert process.is_whole(), number
-        number += 1 + number // 50  # it has some thousand points
+        number += 1 + number // 25  # it has some thousand points
     assert number > 1_000
 
 
