@@ -159,15 +159,17 @@ def test_a_callable_without_a_line_is_named_by_its_class_and_a_long_value_is_cut
 
 
 @MODES
-def test_what_came_true_while_the_time_ran_out_counts(mode: str) -> None:
+def test_what_came_true_while_the_time_ran_out_counts(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The fake settles after the last pause, and looks once more."""
     seen: list[int] = []
     over = threading.Event()
+    monkeypatch.setattr(waits, "say", lambda _: over.set())
 
     def predicate() -> Any:
         seen.append(1)
-        if len(seen) == 1:
-            over.wait(0.2)  # longer than the limit: the next look is the last one
+        assert over.wait(SECONDS)  # the next look is the last one
         return len(seen) == 2
 
     with a_fake(mode) as fake:
