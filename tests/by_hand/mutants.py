@@ -63,7 +63,7 @@ LIKELY = {
     "domain.instants": "test_clock test_edges test_refusals",
     "domain.ledger": "test_money_rules test_failure_texts",
     "domain.messages": "test_transitions test_refusals test_calls_during_attempts",
-    "domain.money": "test_money_input test_money_rules test_refusals",
+    "domain.money": "test_money_rules test_refusals",
     "domain.people": "test_people test_resets test_scripts_in_time",
     "domain.schedule": "test_schedule test_clock test_agenda test_scripts_in_time",
     "engine": "test_clock test_agenda test_wait_until test_threads test_calls_during_attempts "

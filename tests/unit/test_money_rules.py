@@ -1,18 +1,19 @@
-"""Holds, charges and releases (§1, §2.3, §3 rule 5, §8), and what money accepts."""
+"""What a message costs, by a table (§1, §2.3, §8), and the digits of amounts.
+
+Random scripts hold the whole life of the money against the model.
+"""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import Any
+
+import pytest
 
 from pytest_chatfake import ChatFake
 
 from .fakes import frozen_fake
-from .money_helpers import balances, decimals, ledger_entries
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def prices(message: Any) -> list[Decimal]:
@@ -21,50 +22,14 @@ def prices(message: Any) -> list[Decimal]:
     return [body["chatMessage"]["totalPrice"] for body in bodies]
 
 
-# -- the life of a hold ----------------------------------------------------------------------------
+# -- digits ----------------------------------------------------------------------------------------
 
 
-def test_a_sent_message_holds_its_estimate(fake: ChatFake) -> None:
-    message = fake.send_text()
+@pytest.mark.parametrize("amount", ["1E-40", "1E+40", "9" * 28])
+def test_amounts_at_the_bounds_are_taken(fake: ChatFake, amount: str) -> None:
+    fake.set_balance(amount)
 
-    assert [("hold", Decimal("0.05"))] == ledger_entries(fake)
-    assert decimals("99.95", "0.05", "0") == balances(fake)
-    assert decimals("0.05", "0") == (message.held, message.charged)
-
-
-def test_the_first_delivery_releases_the_hold_and_then_charges(fake: ChatFake) -> None:
-    message = fake.send_text()
-    fake.clock.advance(minutes=5)
-
-    message.deliver()
-
-    assert [(k, Decimal("0.05")) for k in ("hold", "release", "charge")] == ledger_entries(fake)
-    assert [NOON + timedelta(minutes=5)] * 2 == [entry.at for entry in fake.ledger[2:]]
-    assert decimals("99.95", "0", "0.05") == balances(fake)
-    assert decimals("0", "0.05") == (message.held, message.charged)
-
-
-def test_a_second_device_is_not_charged_again(fake: ChatFake) -> None:
-    message = fake.send_text().deliver(devices=3).deliver()
-
-    assert decimals("99.95", "0", "0.05") == balances(fake)
-    assert list(decimals("0.05", "0.05", "0.05", "0.05", "0.05")) == prices(message)
-
-
-def test_a_failed_message_gives_its_hold_back_and_costs_nothing(fake: ChatFake) -> None:
-    message = fake.send_text()
-    fake.clock.advance(minutes=5)
-
-    message.fail()
-
-    assert [("hold", Decimal("0.05")), ("release", Decimal("0.05"))] == ledger_entries(fake)
-    assert NOON + timedelta(minutes=5) == fake.ledger[-1].at
-    assert decimals("100", "0", "0") == balances(fake)
-    assert list(decimals("0.05", "0")) == prices(message)
-    assert 0 == message.total_price
-
-
-# -- prices ----------------------------------------------------------------------------------------
+    assert Decimal(amount) == fake.balance.available
 
 
 def test_every_digit_of_an_amount_is_kept() -> None:
@@ -73,6 +38,23 @@ def test_every_digit_of_an_amount_is_kept() -> None:
 
         expected = Decimal("1234567890123456789.1234567889999999999999999999")
         assert expected == fake.balance.available
+
+
+def test_the_callers_decimal_context_rounds_nothing() -> None:
+    with localcontext(prec=4), ChatFake(opening_balance="0", price="12345.678901") as fake:
+        fake.send_text()
+
+        fake.assert_available("-12345.678901")
+        fake.assert_available(Decimal("-12345.678901"))
+
+
+def test_numbers_have_no_exponent_whatever_the_context_of_the_test_writes() -> None:
+    with localcontext() as context:
+        context.capitals = 0  # 1e-7, and not 1E-7
+        with frozen_fake(price="1E-7") as fake:
+            fake.send_text()
+
+            assert b'"totalPrice":0.0000001,' in fake.events[0].body
 
 
 # -- what is charged -------------------------------------------------------------------------------
@@ -85,6 +67,9 @@ CHARGED = """
 alone                         | 2, 2 0       | 2, 2 0
 alone deliver                 | 2 2, 0 2     | 2 2, 0 2
 alone deliver=3               | 2 3, 0 3     | 2 3, 0 3
+alone fail                    | 2 0, 0 0     | 2 0, 0 0
+alone 719                     | 2, 2 0       | 2, 2 0
+alone 720                     | 2, 0 0       | 2, 0 0
 before                        | 0, 0 0       | 2, 2 0
 before deliver                | 0 0, 0 0     | 2 2, 0 2
 before deliver=3              | 0 0, 0 0     | 2 3, 0 3
@@ -115,26 +100,15 @@ def charged(fake: ChatFake, beside: str, *steps: str) -> str:
     return f"{' '.join(map(str, prices(message)))}, {message.held:f} {message.charged:f}"
 
 
+def test_a_second_device_is_not_charged_again(fake: ChatFake) -> None:
+    fake.send_text().deliver(devices=3).deliver()
+
+    fake.assert_charged("0.05")
+
+
 def test_each_message_costs_what_the_table_says() -> None:
     for line in CHARGED.strip().splitlines():
         story, *columns = (cell.strip() for cell in line.split("|"))
         for charge_per, expected in zip(["conversation", "message"], columns, strict=True):
             with frozen_fake(charge_per=charge_per) as fake:
                 assert (story, expected) == (story, charged(fake, *story.split()))
-
-
-# -- too little money ------------------------------------------------------------------------------
-
-
-def test_a_low_balance_can_fail_the_message_before_it_is_sent() -> None:
-    with frozen_fake(opening_balance="0.04", on_insufficient_balance="fail") as fake:
-        message = fake.send_text()
-
-        resource = json.loads(fake.events[-1].body)["chatMessage"]
-        assert "failed" == message.status
-        assert ["failed"] == [event.status for event in fake.events]
-        assert "BALANCE_INSUFFICIENT" == resource["errorCode"]
-        assert not {"conversation", "createTime", "sendTime"} & resource.keys()
-        assert [] == ledger_entries(fake)
-        assert () == tuple(fake.conversations)
-        assert message.conversation is None
