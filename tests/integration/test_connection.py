@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from contextlib import suppress
 
@@ -311,20 +310,6 @@ def test_a_truncated_answer_promises_more_than_it_gives(client, api):
 
 
 # Errors
-
-
-def test_an_api_that_raises_is_a_500_and_the_error_comes_back(listener, client, api):
-    def broken(_):
-        raise ZeroDivisionError("in the API")
-
-    api.answers["/answer"] = broken
-    error = json.loads(client.ask(GET).body)["error"]
-
-    assert (500, "INTERNAL_SERVER_ERROR") == (error["status"], error["code"])
-    assert "a handler raised ZeroDivisionError" == error["message"]
-    with pytest.raises(ZeroDivisionError, match="in the API"):
-        listener.check()
-    listener.check()  # once
 
 
 def test_an_interrupt_of_a_handler_ends_the_connection_and_comes_back(listener, client, api):

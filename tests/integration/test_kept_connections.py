@@ -53,9 +53,6 @@ CLOSES = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
 @pytest.mark.parametrize(
     "script",
     [
-        answers(CLOSES),
-        answers(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok"),
-        answers(b"HTTP/1.0 200 OK\r\n\r\nok"),
         answers(b"HTTP/1.1 200 OK\r\n\r\nok"),
         keeps_answering(CLOSES),
         keeps_answering(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: chat\r\n\r\n"),

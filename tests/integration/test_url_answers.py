@@ -9,12 +9,9 @@ import subprocess
 
 import pytest
 
-from pytest_chatfake.transport.client.http_client import HttpClient
 from pytest_chatfake.transport.client.responses import Response
 
 from .raw_server import (
-    CHUNKED,
-    OK,
     SECONDS,
     answer_to,
     keeps_alive,
@@ -58,26 +55,6 @@ def test_localhost_is_found_on_whichever_address_the_server_listens():
 # Answers
 
 
-@pytest.mark.parametrize(
-    ("data", "answer"),
-    [
-        (b"HTTP/1.1 204 No Content\r\n\r\n", Response(204)),
-        (b"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", Response(200)),
-        (b"HTTP/1.0 200 OK\r\n\r\nto the end", Response(200, b"to the end")),
-        (b"HTTP/1.1 500 Oh\r\nContent-Length: 5\r\n\r\nsorry", Response(500, b"sorry")),
-        (
-            CHUNKED + b"3;ext=1\r\none\r\n8\r\n and two\r\n0\r\nX-Trailer: 1\r\n\r\n",
-            Response(200, b"one and two"),
-        ),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, Response(200, b"ok")),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" * 3 + OK, Response(200, b"ok")),
-        (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", Response(101)),
-    ],
-)
-def test_an_answer_comes_back_whole(data, answer):
-    assert answer == answer_to(data)
-
-
 def in_chunks(body):
     size = 1_000_000
     parts = (body[start : start + size] for start in range(0, len(body), size))
@@ -95,27 +72,6 @@ OF_EVERY_KIND = {
 @pytest.mark.parametrize("data", OF_EVERY_KIND.values(), ids=OF_EVERY_KIND)
 def test_of_a_huge_answer_the_first_64_kib_come_back(data):
     assert Response(200, HUGE[: 64 * 1024]) == answer_to(b"HTTP/1.1 200 OK\r\n" + data)
-
-
-def test_answers_in_chunks_and_announced_ones_leave_the_connection_in_order():
-    kinds = [
-        b"HTTP/1.1 100 Continue\r\n\r\n" + OK,
-        CHUNKED + b"2\r\nok\r\n0\r\n\r\n",
-        b"HTTP/1.1 204 No Content\r\n\r\n",
-        OK,
-    ]
-
-    def script(conversation):
-        while conversation.read():
-            conversation.send(kinds[len(server.posts) - 1])
-
-    with serving(script) as server:
-        client = HttpClient(server.url, timeout=SECONDS)
-        statuses = [client.post(b"", {}).status for _ in kinds]
-        client.close()
-
-        assert [200, 200, 204, 200] == statuses
-        assert 1 == len(server.connections)
 
 
 def test_a_server_may_answer_before_it_has_read_everything():

@@ -157,35 +157,3 @@ def test_a_task_that_waits_for_the_client_to_go_is_told_when_the_app_returns():
 
 
 # Frameworks
-
-
-@BOTH
-def test_starlette_streams_and_runs_its_background_task(run):
-    from starlette.applications import Starlette
-    from starlette.background import BackgroundTask
-    from starlette.middleware import Middleware
-    from starlette.middleware.base import BaseHTTPMiddleware
-    from starlette.responses import StreamingResponse
-    from starlette.routing import Route
-
-    done = []
-
-    async def hook(request):
-        event = await request.json()
-
-        async def parts():
-            yield "got "
-            yield event["id"]
-
-        return StreamingResponse(parts(), 202, background=BackgroundTask(done.append, event["id"]))
-
-    async def passing(request, call_next):
-        return await call_next(request)
-
-    app = Starlette(
-        routes=[Route("/hooks/chat", hook, methods=["POST"])],
-        middleware=[Middleware(BaseHTTPMiddleware, dispatch=passing)],
-    )
-
-    assert Response(202, b"got evt_1") == post(app, b'{"id":"evt_1"}', run=run)
-    assert ["evt_1"] == done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -59,43 +58,7 @@ def test_an_event_that_no_connected_endpoint_listens_for_is_named() -> None:
     ] == lines
 
 
-def test_it_costs_nothing_and_belongs_to_no_message() -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        before = (fake.balance, len(fake.ledger), len(fake.messages))
-        fake.webhooks.emit_event(TYPE, {})
-
-        assert before == (fake.balance, len(fake.ledger), len(fake.messages))
-        event = fake.events[0]
-        assert (None, None, TYPE) == (event.status, event.message_id, event.type)
-
-
 # -- what they look like ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("event_type", "key"),
-    [
-        (TYPE, "chatInboundMessage"),
-        ("chat.account.updated", "chatAccount"),
-        ("contact-list.changed", "contactList"),
-        ("ping", "ping"),
-    ],
-)
-def test_the_resource_stands_under_the_type_without_its_last_part(
-    event_type: str, key: str
-) -> None:
-    with frozen_fake() as fake:
-        fake.webhooks.receiver(events="*")
-        fake.webhooks.emit_event(event_type, {"price": Decimal("0.10")})
-
-        assert {
-            "id": fake.events[0].id,
-            "type": event_type,
-            "apiVersion": "v2",
-            "createTime": "2026-01-01T12:00:00.000Z",
-            key: {"price": Decimal("0.10")},
-        } == fake.events[0].json()
 
 
 @pytest.mark.parametrize(

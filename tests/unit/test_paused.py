@@ -113,14 +113,6 @@ def test_a_reset_inside_forgets_what_was_held_back(fake: ChatFake, receiver: Rec
     assert ["sent"] == received_statuses(receiver)
 
 
-def test_the_blocks_own_error_comes_out(fake: ChatFake, receiver: Receiver) -> None:
-    with pytest.raises(KeyError, match="mine"), fake.webhooks.paused():
-        fake.send_text()
-        raise KeyError("mine")
-
-    assert ["sent"] == received_statuses(receiver)
-
-
 def test_a_big_queue_is_released_without_comparing_each_index_with_all_others(
     fake: ChatFake, receiver: Receiver
 ) -> None:
@@ -216,14 +208,3 @@ def test_webhooks_go_on_after_a_paused_block_that_was_refused() -> None:
             return [event.status for event in receiver.events]
 
     assert ["sent", "failed", "sent"] == asyncio.run(scenario())
-
-
-def test_a_queue_is_a_sequence_with_slices(fake: ChatFake, receiver: Receiver) -> None:
-    with fake.webhooks.paused() as queue:
-        events = list(fake.send_text().deliver().read().events)
-
-        assert events[0:2] == queue[0:2]
-        assert events[::-1] == queue[::-1]
-        assert [] == queue[3:]
-        with pytest.raises(IndexError):
-            _ = queue[3]

@@ -46,6 +46,11 @@ CLOSED = {
 OTHERS = {
     "an error": (b"HTTP/1.1 500 Oh no\r\n" + TWO + b"\r\nno", Response(500, b"no")),
     "with an empty body": (OK + b"Content-Length: 0\r\n\r\n", Response(200)),
+    "without a reason": (b"HTTP/1.1 200\r\n" + TWO + b"\r\nok", Response(200, b"ok")),
+    "in chunks with an extension and a trailer": (
+        OK + CHUNKED + b"\r\n3;ext=1\r\none\r\n1\r\n!\r\n0\r\nX-Trailer: 1\r\n\r\n",
+        Response(200, b"one!"),
+    ),
     "no content in spite of its length": (b"HTTP/1.1 204 x\r\n" + TWO + b"\r\n", Response(204)),
 }
 

@@ -16,7 +16,6 @@ from .fakes import (
     fake_with_receiver,
     frozen_fake,
     received_statuses,
-    visible_state,
     warnings_at_the_end,
 )
 
@@ -96,17 +95,6 @@ def test_with_retries_an_exception_is_an_attempt_that_failed() -> None:
 
         assert [("sent", 1, None, None), ("sent", 2, None, 200)] == attempt_rows(fake)
         assert isinstance(fake.webhooks.attempts[0].error, KeyError)
-
-
-def test_only_the_endpoint_that_failed_is_tried_again() -> None:
-    with fake_with_receiver(retry_after=[1]) as (fake, first):
-        second = fake.webhooks.receiver()
-        second.respond(500)
-        fake.send_text()
-        fake.clock.advance(1)
-
-        assert ["sent"] == received_statuses(first)
-        assert ["sent", "sent"] == received_statuses(second)
 
 
 def test_an_endpoint_may_have_retries_of_its_own_or_none() -> None:
@@ -201,23 +189,6 @@ def test_a_retry_that_fails_in_another_way_is_an_attempt_of_its_own() -> None:
     head, *lines = text.splitlines()
     assert head.startswith("2 attempts failed")
     assert [["401"], ["302"]] == [re.findall(r"status (\d+)", line) for line in lines]
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "name"),
-    [
-        ([-1], ValueError, r"retry_after\[0\]"),
-        ([10, "30"], TypeError, r"retry_after\[1\]"),
-        ([float("nan")], ValueError, r"retry_after\[0\]"),
-        (10, TypeError, "retry_after"),
-    ],
-)
-def test_bad_delays_are_refused_on_connect(value: Any, error: Any, name: str) -> None:
-    with frozen_fake() as fake:
-        before = visible_state(fake)
-        with pytest.raises(error, match=name):
-            fake.webhooks.connect(handler=print, retry_after=value)
-        assert before == visible_state(fake)
 
 
 def test_a_held_back_retry_is_made_when_it_is_released_and_the_next_one_waits_from_there() -> None:

@@ -79,22 +79,6 @@ def test_an_after_that_was_dropped_with_the_plan_has_no_moment(use: Any) -> None
     asyncio.run(scenario())
 
 
-@pytest.mark.parametrize("which", ["sent", "later"])
-def test_cancel_forgets_what_is_scheduled_for_the_message(play: Any, which: str) -> None:
-    async def scenario(fake: ChatFake, do: Any) -> None:
-        message = await do(fake.send_text(to="+1"))
-        other = await do(fake.send_text(to="+2").after(minutes=1).deliver())
-        later = await do(message.after(minutes=1).deliver().after(minutes=1).read())
-        await do(fake.clock.advance(minutes=1))
-        await do((message if which == "sent" else later).cancel())
-        await do(fake.clock.advance(hours=1))
-
-        assert ["delivered", "delivered"] == [message.status, other.status]
-        assert message == await do(message.cancel())  # once more does no harm
-
-    play(scenario)
-
-
 # What goes wrong
 
 

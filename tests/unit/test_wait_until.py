@@ -251,22 +251,6 @@ def send_over_http(fake: ChatFake) -> None:
 
 
 @MODES
-def test_what_the_app_causes_over_http_is_attempted_between_two_looks(mode: str) -> None:
-    with a_fake(mode) as fake:
-        receiver = fake.webhooks.receiver()
-
-        def predicate() -> Any:
-            if not looks:
-                send_over_http(fake)
-            looks.append(received_statuses(receiver))
-            return looks[-1]
-
-        looks: list[list[str]] = []
-        wait(fake, mode, predicate)
-        assert [[], ["sent"]] == looks
-
-
-@MODES
 def test_what_a_receiver_raises_meanwhile_comes_out(mode: str) -> None:
     with a_fake(mode) as fake:
 
