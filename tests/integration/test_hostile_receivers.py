@@ -30,11 +30,9 @@ def expect_a_timeout(port, body=b"{}"):
 
 NO_ANSWERS = [
     (b"hello", "no HTTP response: it began with 'hello'"),
-    (b"SSH-2.0-OpenSSH\r\n", "no HTTP response: it began with 'SSH-2.0-OpenSSH'"),
     (b"\r\n\r\n" + OK, r"no HTTP response: it began with '\r\n'"),
     (b"\x16\x03\x01", r"no HTTP response: it began with '\x16\x03\x01'"),
     (b"x" * 1000, f"no HTTP response: it began with '{'x' * 80}'"),
-    (b"HTTP/1.1 okay\r\n\r\n", "no HTTP response: it began with 'HTTP/1.1 okay'"),
     (b"HTTP/1.1 20 OK\r\n\r\n", "no HTTP response: it began with 'HTTP/1.1 20 OK'"),
     (b"HTTP/1.1 100 x\r\n\r\nhello", "no HTTP response: it began with 'hello'"),
     (b"HTTP/3 200 OK\r\n\r\n", "no HTTP response: it began with 'HTTP/3'"),
@@ -46,7 +44,6 @@ NO_ANSWERS = [
     (CHUNKED + b"3\r\none\r\n", BAD_CHUNKS),
     (CHUNKED + b"3\r\nfour\r\n0\r\n\r\n", BAD_CHUNKS),
     (CHUNKED + b"zz\r\n", BAD_CHUNKS),
-    (CHUNKED + b"-5\r\n", BAD_CHUNKS),
     (CHUNKED + b"-1\r\nx", BAD_CHUNKS),
 ]
 

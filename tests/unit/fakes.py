@@ -97,7 +97,7 @@ def visible_state(fake: ChatFake) -> list[object]:
         fake.balance,
         list(fake.ledger),
         [(event.id, event.body) for event in fake.events],
-        [(message.id, message.status, message.total_price) for message in fake.messages],
+        [(one.id, one.status, one.dropped, one.total_price) for one in fake.messages],
         [(one.id, one.state) for one in fake.conversations],
         len(fake.webhooks.attempts),
         list(fake._engine.outbox.endpoints),

@@ -165,15 +165,10 @@ def test_the_same_key_with_another_method_is_another_call():
         (b"\xff", "the body is not JSON"),
         (b"[" * 100_000, "the body is not JSON"),
         (with_number(b"NaN"), "the body is not JSON"),
-        (with_number(b"-Infinity"), "the body is not JSON"),
         (with_number(b"[" * 800 + b"]" * 800), TOO_DEEP),
         (
             with_number(b"1e999999999"),
             "1.000000e+999999999 can't be written as a JSON number: it has more than 4300 digits",
-        ),
-        (
-            with_number(b"1e-4301"),
-            "1.000000e-4301 can't be written as a JSON number: it has more than 4300 digits",
         ),
         ([ORDER], "the body is not a JSON object"),
         ({"type": "text", "text": {"body": "x"}}, "'to' must be a string that is not empty"),

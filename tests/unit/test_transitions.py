@@ -10,7 +10,7 @@ import pytest
 
 from pytest_chatfake import ChatFake, IllegalTransition, Message, Submission
 
-from .fakes import frozen_fake
+from .fakes import frozen_fake, visible_state
 from .transition_table import ILLEGAL, LEGAL, VERBS, legal_verbs
 
 
@@ -46,23 +46,6 @@ class MessageInState:
     def perform(self, verb: str) -> Any:
         handle = self.submission if verb in {"accept", "reject"} else self.message
         return getattr(handle, verb)()
-
-
-def everything(fake: ChatFake) -> dict[str, Any]:
-    """All that can be seen of a fake."""
-    return {
-        "events": [event.body for event in fake.events],
-        "ledger": list(fake.ledger),
-        "balance": fake.balance,
-        "conversations": [conversation.id for conversation in fake.conversations],
-        "messages": [
-            (m.id, m.chat_message_id, m.status, m.dropped, m.total_price, m.held, m.charged)
-            for m in fake.messages
-        ],
-        "now": fake.clock.now,
-        "next due": fake.clock.next_due,
-        "attempts": len(fake.webhooks.attempts),
-    }
 
 
 def what_follows(case: MessageInState) -> list[bytes]:
@@ -110,7 +93,7 @@ def test_an_illegal_verb_is_refused_changes_nothing_and_consumes_no_id(
 
     with frozen_fake() as fake:
         case = MessageInState(fake, state)
-        before = everything(fake)
+        before = visible_state(fake)
 
         with pytest.raises(IllegalTransition) as refused:
             case.perform(verb)
@@ -118,5 +101,5 @@ def test_an_illegal_verb_is_refused_changes_nothing_and_consumes_no_id(
         problem, hint = str(refused.value).split(" (§3).")
         assert f"can't {verb} {case.subject}" == problem.partition(":")[0]
         assert legal_verbs(state) == set(re.findall(r"(\w+)\(\)", hint))
-        assert before == everything(fake)
+        assert before == visible_state(fake)
         assert untouched == what_follows(case)  # every id and stamp of what comes
