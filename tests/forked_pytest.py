@@ -35,6 +35,8 @@ IMPORTS = """
 import pkgutil
 from importlib import import_module
 
+import flask
+import httpx
 import pytest_chatfake
 
 def test_imports():
