@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from ..base.calling_line import Line
-from ..base.controls import one_line
+from ..base.escaping import one_line
 from ..domain.conversations import ConversationRecord
 from ..domain.instants import instant, stamp
 from ..domain.messages import MessageState

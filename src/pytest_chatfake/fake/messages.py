@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import Any, Self
 
 from ..base.arguments import alternatives, check_int, check_str, cited, unexpected
-from ..base.controls import one_line
 from ..base.errors import NotAwaited
+from ..base.escaping import one_line
 from ..domain.conversations import ConversationRecord, ConversationState
 from ..domain.facts import Draft, Verb
 from ..domain.failures import CATALOGUE, Failure, PlatformError, failure

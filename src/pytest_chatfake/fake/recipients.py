@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from typing import Any, Self
 
 from ..base.arguments import check_str
-from ..base.controls import one_line
+from ..base.escaping import one_line
 from ..domain.facts import Verb
 from ..domain.people import PersonRecord
 from ..engine.engine import Engine

@@ -18,8 +18,8 @@ from typing import Final, Self, TypeAlias
 
 from ..base.arguments import check_share, check_takes, cited
 from ..base.calling_line import Line
-from ..base.controls import one_line
 from ..base.errors import IllegalTransition
+from ..base.escaping import one_line
 from ..domain.facts import Fact, Verb
 from ..domain.failures import failure
 from ..domain.instants import parse_delay

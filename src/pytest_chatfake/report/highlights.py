@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Final
 
 from ..base import tracebacks
-from ..base.controls import one_line
 from ..base.errors import ChatFakeError
+from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.views import folded, listed
 from ..domain.messages import MessageState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..base.controls import printable
+from ..base.escaping import printable
 from ..base.redaction import is_secret_header, redacted
 from ..base.views import listed
 from ..domain.conversations import ConversationRecord

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..base.controls import escape
+from ..base.escaping import escape
 from ..base.history import Record
 from ..base.views import counted
 from ..domain.ledger import Ledger

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Final
 
 from ..base.arguments import cited
-from ..base.controls import one_line
+from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.triggers import Trigger
 from ..domain.instants import MILLISECOND, SECOND, stamp

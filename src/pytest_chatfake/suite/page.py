@@ -13,7 +13,7 @@ from string import Template
 from typing import Final
 from urllib.parse import quote
 
-from ..base.controls import escape, printable
+from ..base.escaping import escape, printable
 from ..base.views import counted
 from ..report.coverage import count, tried
 from ..report.svg import STYLE

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from ..base.controls import one_line
+from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.marks import Mark
 from ..base.redaction import redacted

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import Line
-from ..base.controls import one_line
+from ..base.escaping import one_line
 from ..base.history import Record
 from ..base.marks import Mark
 from ..domain.instants import instant

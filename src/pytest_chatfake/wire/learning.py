@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Final, NamedTuple
 
-from ..base.controls import one_line
+from ..base.escaping import one_line
 from ..domain.messages import DEFAULT_PRICE
 from . import defaults
 from .evidence import Seen, code, relate, seen_in

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..base.arguments import cited
-from ..base.controls import one_line
+from ..base.escaping import one_line
 from ..base.views import counted
 from .models import Event, event_model
 from .naming import Naming

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from werkzeug.test import Client
 
-from pytest_chatfake.base.controls import escape, one_line, printable
+from pytest_chatfake.base.escaping import escape, one_line, printable
 
 from .fakes import frozen_fake
 
