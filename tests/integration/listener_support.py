@@ -29,14 +29,14 @@ class FakeApi:
         self.requests = []
         self.statuses = []
 
-    def answer(self, request, by_handler, /):
+    def respond(self, request, by_handler, /):
         self.requests.append(request)
         answer = self.answers.get(request.path)
         if answer is None:
             return by_handler(request) or error_reply(404, "NOT_FOUND", request.path)
         return answer(request) if callable(answer) and not isinstance(answer, Response) else answer
 
-    def answered(self, request, status, body, /):
+    def responded(self, request, status, body, /):
         self.statuses.append((request.path, status))
 
 

@@ -38,7 +38,7 @@ def test_the_api_comes_first(listener, client, api):
     assert [b"by the API", BALANCE] == [client.ask(GET).body, client.ask(QUERY).body]
 
 
-def test_an_unmatched_request_is_answered_by_the_api_and_no_failed_assertion(listener, client):
+def test_the_api_responds_to_an_unmatched_request_which_is_no_failed_assertion(listener, client):
     listener.expect_request("/other").respond_with_data("x")
     listener.expect_oneshot_request("/another").respond_with_data("x")
     answer = client.ask(GET)
@@ -120,7 +120,7 @@ def test_a_handler_without_a_response_comes_back_as_an_error(listener, client):
         listener.check()
 
 
-def test_the_api_is_told_what_was_answered(listener, client, api):
+def test_the_api_notes_each_response(listener, client, api):
     listener.expect_request("/handled").respond_with_data("x", status=201)
     api.answers["/routed"] = Response("", 202)
     for path in (b"handled", b"routed", b"nowhere"):

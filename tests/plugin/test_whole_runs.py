@@ -70,9 +70,9 @@ def test_coverage_shows_what_no_test_tried(pytester: pytest.Pytester, workers: l
                 "never: delivered to another device, read after delivery, read at once, read without read receipts, failed, rejected (transitions)",
                 "never: phone off, sender blocked, messages withheld, number not registered, chat open (people)",
                 "never: final price differs, second of two pending, delivered after the session, balance too low, topped up (money)",
-                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, synthetic, again (events go wrong)",
+                "never: duplicate, dropped, delayed, reordered, response lost, refused, crashed, at the same time, evolved, tampered, wrong signature, endpoint disabled, forgery check, held back, made up by the test, redelivered (webhook faults)",
                 "never: refused an event, raised or gave no response, was tried again, signature checked, asked for the balance, asked with a wrong key, sent through a route (your app)",
-                "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (the API goes wrong)",
+                "never: fail, delay, disconnect, truncate, rate_limit, lose_response, key rotated (API faults)",
             ]
         )
         == lines

@@ -172,7 +172,7 @@ def test_the_log_holds_method_path_key_status_and_time(call_api: CallApi) -> Non
         assert [
             "GET /v2/balance with the key ...1234: 200",
             "POST /x with the key ...1234: 201",
-            "GET /nowhere with the key ...1234: 404 (add it: chat_fake.send_endpoint() or route())",
+            "GET /nowhere with the key ...1234: 404 (your routes: POST /x)",
             "GET /v2/balance with the key ...9876 (not this fake's): 401",
             "GET /v2/balance with no X-API-Key: 401",
             "GET /v2/balance with the key ... (not this fake's): 401",

@@ -318,3 +318,52 @@ def test_of_very_many_fakes_each_is_looked_at_before_it_is_lost(monkeypatch):
         fakes = [stack.enter_context(frozen_fake()) for _ in range(12)]
 
     assert [fake._story for fake in fakes[:2]] == seen
+
+
+@pytest.mark.parametrize(
+    ("signer", "hint"),
+    [
+        (None, "does it ask for a signature, or for a login?"),
+        (HmacSigner("secret"), "does the app verify with the same secret?"),
+    ],
+)
+def test_a_401_asks_for_the_secret_where_events_are_signed(signer, hint):
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: 401, signer=signer)
+        fake.send_text()
+        lines = looked_at(fake)
+        list(fake.webhooks.attempts)  # they are seen
+
+    assert [f"4 attempt: sent m1 -> <lambda>(): 401 ({hint})"] == lines[:1]
+
+
+def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        message = fake.send_text()
+        fake.webhooks.duplicate()
+        fake.webhooks.duplicate(status="read")
+        lines = looked_at(fake)
+        fake._engine.outbox.faults.ever.clear()
+
+    assert [
+        (
+            "unused fault: duplicate(), set up at LINE (set up after entry 4, the attempt at sent "
+            f"of message {message.id})"
+        ),
+        "unused fault: duplicate(status='read'), set up at LINE",
+    ] == lines[:2]
+
+
+def test_a_404_names_the_routes_that_there_are():
+    with frozen_fake(api_key="key-1234") as fake:
+        client = Client(fake.wsgi_app)
+        client.get("/", headers=fake.headers)
+        fake.send_endpoint()
+        client.post("/messages", headers=fake.headers)
+        first, second = map(str, fake.api.requests)
+
+    assert (
+        "GET / with the key ...: 404 (add it: chat_fake.send_endpoint() or route())",
+        "POST /messages with the key ...: 404 (your routes: POST /v2/messages)",
+    ) == (first, second)

@@ -336,7 +336,7 @@ def test_a_fault_that_never_matched_is_named_in_a_warning_with_its_line() -> Non
 
     (text,) = warnings_at_the_end(scenario)
     lines = [own_lines(f"  {fault.description}, set up at {fault.line}") for fault in faults]
-    lines[0] += " ('played' is no status of the service: sent, delivered, read, failed)"
+    lines[0] += " (unknown status 'played': the service has sent, delivered, read and failed)"
     lines[2] += " (no request with the fake's key after that)"
     head = "3 unused faults: set a fault up before the verb, or remove it:"
     assert [head, *lines] == text.splitlines()

@@ -125,7 +125,7 @@ def test_a_wrong_verifier_is_named_by_what_got_through(
             fake.webhooks.assert_rejects_forgeries(lambda: app.ids)
     head, *lines = str(caught.value).split("\n  ")
     expected = [f"{what}, at App(): {how}" for what in got_through]
-    assert ("forgeries got through:", expected) == (
+    assert (f"forgeries got through: {', '.join(got_through)}", expected) == (
         head,
         [line[: len(one)] for line, one in zip(lines, expected, strict=True)],
     )
@@ -152,7 +152,7 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
         fake.send_text()
         fake.webhooks.assert_rejects_forgeries()
         fake.webhooks.retire_secret()
-        with pytest.raises(AssertionError, match=r"through:\n  signed with another secret, .*204"):
+        with pytest.raises(AssertionError, match=r"through: signed with another secret\n.*204"):
             fake.webhooks.assert_rejects_forgeries()
         known.pop()
         fake.webhooks.assert_rejects_forgeries()

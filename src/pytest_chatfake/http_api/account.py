@@ -48,6 +48,8 @@ _MAX_DELAY = 60
 _NOT_FOUND = error_reply(404, "NOT_FOUND", "NOT_FOUND")
 _NOT_ALLOWED = error_reply(405, "METHOD_NOT_ALLOWED", "METHOD_NOT_ALLOWED")
 
+_NO_ROUTE: Final = "add it: chat_fake.send_endpoint() or route()"
+
 #: Where a request's environment keeps the function that completes its record, until the response.
 COMPLETE: Final = "pytest_chatfake.complete"
 
@@ -83,6 +85,7 @@ class ApiRequest(Record):
     _arrived: int = 0
     _has_webhooks_first: bool = False  # because its route says so
     _last_attempt: Record | None = None  # of those that it caused before its response
+    _hint: str = ""  # about a 404
 
     @property
     def marks(self) -> tuple[Mark, ...]:
@@ -103,8 +106,7 @@ class ApiRequest(Record):
         if self.key and not self.accepted:
             key += " (not this fake's)"
         status = "no response" if self.status is None else self.status
-        unknown = self.accepted and self.status == 404 and not self.marks
-        hint = " (add it: chat_fake.send_endpoint() or route())" if unknown else ""
+        hint = self._hint if self.status == 404 else ""
         return f"{shown_method(self.method)} {self.path} with {key}: {status}{hint}"
 
 
@@ -206,7 +208,7 @@ class AccountApi:
                     break
                 found = self._routes.find(path, method, found[0].before)
             else:
-                response = by_handler(request) or self._not_found(path, method)
+                response = by_handler(request) or self._not_found(asked)
             if faults:
                 return damaged(plain(response, request.environ), faults, asked.moment)
         except BaseException as error:  # pytest.fail() is no Exception
@@ -245,10 +247,13 @@ class AccountApi:
                 self._core.errors.append(error)
         return response
 
-    def _not_found(self, path: str, method: str) -> Reply:
+    def _not_found(self, asked: ApiRequest) -> Reply:
         """Respond to a request to which nothing fits: 405 or 404 (assumed)."""
-        methods = self._routes.methods(path)
-        if not methods or method in methods:  # every route of the method hands on
+        methods = self._routes.methods(asked.path)
+        if not methods or asked.method in methods:  # every route of the method hands on
+            served = ", ".join(self._routes.shown())
+            known = f"your routes: {served}" if served else _NO_ROUTE
+            asked._hint = f" ({known})"
             return _NOT_FOUND
         return _NOT_ALLOWED._replace(headers=(("Allow", ", ".join(methods)),))
 

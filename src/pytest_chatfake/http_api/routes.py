@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import NotImplementedType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from werkzeug import Request, Response
 from werkzeug.exceptions import MethodNotAllowed, NotFound
@@ -26,6 +26,10 @@ BALANCE_PATH = "/v2/balance"
 
 #: The map of most accounts: it costs more than the rest of an account's API.
 _NO_RULES = Map()
+
+
+#: How many routes a hint names.
+_MOST_SHOWN: Final = 3
 
 
 class Route(NamedTuple):
@@ -107,6 +111,13 @@ class Routes:
             return None
         assert isinstance(route, Route)
         return route, dict(variables)
+
+    def shown(self) -> list[str]:
+        """Return the last routes that were added, as ``POST /v2/messages``."""
+        return [
+            f"{'/'.join(sorted(rule.methods or ()))} {rule.rule}"
+            for rule in self._rules[:_MOST_SHOWN]
+        ]
 
     def methods(self, path: str) -> list[str]:
         """Return the methods that a path takes; none if there is no such path."""

@@ -124,7 +124,7 @@ class Service:
     # Responses
 
     def balance(self, key: str | None, method: str = "GET", *, in_process: bool = False) -> Reply:
-        """Answer ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
+        """Respond to ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
         account = self._accounts.get(key or "")
         accepted = account is not None
         asked = ApiRequest(
@@ -135,8 +135,8 @@ class Service:
         self._record(asked, 401)
         return INVALID_KEY
 
-    def answer(self, request: Request, by_handler: ByHandler) -> Response | Reply:
-        """Answer any request; of those without an account's key, only handlers see more than 401.
+    def respond(self, request: Request, by_handler: ByHandler) -> Response | Reply:
+        """Respond to any request; without an account's key, by a handler or with a 401.
 
         So a handler of pytest-httpserver checks the key itself, if it is to.
         """
@@ -153,7 +153,7 @@ class Service:
         response = by_handler(request)
         return INVALID_KEY if response is None else response
 
-    def answered(self, request: Request, status: int | None, body: bytes) -> None:
+    def responded(self, request: Request, status: int | None, body: bytes) -> None:
         """Complete the record of a request that was not a balance query."""
         if (complete := request.environ.get(COMPLETE)) is not None:
             complete(status, body)
@@ -164,7 +164,7 @@ class Service:
             account._record(replace(asked, status=status, body=body))
 
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer as a WSGI app: the same API, without a socket and without real waiting."""
+        """Respond as a WSGI app: the same API, without a socket and without real waiting."""
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
             key = environ.get("HTTP_X_API_KEY")
             reply = self.balance(key, in_process=True)
@@ -172,7 +172,7 @@ class Service:
             environ[_IN_PROCESS] = True
             request = Request(environ)
             request.get_data()  # cached, so that matchers, handlers and the log all see it
-            reply = self.listener.answer(request)
+            reply = self.listener.respond(request)
         if reply.disconnect:
             raise ConnectionResetError("a fault closed the connection without a response")
         headers, body = reply.content(environ["REQUEST_METHOD"])

@@ -47,11 +47,11 @@ _SIGNS: Final = {
         "balance too low": "rule too-dear.*",
         "topped up": "verb (top_up|set_balance).*",
     },
-    "events go wrong": {
-        **{one.mark: f"mark {kind}" for kind, one in EFFECTS.items()},
+    "webhook faults": {
+        **{effect.mark: f"mark {kind}" for kind, effect in EFFECTS.items()},
         "held back": "mark paused",
-        "synthetic": "mark emit",
-        "again": "mark redeliver",
+        "made up by the test": "mark emit",
+        "redelivered": "mark redeliver",
     },
     "your app": {
         "took an event": "attempt took",
@@ -63,7 +63,7 @@ _SIGNS: Final = {
         "asked with a wrong key": "request /v2/balance 401",
         "sent through a route": "inside",
     },
-    "the API goes wrong": {
+    "API faults": {
         "fail": "mark api.fail",
         "delay": "mark api.delay",
         "disconnect": "mark api.disconnect",
@@ -72,7 +72,7 @@ _SIGNS: Final = {
         "lose_response": "mark api.lose_response",
         "key rotated": "verb rotate_key.*",
     },
-    "time": {"moved": "kind clock"},
+    "time": {"time moved": "kind clock"},
 }
 
 #: What there is not where each message is charged.
@@ -98,16 +98,16 @@ ITEMS: Final = tuple(
 )
 
 
-def _signs(one: Record) -> Iterator[str]:
+def _signs(record: Record) -> Iterator[str]:
     """Say what an entry shows, each in a word or two."""
-    yield f"kind {kind_of(one)}"
-    yield from (f"mark {mark.kind}" for mark in one._marks)
-    if one._rule is not None:
-        yield f"rule {one._rule.key}"
-    match one:
+    yield f"kind {kind_of(record)}"
+    yield from (f"mark {mark.kind}" for mark in record._marks)
+    if record._rule is not None:
+        yield f"rule {record._rule.key}"
+    match record:
         case VerbRecord(what=what, subject=subject):
             yield f"verb {what}"
-            if one._cause is not None:
+            if record._cause is not None:
                 yield "inside"
             if isinstance(subject, PersonFact):
                 is_so = subject.after._asdict()
@@ -129,7 +129,7 @@ def _signs(one: Record) -> Iterator[str]:
 
 def exercised(found: Iterable[Record], per: ChargePer) -> set[str]:
     """Return the names of what a fake has exercised, as ``group: name``, and what it charges."""
-    signs = "\n".join({sign for one in found for sign in _signs(one)})
+    signs = "\n".join({sign for record in found for sign in _signs(record)})
     shown = [item for item in ITEMS if re.search(f"^{item.sign}$", signs, re.MULTILINE)]
     return {per, *map(name_of, shown)}
 

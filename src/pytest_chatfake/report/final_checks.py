@@ -111,7 +111,7 @@ class FinalChecks:
                 ": set a fault up before the verb, or remove it",
                 "unused fault",
                 [
-                    (f"{one.description}, set up at {one.line}{why_unused(one)}", one.line)
+                    (f"{one.description}, set up at {one.line}{why_unused(one, engine)}", one.line)
                     for one in unused_faults(engine, self._api)
                     if one._is_shared == is_shared
                 ],

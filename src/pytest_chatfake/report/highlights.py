@@ -128,7 +128,7 @@ class Highlights:
             yield f"no endpoint listens for {event.type}, caused {event.line.place}"
         for fault in unused_faults(self._engine, self._story.api):
             what = f"unused fault: {fault.description}, set up at {fault.line}"
-            yield what + why_unused(fault)
+            yield what + why_unused(fault, self._engine)
 
     # Where nothing is odd
 

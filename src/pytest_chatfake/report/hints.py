@@ -8,13 +8,15 @@ from typing import Final
 
 from ..base.tracebacks import text_of
 from ..base.triggers import Trigger
-from ..base.views import counted
+from ..base.views import counted, listed
 from ..domain.messages import STATUSES
 from ..engine.engine import Engine
 from ..http_api.account import AccountApi
 from ..http_api.faults import ApiFault
 from ..webhooks.attempts import Attempt
 from ..webhooks.chaos import Chaos
+from ..webhooks.faults import Fault
+from .entries import number_of
 
 #: How many characters are shown of the response to a failed attempt, or of an error.
 _MOST: Final = 200
@@ -46,6 +48,8 @@ _HINTS: Final = {
 
 def hint(attempt: Attempt) -> str:
     """Say what the status of a response may mean; empty if there is nothing to say."""
+    if attempt.status_code == 401 and attempt.endpoint.signer is not None:
+        return " (does the app verify with the same secret?)"
     return _HINTS.get(attempt.status_code or 0, "")
 
 
@@ -56,7 +60,7 @@ def why_foreign(error: BaseException) -> str:
         error: What a test failed with, or what caused that.
     """
     text = text_of(error)
-    other_loop = any(one in text for one in _OTHER_LOOP)
+    other_loop = any(part in text for part in _OTHER_LOOP)
     if "starlette.testclient" in sys.modules and (other_loop or _OTHER_THREAD in text):
         return (
             "TestClient runs the app in a thread and a loop of its own, and the fake calls the same"
@@ -80,7 +84,7 @@ def awaited(engine: Engine) -> str:
 def unused_faults(engine: Engine, api: AccountApi) -> list[Trigger]:
     """Return the faults that never fired; those of chaos may be rare."""
     faults = (*engine.outbox.faults.ever, *api._faults.ever)
-    return [one for one in faults if not (one.fired or isinstance(one, Chaos))]
+    return [fault for fault in faults if not (fault.fired or isinstance(fault, Chaos))]
 
 
 def why_queued(blocked: bool) -> str:
@@ -97,14 +101,24 @@ def why_queued(blocked: bool) -> str:
     )
 
 
-def why_unused(fault: Trigger) -> str:
+def why_unused(fault: Trigger, engine: Engine) -> str:
     """Say why a fault did not fire, if that is known."""
     if isinstance(fault, ApiFault):
         return f" ({_requests_instead(fault)})"
-    status = getattr(fault, "_status", None)
+    if not isinstance(fault, Fault) or fault._matched:
+        return ""
+    missed = [
+        attempt
+        for attempt in engine.outbox.attempts
+        if attempt._index < fault._index and fault._concerns(attempt.event, attempt.endpoint)
+    ]
+    if missed:
+        last = missed[-1]
+        return f" (set up after entry {number_of(last)}, the attempt at {last.event._subject})"
+    status = fault._status
     if status is None or status in STATUSES:
         return ""
-    return f" ({status!r} is no status of the service: {', '.join(STATUSES)})"
+    return f" (unknown status {status!r}: the service has {listed(STATUSES)})"
 
 
 def _requests_instead(fault: ApiFault) -> str:

@@ -94,7 +94,7 @@ class HttpClient:
         self._socket = sock
         try:
             self._check_aborted()  # while it connected
-            # The server may have answered before it had read everything.
+            # The server may have responded before it had read everything.
             with suppress(BrokenPipeError, ConnectionResetError):
                 sock.sendall(request)
             response, is_reusable = receive(sock)

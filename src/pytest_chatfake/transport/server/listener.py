@@ -40,33 +40,33 @@ MALFORMED = (
     MissingHeaderBodySeparatorDefect,
 )
 
-#: Answers a request by a handler of pytest-httpserver; returns None if none matches.
+#: Responds to a request by a handler of pytest-httpserver; returns None if none matches.
 ByHandler: TypeAlias = "Callable[[Request], Response | None]"
 
 
 class Api(Protocol):
     """The API without a socket. Called from many threads."""
 
-    def answer(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
-        """Answer any request, with a handler of pytest-httpserver where nothing of its own fits."""
+    def respond(self, request: Request, by_handler: ByHandler, /) -> Response | Reply:
+        """Respond to a request: by a handler of pytest-httpserver where nothing of its own fits."""
         ...
 
-    def answered(self, request: Request, status: int | None, body: bytes, /) -> None:
-        """Take note of how a request is about to be answered, if it is.
+    def responded(self, request: Request, status: int | None, body: bytes, /) -> None:
+        """Note the response that is about to leave; a status of None: there is none.
 
         The body is that of a user's own response that is no success.
         """
         ...
 
 
-class Unmatched(Exception):  # noqa: N818 - steers `Listener.answer`, never leaves it
+class Unmatched(Exception):  # noqa: N818 - steers `Listener.respond`, never leaves it
     """No handler of pytest-httpserver matches."""
 
 
 class _Reader(BufferedReader):
     """Raises a ConnectionAbortedError where a client hangs up in the middle of a line or a chunk.
 
-    http.server would answer half a request; werkzeug would read a chunk for ever.
+    http.server would respond to half a request; werkzeug would read a chunk for ever.
     """
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -115,7 +115,7 @@ class _Connection(WSGIRequestHandler):
             self.connection.shutdown(SHUT_RDWR)
 
     def retire(self) -> None:
-        """End the connection from another thread as soon as no request is being answered."""
+        """End the connection from another thread as soon as no response is being written."""
         self._is_retired = True
         if self._is_idle:
             self.close()
@@ -148,7 +148,7 @@ class _Connection(WSGIRequestHandler):
             environ["PATH_INFO"] = "/" + environ["PATH_INFO"]
         request = Request(environ, populate_request=False)
         request.get_data()  # cached, so that matchers, handlers and the log all see it
-        reply = self._listener.answer(request)
+        reply = self._listener.respond(request)
         if (reply.delay and self._stopped.wait(reply.delay)) or reply.disconnect:
             self.close_connection = True
             return
@@ -203,9 +203,9 @@ class _Server(ThreadedWSGIServer):
 class Listener(HTTPServer):
     """Serves the API, and what a test adds to it, on a free port.
 
-    Three things differ from pytest-httpserver. A request that no handler matches is answered by the
-    API and is no failed assertion, unless an ordered handler was next. ``log`` holds only what
-    reached a handler. And a response is sent whole: a stream is read to its end first.
+    Three things differ from pytest-httpserver. The API responds to a request that no handler
+    matches, which is no failed assertion, unless an ordered handler was next. ``log`` holds only
+    what reached a handler. And a response is sent whole: a stream is read to its end first.
     """
 
     port: int
@@ -252,19 +252,19 @@ class Listener(HTTPServer):
             connection.close()
 
     def close_idle_connections(self) -> None:
-        """Close every connection that is open now as soon as it has nothing to answer."""
+        """Close every connection that is open now as soon as it has no response to write."""
         for connection in list(self.connections):
             connection.retire()
 
-    def answer(self, request: Request, /) -> Reply:
-        """Answer a request: by the API, by a handler, or as not found.
+    def respond(self, request: Request, /) -> Reply:
+        """Respond to a request: by the API, by a handler, or with a 404.
 
         An error that leaves a handler is a 500 for the client, and is kept for the test as
         pytest-httpserver keeps it: ``check()`` raises it.
         """
         body = b""
         try:
-            response = self._answer(request)
+            response = self._respond(request)
             reply = plain(response, request.environ)
             if reply is not response and reply.status >= 300:
                 body = reply.body
@@ -273,16 +273,16 @@ class Listener(HTTPServer):
         except BaseException as error:  # pytest.fail() is no Exception
             self.record_error(error)
             reply = server_error(error)
-        self.api.answered(request, None if reply.disconnect else reply.status, body)
+        self.api.responded(request, None if reply.disconnect else reply.status, body)
         return reply
 
-    def _answer(self, request: Request) -> Response | Reply:
+    def _respond(self, request: Request) -> Response | Reply:
         try:
-            return self.api.answer(request, self._answer_by_handler)
+            return self.api.respond(request, self._respond_by_handler)
         except HTTPException as error:
             return error.get_response(request.environ)
 
-    def _answer_by_handler(self, request: Request) -> Response | None:
+    def _respond_by_handler(self, request: Request) -> Response | None:
         try:
             response = self.dispatch(request)
         except Unmatched:

@@ -19,8 +19,8 @@ class Reply(NamedTuple):
         status: The HTTP status.
         body: The exact bytes of the body.
         headers: Names and values beyond ``Content-Type`` and ``Content-Length``.
-        delay: Real seconds to wait before answering over a socket.
-        disconnect: Close the connection instead of answering.
+        delay: Real seconds to wait before the response, over a socket.
+        disconnect: Close the connection without a response.
         declared_length: A ``Content-Length`` that is larger than the body, in bytes: the response
             is cut off, and the connection closed after it. None: the body's own length.
         content_type: The value of ``Content-Type``.
@@ -35,7 +35,7 @@ class Reply(NamedTuple):
     content_type: str = "application/json"
 
     def content(self, method: str) -> tuple[list[tuple[str, str]], bytes]:
-        """Return the headers and the body with which a request of that method is answered."""
+        """Return the headers and the body of the response to a request of that method."""
         if is_bodiless(self.status):
             return [*self.headers], b""
         length = len(self.body) if self.declared_length is None else self.declared_length
