@@ -92,12 +92,12 @@ def _validate(given: Namespace) -> tuple[list[str], bool]:
     lines: list[str] = []
     for entry in (entry for file in given.files for entry in read_recording(file)):
         if entry.problem:
-            told = [entry.problem]
+            problems = [entry.problem]
         else:
             events += 1
             others += is_other_type(entry.json, naming)
-            told = deviations(entry.json, naming, omit, extra_fields=given.extra_fields)
-        lines += [f"{entry.where}: {sentence}" for sentence in told]
+            problems = deviations(entry.json, naming, omit, extra_fields=given.extra_fields)
+        lines += [f"{entry.where}: {sentence}" for sentence in problems]
     return [*lines, summary(events, others, len(lines))], not lines
 
 

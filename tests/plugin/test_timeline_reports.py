@@ -268,7 +268,7 @@ def test_each_phase_that_fails_tells_what_is_new(printed):
     assert [[["m1"]], [["m1", "m2"]], [["m3"], ["m1", "m2"]]] == [
         [messages(section) for section in found] for found in phases
     ]
-    assert "What happened, after what is told above" in phases[-1][0]
+    assert "What happened since the section above" in phases[-1][0]
 
 
 def test_each_fake_of_a_test_has_its_own(printed):

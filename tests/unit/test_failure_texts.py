@@ -350,7 +350,7 @@ def test_a_cause_that_cannot_be_told_hides_no_failure():
         text = failure(lambda: fake.assert_charged("0.05", message=message))
 
     assert "charged: expected 0.05 USD, got 0 USD" == text.splitlines()[0]
-    assert "The cause can't be told: AttributeError: 'int' object" in text
+    assert "The cause can't be shown: AttributeError: 'int' object" in text
 
 
 def test_in_async_mode_and_where_time_runs_the_move_is_one_to_paste():

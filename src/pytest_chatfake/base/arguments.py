@@ -66,9 +66,9 @@ def utf8(text: str, what: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        place = error.start
+        index = error.start
     raise ValueError(
-        f"{what}: expected text that UTF-8 can encode, got a lone surrogate at index {place}. "
+        f"{what}: expected text that UTF-8 can encode, got a lone surrogate at index {index}. "
         f"Was it decoded with errors='surrogateescape'?"
     )
 
@@ -155,8 +155,8 @@ def check_plain(function: object, what: str) -> None:
 def check_takes(function: object, what: str, example: str, *arguments: str) -> None:
     """Refuse a value that can't be called with these arguments, which are given in words."""
     if not callable(function) or not takes(function, *arguments):
-        named = " and ".join(arguments) or "no argument"
-        raise TypeError(unexpected(what, f"a function of {named}, as in {example}", function))
+        taken = " and ".join(arguments) or "no argument"
+        raise TypeError(unexpected(what, f"a function of {taken}, as in {example}", function))
 
 
 def check_names(given: Iterable[str], valid: Collection[str], call: str) -> None:

@@ -32,7 +32,7 @@ def make({free}):
 @contextmanager
 def tripwire(function: FunctionType, report: Callable[[str], None]) -> Generator[None]:
     """Report, in a block, that a function is called (``"before"``), or has returned."""
-    code, free = function.__code__, [f"_{one}" for one in function.__code__.co_freevars]
+    code, free = function.__code__, [f"_{name}" for name in function.__code__.co_freevars]
     is_async = inspect.iscoroutinefunction(function)
     source = _SOURCE.format(
         free=", ".join(free), prefix="async " * is_async, wait="await " * is_async
@@ -44,7 +44,7 @@ def tripwire(function: FunctionType, report: Callable[[str], None]) -> Generator
     )
     original.__kwdefaults__ = function.__kwdefaults__
     wire, made = SimpleNamespace(report=report, original=original), names["make"](*free).__code__
-    constants = tuple(wire if one == "wire" else one for one in made.co_consts)
+    constants = tuple(wire if constant == "wire" else constant for constant in made.co_consts)
     function.__code__ = made.replace(co_consts=constants)
     try:
         yield

@@ -1,1 +1,1 @@
-"""What happened, told to a person: stories of messages, and what a test left behind."""
+"""Reports for people: timelines, explanations, and what a test left behind."""

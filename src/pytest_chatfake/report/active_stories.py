@@ -51,13 +51,13 @@ _watched: deque[Story] | None = None
 #: Looks at a story before it is forgotten.
 on_forget: Callable[[Story], None] | None = None
 
-#: Tells whether the running test has failed already, or was skipped; None: no test is running.
+#: Returns whether the running test has failed already, or was skipped; None: no test is running.
 _is_lost: Callable[[], bool] | None = None
 
-#: What Hypothesis ran when a story that is watched was born, by the story's place.
+#: The example that Hypothesis ran when a watched story began, by the story's number.
 _examples: dict[int, Any] = {}
 
-#: How many fakes of one test are told of, and how many explorations.
+#: How many fakes of one test a report shows, and how many explorations.
 _MOST = 10
 
 #: What the explorations of the running test have found.
@@ -69,7 +69,7 @@ def begin(is_lost: Callable[[], bool]) -> None:
     global _is_lost, _watched  # noqa: PLW0603 - there is one test at a time in a process
     _is_lost = is_lost
     living = sorted(
-        (one for one in _living if not one.engine.core.closed), key=lambda one: one.born
+        (story for story in _living if not story.engine.core.closed), key=lambda story: story.born
     )
     _watched = deque(living, _MOST)
     _examples.clear()
@@ -86,7 +86,7 @@ def end() -> None:
 
 
 def register(story: Story) -> None:
-    """Let a new fake's story be that of the running test."""
+    """Add a new fake's story to those of the running test."""
     global _watched  # noqa: PLW0603 - as above
     _living.add(story)
     if _watched is None and is_in_a_test():
@@ -99,7 +99,7 @@ def register(story: Story) -> None:
 
 
 def _leave_other_examples(story: Story) -> None:
-    """Watch no more what Hypothesis tried on its way to the example that runs now.
+    """Unwatch the stories of earlier examples of Hypothesis.
 
     A test of it makes hundreds of fakes; those of the example that falsifies it come last. Where it
     has found several failures, it shows an example of each, and says which these are.

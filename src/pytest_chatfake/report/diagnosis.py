@@ -77,10 +77,14 @@ class Diagnosis:
     def of_total(self, what: str, expected: Decimal, found: Decimal) -> Iterator[str]:
         """Say what explains a total."""
         messages = self._engine.account.messages
-        undelivered = [one for one in messages if one.state == "sent"]
-        held_for = [one for one in undelivered if one.held]
+        undelivered = [message for message in messages if message.state == "sent"]
+        held_for = [message for message in undelivered if message.held]
         if what == "charged" and found < expected:
-            arrived = [one for one in messages if one.delivered_at is not None and not one.charged]
+            arrived = [
+                message
+                for message in messages
+                if message.delivered_at is not None and not message.charged
+            ]
             yield from self._charges(undelivered)
             if undelivered:
                 yield from self._first(_ARRIVALS, *undelivered)
@@ -117,7 +121,9 @@ class Diagnosis:
         """Say why the API may not have been asked for something."""
         outbox = self._engine.outbox
         refused = [
-            one for one in self.story.trace.odd() if isinstance(one, Attempt) and has_failed(one)
+            attempt
+            for attempt in self.story.trace.odd()
+            if isinstance(attempt, Attempt) and has_failed(attempt)
         ]
         if not path.startswith("/") or "?" in path:
             yield "Write the path alone, from its first / on, without host and query."
@@ -147,7 +153,7 @@ class Diagnosis:
 
     def _held(self, messages: Sequence[MessageState]) -> Iterator[str]:
         """Say that money is held for messages, and what releases it."""
-        held = number(sum((one.held for one in messages), ZERO))
+        held = number(sum((message.held for message in messages), ZERO))
         until = "it is delivered" if len(messages) == 1 else "they are delivered"
         yield f"{held} is held for {self._mention(messages)} until {until} (§3 rule 5)."
         if pending := list(self._first(_ENDS, *messages)):
@@ -165,9 +171,9 @@ class Diagnosis:
         yield from (f"{sentence}." for sentence in self._explanations.charges(*messages))
         sharing: dict[ConversationRecord, set[str]] = {}
         free = set(messages)
-        for one in messages:
-            if one.conversation and one.delivered_at is not None and not one.charged:
-                sharing.setdefault(one.conversation, set()).add(one.recipient)
+        for message in messages:
+            if message.conversation and message.delivered_at is not None and not message.charged:
+                sharing.setdefault(message.conversation, set()).add(message.recipient)
         for conversation, recipients in sharing.items():
             starter = self._explanations.starter(conversation)
             if starter is None or starter in free:

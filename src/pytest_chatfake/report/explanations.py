@@ -54,9 +54,9 @@ class Explanations:
     def charges(self, *messages: MessageState) -> Iterator[str]:
         """Say what messages were charged, and why; those with the same reasons share a sentence."""
         alike: dict[tuple[str, str], list[MessageState]] = {}
-        for one in messages:
-            charged = f"charged {number(one.charged)}" if one.charged else "not charged"
-            alike.setdefault((charged, self._reason(one)), []).append(one)
+        for message in messages:
+            charged = f"charged {number(message.charged)}" if message.charged else "not charged"
+            alike.setdefault((charged, self._reason(message)), []).append(message)
         for (charged, reason), found in alike.items():
             was = "was" if len(found) == 1 else "were"
             yield f"{self._labels.messages(found)} {was} {charged}: {reason}"
@@ -81,10 +81,10 @@ class Explanations:
         """Return the message whose delivery started a conversation's session."""
         if conversation.started_at is None:
             return None
-        for one in self._account.messages_in(conversation):
-            is_then = one.delivered_at == conversation.started_at
-            if is_then and not _STARTS.isdisjoint(fact._rule for fact in self.facts(one)):
-                return one
+        for message in self._account.messages_in(conversation):
+            is_then = message.delivered_at == conversation.started_at
+            if is_then and not _STARTS.isdisjoint(fact._rule for fact in self.facts(message)):
+                return message
         return None
 
     def _sentence(self, reason: Reason, fact: Record, message: MessageState) -> str:

@@ -47,7 +47,9 @@ def amount_failure(
         causes = diagnosis.of_charge(message) if what == "charged" else diagnosis.of_hold(message)
         name = f"{diagnosis.labels.message(message)}, message {message.id}"
         story.mentioned.append(message)
-    entries = [one for one in ledger.entries if message is None or one.message_id == message.id]
+    entries = [
+        entry for entry in ledger.entries if message is None or entry.message_id == message.id
+    ]
     verb = {"available": "Available on", "held": "Held for", "charged": "Charged to"}[what]
     heading = f"{verb} {name}, by the ledger:"
     return _money_failure(diagnosis, what, expected, found, causes, heading, entries)
@@ -111,7 +113,7 @@ def statuses_failure(story: Story, message: MessageState, expected: Sequence[str
 def requests_failure(story: Story, method: str, path: str, times: int | None) -> str | None:
     """Compare how often something was asked of the API."""
     log = story.api._log
-    found = sum(1 for one in log if (one.method, one.path) == (method, path))
+    found = sum(1 for request in log if (request.method, request.path) == (method, path))
     if found == times or (times is None and found):
         return None
     wanted = "at least 1" if times is None else cited(times)
@@ -122,7 +124,7 @@ def requests_failure(story: Story, method: str, path: str, times: int | None) ->
         f"requests of {method} {path}: expected {wanted}, got {found}",
         diagnosis.of_silence(path) if too_few else (),
         "The requests were:",
-        _table(log, lambda one: [str(one)]),
+        _table(log, lambda request: [str(request)]),
     )
 
 
@@ -137,7 +139,7 @@ def _as_far_as_it_goes(causes: Iterable[str]) -> Iterator[str]:
     try:
         yield from causes
     except Exception as error:
-        yield f"The cause can't be told: {type(error).__name__}: {text_of(error)}."
+        yield f"The cause can't be shown: {type(error).__name__}: {text_of(error)}."
 
 
 def _event_row(event: Event) -> list[str]:
@@ -149,7 +151,7 @@ def _table(records: Sequence[_T], cells: Callable[[_T], Sequence[str]]) -> str:
     """Write records in aligned columns; a long table is cut in the middle, and says so."""
     half, left = _MAX_ROWS // 2, len(records) - _MAX_ROWS
     shown = [*records[:half], *records[-half:]] if left > 0 else records
-    lines = aligned([cells(one) for one in shown])
+    lines = aligned([cells(record) for record in shown])
     if left > 0:
         lines.insert(half, f"  ... {left} more ...")
     return "\n".join(lines) or "  (none)"

@@ -38,7 +38,7 @@ class Finding(NamedTuple):
 
 
 class FinalChecks:
-    """What a fake's test left behind: told as an error, or as warnings.
+    """Reports what a fake's test left behind, as an error or as warnings.
 
     Args:
         engine: The fake's engine.
@@ -76,10 +76,10 @@ class FinalChecks:
             engine.settle_before_read()
         engine.core.raise_errors()
         clean = Labels(engine, self._api).clean
-        found = [one._replace(text=clean(one.text)) for one in self._findings()]
-        errors = [one for one in found if self.strict and one.fails]
+        found = [finding._replace(text=clean(finding.text)) for finding in self._findings()]
+        errors = [finding for finding in found if self.strict and finding.fails]
         if errors:
-            text = "\n".join([*(one.text for one in errors), _WAY_OUT])
+            text = "\n".join([*(finding.text for finding in errors), _WAY_OUT])
             raise raised_at(UndeliveredWebhooks(text), errors[0].line)
         for text, line, _ in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
@@ -93,27 +93,30 @@ class FinalChecks:
         yield from _listed(
             " failed: repair the app, or assert on chat_fake.webhooks.attempts",
             "attempt",
-            [(_story(one), one.event.line) for one in overlooked(engine)],
+            [(_story(attempt), attempt.event.line) for attempt in overlooked(engine)],
         )
         yield from _listed(
             f" still queued: end the test with `{awaited(engine)}chat_fake.settle()`"
             f"{why_queued(engine.blocked)}",
             "event",
-            [(f"{one._subject}, caused {one.line.place}", one.line) for one in queued],
+            [(f"{event._subject}, caused {event.line.place}", event.line) for event in queued],
         )
         yield from _listed(
             ' that no endpoint listens for: connect the app with events="*"',
             "event",
-            [(f"{one.type}, caused {one.line.place}", one.line) for one in outbox.unheard],
+            [(f"{event.type}, caused {event.line.place}", event.line) for event in outbox.unheard],
         )
         for is_shared in (False, True):
             yield from _listed(
                 ": set a fault up before the verb, or remove it",
                 "unused fault",
                 [
-                    (f"{one.description}, set up at {one.line}{why_unused(one, engine)}", one.line)
-                    for one in unused_faults(engine, self._api)
-                    if one._is_shared == is_shared
+                    (
+                        f"{fault.description}, set up at {fault.line}{why_unused(fault, engine)}",
+                        fault.line,
+                    )
+                    for fault in unused_faults(engine, self._api)
+                    if fault._is_shared == is_shared
                 ],
                 fails=not is_shared,
             )
@@ -131,14 +134,18 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
     those that are retried later.
     """
     attempts = engine.outbox.attempts
-    failed = [one for one in attempts[engine.outbox.seen :] if not (one.ok or one._surfaced)]
+    failed = [
+        attempt
+        for attempt in attempts[engine.outbox.seen :]
+        if not (attempt.ok or attempt._surfaced)
+    ]
     if not failed:
         return
     # Of an event that is tried again, the last attempt tells whether the failures were made good.
     last = {
-        (one.event, one.endpoint): one
-        for one in attempts
-        if one.fault != "forgery" and (one.ok or not _is_caused(one))
+        (attempt.event, attempt.endpoint): attempt
+        for attempt in attempts
+        if attempt.fault != "forgery" and (attempt.ok or not _is_caused(attempt))
     }
     with engine.core.lock:
         retried = {
@@ -147,10 +154,10 @@ def overlooked(engine: Engine) -> Iterator[Attempt]:
             if kind == "attempt"
             for endpoint in dispatch.endpoints
         }
-    for one in failed:
-        key = one.event, one.endpoint
-        if key in last and not last[key].ok and key not in retried and not _is_caused(one):
-            yield one
+    for attempt in failed:
+        key = attempt.event, attempt.endpoint
+        if key in last and not last[key].ok and key not in retried and not _is_caused(attempt):
+            yield attempt
 
 
 def _is_caused(attempt: Attempt) -> bool:
@@ -159,7 +166,7 @@ def _is_caused(attempt: Attempt) -> bool:
     return (
         attempt.endpoint._is_receiver
         or attempt.event.synthetic
-        or any(one.fails or one.is_wrong for one in effects)
+        or any(effect.fails or effect.is_wrong for effect in effects)
     )
 
 

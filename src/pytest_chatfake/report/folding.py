@@ -41,7 +41,7 @@ def folded(trace: Trace, start: int, mentioned: Collection[MessageState]) -> lis
 
     Args:
         trace: What happened.
-        start: The first entry that is told.
+        start: The first entry that is shown.
         mentioned: The messages that matter most: what is about them is kept.
     """
     end = len(trace)
@@ -61,7 +61,9 @@ def _without_repetitions(
     entries: Sequence[Record], mentioned: Collection[MessageState]
 ) -> Iterator[Row]:
     """Fold entries that come again and again, alike but for their messages."""
-    shapes = [(likeness(one), one._message in mentioned and one._message) for one in entries]
+    shapes = [
+        (likeness(entry), entry._message in mentioned and entry._message) for entry in entries
+    ]
     place = 0
     while place < len(entries):
         length, times = _repetition(shapes, place)

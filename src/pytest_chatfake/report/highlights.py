@@ -1,4 +1,4 @@
-"""What to look at first when a test fails: only what the fake has seen, and nothing guessed."""
+"""What to look at first when a test fails: what the fake has seen, and no guess."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .trace import Trace
 _MOST: Final = 5
 _SHORT: Final = 120
 
-#: Of how many messages the price is told that a failed expectation names.
+#: How many of the messages that a failed expectation names have their price explained.
 _PRICED: Final = 2
 
 
@@ -56,14 +56,16 @@ class Highlights:
         self.priced_messages: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:
-        """Return a line for each thing to look at; where nothing failed, what became of money."""
+        """Return a line for each thing to look at; prices only where nothing failed."""
         engine, odd = self._engine, self._trace.odd(self._start)
         lines = [engine.plan.remainder()] if engine.plan else []
         lines += folded(map(_error, engine.core.errors), _MOST)
-        lines += self._some([one for one in odd if has_failed(one)])
+        lines += self._some([entry for entry in odd if has_failed(entry)])
         lines += folded(self._unseen(), _MOST)
         meant = [] if lines else [*self._prices(), *self._responses()]
-        lines += self._some([one for one in odd if not has_failed(one) and not is_unused(one)])
+        lines += self._some(
+            [entry for entry in odd if not has_failed(entry) and not is_unused(entry)]
+        )
         lines += meant
         if self._trace.count(self._start)["event"] and not engine.outbox.endpoints.ever:
             lines.append("no endpoint was connected: nothing was attempted")
@@ -71,12 +73,14 @@ class Highlights:
         return [one_line(self.labels.clean(line)) for line in lines]
 
     def _some(self, odd: Sequence[Record]) -> Iterator[str]:
-        """Write the first of each kind: an event whose attempt has its marks says nothing more."""
-        shown = {(one.event, *one._marks) for one in odd if isinstance(one, Attempt)}
+        """Write the first of each kind; an event is left out if its attempt has the same marks."""
+        shown = {
+            (attempt.event, *attempt._marks) for attempt in odd if isinstance(attempt, Attempt)
+        }
         alike: dict[Hashable, list[Record]] = {}
-        for one in odd:
-            if (one, *one._marks) not in shown:
-                alike.setdefault(likeness(one), []).append(one)
+        for entry in odd:
+            if (entry, *entry._marks) not in shown:
+                alike.setdefault(likeness(entry), []).append(entry)
         kinds = list(alike.values())
         for first, *others in kinds[:_MOST]:
             more_of_it = f", and {len(others):,} more like it" if others else ""
@@ -135,23 +139,23 @@ class Highlights:
     def _prices(self) -> Iterator[str]:
         """Explain the price of those messages that are likely to be meant."""
         mentioned = list(dict.fromkeys(self._story.mentioned))
-        self.priced_messages = mentioned[:_PRICED] or self._trace.priced(self._start)
+        self.priced_messages = mentioned[:_PRICED] or self._trace.priced_messages(self._start)
         yield from filter(None, map(self._price, self.priced_messages))
 
     def _price(self, message: MessageState) -> str:
         """Say how often a message was charged, and which events report its price.
 
-        The reason is left out if the failure has it.
+        The reason is left out if a failed expectation has given it.
         """
         label, happened = self.labels.message(message), self._explanations.of(message)
         prices = [
-            (number_of(one), one.status, price)
-            for one in happened
-            if isinstance(one, Event) and (price := self._price_in(one))
+            (number_of(entry), entry.status, price)
+            for entry in happened
+            if isinstance(entry, Event) and (price := self._price_in(entry))
         ]
         estimates = [(at, price) for at, status, price in prices if status == "sent"]
         finals = [str(at) for at, status, _ in prices if status != "sent"]
-        charges = [one for one in happened if kind_of(one) == "charge"]
+        charges = [entry for entry in happened if kind_of(entry) == "charge"]
         if charges and finals:
             charged = number(message.charged)
             shown = [
@@ -171,14 +175,14 @@ class Highlights:
         return "; ".join(parts)
 
     def _price_in(self, event: Event) -> str:
-        """Return the price that an event told; empty if it told none, or the test made it."""
+        """Return the price that an event reports; empty without one, or if the test made it."""
         if event.synthetic:
             return ""
         message = event.json()[self._engine.settings.naming.message_key]
         return number(Decimal(message["totalPrice"])) if "totalPrice" in message else ""
 
     def _responses(self) -> Iterator[str]:
-        """Say that an app has taken everything: what is wrong then is in it, or in the test."""
+        """Say that an app has accepted everything: so the defect is in it, or in the test."""
         for endpoint, times in self._trace.accepted(self._start).items():
             what = "the event" if times == 1 else f"all {times:,} events"
             yield f"{self.labels.endpoint(endpoint)} responded with 2xx to {what}"

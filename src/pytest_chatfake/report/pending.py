@@ -1,7 +1,7 @@
-"""What happens by itself later, and the move of the clock that lets it happen.
+"""Pending work, and the move of the clock that runs it.
 
-It may be what an expectation missed: a step of a script, what an autopilot will do, an attempt that
-is made again or late. It is named with its line, because nothing else of it can be seen yet.
+An expectation may have missed it: a step of a script, what an autopilot will do, an attempt that
+is made again or late. The sentences give its line, because nothing else of it can be seen yet.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .hints import awaited
 from .labels import Labels
 from .timeline_text import units
 
-#: How many are named where nobody knows which one was missed.
+#: How many are shown where nobody knows which one was missed.
 _MOST: Final = 3
 
 
 def _pending(engine: Engine) -> list[DueWork]:
-    """Return what is pending, in due order; not the drops, which every message has to fear."""
+    """Return what is pending, in due order. Drops are left out: every sent message has one."""
     with engine.core.lock:
         return [due for due in engine.core.schedule.pending() if due[1] != "drop"]
 

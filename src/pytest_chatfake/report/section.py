@@ -26,7 +26,7 @@ def section(story: Story) -> str:
     lines = highlights.lines()
     parts = ["What to look at", *(f"  {line}" for line in lines), ""] if lines else []
     if is_new:
-        parts += ["What happened, after what is told above" if start else "What happened"]
+        parts += ["What happened since the section above" if start else "What happened"]
     labels, mentioned = highlights.labels, [*story.mentioned, *highlights.priced_messages]
     parts += [timeline_text(story, start, labels=labels, mentioned=mentioned)]
     raised = dict.fromkeys(_traceback(error, labels) for error in engine.core.errors)

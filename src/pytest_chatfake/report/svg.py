@@ -79,7 +79,7 @@ def svg(story: Story, start: int = 0, *, styled: bool = True) -> str:
     rows = folded(trace, start, story.mentioned)
     shown = [row for row in rows if isinstance(row, Record)]
     cells = cells_of(shown, labels, trace.begun)
-    apps = [labels.endpoint(one.endpoint) for one in shown if isinstance(one, Attempt)]
+    apps = [labels.endpoint(entry.endpoint) for entry in shown if isinstance(entry, Attempt)]
     lanes = ["test", "chat_fake", *dict.fromkeys(apps), "phone"]
     left = 90 + round(_LETTER * max((len(time) for _, time, *_ in cells), default=0))
     money = left + _LANE * len(lanes) - 90
@@ -101,12 +101,12 @@ def svg(story: Story, start: int = 0, *, styled: bool = True) -> str:
     for row in rows:
         posted.append(trace.postings(number_of(row)) if isinstance(row, Record) else posted[-1])
     parts += _money(ledger, money, posted)
-    told = iter(cells)
+    rest = iter(cells)
     for index, row in enumerate(rows):
         tone = ""
         if isinstance(row, Record):
             tone = "bad" if has_failed(row) else "odd" if is_odd(row) else ""
-            text, (place, time, kind, _) = text_of(row, labels), next(told)
+            text, (place, time, kind, _) = text_of(row, labels), next(rest)
             marks = _text("dim", 8, 21, f"{place:>3}  {time}")
             label = text if line_of(row) or kind in {"verb", "request"} else f"{kind} {text}"
             if isinstance(row, Attempt):  # its lane says where it goes
@@ -142,14 +142,14 @@ def _money(ledger: Ledger, left: int, posted: Sequence[int]) -> Iterator[str]:
         left += _AMOUNT
 
 
-def _ends(one: Record, lanes: list[str], labels: Labels) -> tuple[float, float]:
+def _ends(entry: Record, lanes: list[str], labels: Labels) -> tuple[float, float]:
     """Return from which lane to which an entry goes."""
-    if isinstance(one, Attempt):
-        app = lanes.index(labels.endpoint(one.endpoint))
-        return 1, app if has_reached_app(one) else (1 + app) / 2
-    if isinstance(one, VerbRecord) and one.what in _BY_THE_PHONE:
+    if isinstance(entry, Attempt):
+        app = lanes.index(labels.endpoint(entry.endpoint))
+        return 1, app if has_reached_app(entry) else (1 + app) / 2
+    if isinstance(entry, VerbRecord) and entry.what in _BY_THE_PHONE:
         return len(lanes) - 1, 1
-    return 0 if kind_of(one) in {"verb", "clock", "fault"} else 1, 1
+    return 0 if kind_of(entry) in {"verb", "clock", "fault"} else 1, 1
 
 
 def _arrow(left: int, begin: float, end: float, tone: str, label: str) -> str:
@@ -171,8 +171,8 @@ def _tip(text: str) -> str:
 
 
 def _text(name: str, x: int, y: int, text: str) -> str:
-    named = f' class="{name}"' if name else ""
-    return f'<text{named} x="{x}" y="{y}">{escape(text)}</text>'
+    styled = f' class="{name}"' if name else ""
+    return f'<text{styled} x="{x}" y="{y}">{escape(text)}</text>'
 
 
 def _cut(text: str, most: int) -> str:

@@ -245,10 +245,12 @@ def _absolute(moment: int) -> str:
 
 def _legend(labels: Labels, shown: Sequence[Record], most: int) -> Iterator[str]:
     """Explain each label that is shown, once; of messages, so many at most."""
-    messages = sorted({one._message for one in shown if one._message}, key=attrgetter("number"))
+    messages = sorted(
+        {entry._message for entry in shown if entry._message}, key=attrgetter("number")
+    )
     explained, more = messages[:most], len(messages) - most
-    events = [one for one in shown if isinstance(one, Event)]
-    endpoints = dict.fromkeys(one.endpoint for one in shown if isinstance(one, Attempt))
+    events = [entry for entry in shown if isinstance(entry, Event)]
+    endpoints = dict.fromkeys(entry.endpoint for entry in shown if isinstance(entry, Attempt))
     conversations = dict.fromkeys(map(labels.conversation_of, explained))
     names = [
         *map(labels.legend_of_message, explained),

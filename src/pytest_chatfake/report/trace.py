@@ -1,4 +1,4 @@
-"""What reports ask of the history of one fake."""
+"""The history of one fake, as reports read it."""
 
 from __future__ import annotations
 
@@ -55,29 +55,34 @@ class Trace:
             return self._by_message.all(message)
 
     def odd(self, start: int = 0) -> list[Record]:
-        """Return what is not as usual, from an index on: what failed, and what has marks."""
+        """Return the records from an index on that have failed or have marks; see `is_odd`."""
         kinds = (Attempt, ApiRequest, Trigger)
         return [
-            one
-            for one in self.records[start:]
-            if (one._marks or isinstance(one, kinds)) and is_odd(one) and not _is_forgery(one)
+            record
+            for record in self.records[start:]
+            if (record._marks or isinstance(record, kinds))
+            and is_odd(record)
+            and not _is_forgery(record)
         ]
 
-    def priced(self, start: int = 0) -> list[MessageState]:
+    def priced_messages(self, start: int = 0) -> list[MessageState]:
         """Return the messages whose price is worth a look, of those with events since an index.
 
         They are the last one that was charged, and the last one that costs nothing.
         """
-        told = (one._message for one in self.records[start:] if isinstance(one, Event))
-        messages = sorted({one for one in told if one is not None}, key=attrgetter("number"))
-        charged = [one for one in messages if one.charged] or messages
-        free = [one for one in messages if not (one.held or one.charged)]
-        return [one for one in messages if one in (*charged[-1:], *free[-1:])]
+        events = (record for record in self.records[start:] if isinstance(record, Event))
+        messages = {event._message for event in events if event._message is not None}
+        in_order = sorted(messages, key=attrgetter("number"))
+        charged = [message for message in in_order if message.charged] or in_order
+        free = [message for message in in_order if not (message.held or message.charged)]
+        return [message for message in in_order if message in (*charged[-1:], *free[-1:])]
 
     def accepted(self, start: int = 0) -> Counter[Endpoint]:
         """Count the attempts that each endpoint has responded to with 2xx, since an index."""
-        attempts = (one for one in self.records[start:] if isinstance(one, Attempt))
-        return Counter(one.endpoint for one in attempts if one.ok and not _is_forgery(one))
+        attempts = (record for record in self.records[start:] if isinstance(record, Attempt))
+        return Counter(
+            attempt.endpoint for attempt in attempts if attempt.ok and not _is_forgery(attempt)
+        )
 
     def postings(self, stop: int) -> int:
         """Count what the ledger had posted when so many things had happened."""
@@ -90,7 +95,7 @@ class Trace:
 
 
 def _is_forgery(record: Record) -> bool:
-    """Return whether it was attempted to be refused: the check of that says more."""
+    """Return whether a record is an attempt of a forgery: the check of these says more."""
     return isinstance(record, Attempt) and record.fault == "forgery"
 
 

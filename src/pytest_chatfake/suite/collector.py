@@ -40,13 +40,13 @@ class Collector:
             "timelines": list(self._timelines_of(active_stories.stories())),
             "explorations": [
                 {
-                    "body": one.body,
-                    "result": one.result,
-                    "finding": one.finding,
-                    "test": one.test,
-                    "timelines": list(self._timelines_of(one.stories)),
+                    "body": exploration.body,
+                    "result": exploration.result,
+                    "finding": exploration.finding,
+                    "test": exploration.test,
+                    "timelines": list(self._timelines_of(exploration.stories)),
                 }
-                for one in active_stories.explored
+                for exploration in active_stories.explored
             ],
         }
         active_stories.explored.clear()
@@ -71,7 +71,11 @@ class Collector:
 
 def failure_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> str:
     """Return the text of a failure, without what explorations noted at its errors."""
-    noted = [(one.error, one.notes) for one in active_stories.explored if one.error is not None]
+    noted = [
+        (exploration.error, exploration.notes)
+        for exploration in active_stories.explored
+        if exploration.error is not None
+    ]
     if not noted:
         return report.longreprtext
     with pytest.MonkeyPatch.context() as patch:

@@ -49,7 +49,7 @@ def written(run: RunData) -> str:
     """Return the text of a file with the data of a run."""
     head = {"made by": _maker(), **vars(run)}
     del head["results"]
-    lines = [json.dumps(one) for one in (head, *map(vars, run.results))]
+    lines = [json.dumps(part) for part in (head, *map(vars, run.results))]
     return "\n".join([*lines, _end(lines), ""])
 
 

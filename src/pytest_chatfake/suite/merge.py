@@ -47,6 +47,6 @@ def merge(files: Sequence[str], options: Callable[[str], Any]) -> tuple[list[str
     elif runs[0].mutants is None:
         raise refusal(files[0], 1, "a run with --chat-fake-mutants", "one without")
     is_fine = summary.conclude(runs, number_given(options, "--fail-under") or 0) and not lines
-    told = f"{counted(len(files), 'file')}, {totals(summary.results)}"
+    totals_line = f"{counted(len(files), 'file')}, {totals(summary.results)}"
     sections = (line for _, section in summary.sections() for line in section)
-    return [told, *lines, *summary.mutants, *sections], is_fine
+    return [totals_line, *lines, *summary.mutants, *sections], is_fine

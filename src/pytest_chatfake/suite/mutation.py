@@ -20,7 +20,7 @@ _MOST: Final = 3
 
 def of_the_run(verdicts: Verdicts) -> dict[str, str]:
     """Return what became of each mutant."""
-    pairs = [pair for one in verdicts.values() for pair in one.items()]
+    pairs = [pair for found in verdicts.values() for pair in found.items()]
     return dict(sorted(pairs, key=lambda pair: -VERDICTS.index(pair[1])))
 
 
@@ -46,16 +46,16 @@ def summary(
     yield f"killed {[*found.values()].count(KILLED)} of {len(found)}{more}"
     for name in sentences:
         if found.get(name, KILLED) != KILLED:
-            those = [test for test, one in tests if name in one]
+            those = [test for test, of_test in tests if name in of_test]
             shown = ", ".join(those[:_MOST] + ["..."] * (len(those) > _MOST))
             how_many = counted(len(those), "test")
             yield f"{found[name]}: {sentences[name]} (exercised by {how_many}: {shown})"
-    for test, one in tests:
-        if not one:
+    for test, of_test in tests:
+        if not of_test:
             yield f"not repeatable: {test}"
-        elif SURVIVED in one.values() and not {KILLED, NOT_RUN} & {*one.values()}:
+        elif SURVIVED in of_test.values() and not {KILLED, NOT_RUN} & {*of_test.values()}:
             yield f"noticed nothing: {test}"
-    if left := sum([*one.values()].count(NOT_RUN) for one in verdicts.values()):
+    if left := sum([*of_test.values()].count(NOT_RUN) for of_test in verdicts.values()):
         yield f"stopped early: {counted(left, 'run is', 'runs are')} left"
     if (killed := percent(verdicts)) < least:
         yield f"FAIL: {least:g} % were required, and {killed:.1f} % were killed"

@@ -59,8 +59,8 @@ def totals(tests: Collection[Result]) -> str:
 
 def _facts(runs: Sequence[Mapping[str, str]]) -> Iterator[str]:
     for name in runs[0]:
-        told = ", ".join(dict.fromkeys(run[name] for run in runs))
-        yield f"<div><dt>{name}</dt><dd>{escape(told)}</dd></div>"
+        values = ", ".join(dict.fromkeys(run[name] for run in runs))
+        yield f"<div><dt>{name}</dt><dd>{escape(values)}</dd></div>"
 
 
 def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _coverage(seen: Iterable[str] | None) -> Iterator[str]:
         f'<td data-head="Never">{escape(", ".join(never))}</td></tr>'
         for group, (some, never) in tried(seen).items()
     )
-    heads = "".join(f'<th scope="col">{one}</th>' for one in ("Of", "How much", "Tried", "Never"))
+    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Of", "How much", "Tried", "Never"))
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     yield _part("What the suite tried", _bar(*count(seen)), table)
 
@@ -112,10 +112,13 @@ def _test(test: Result, has_all: bool) -> Iterator[str]:
             *(("", picture) for _, picture in timelines),
             *((section, "") for section in test.sections),
         ]
-    for one in test.explorations:
-        yield f"<h3>Exploration of {escape(one['body'])}()</h3><p>{escape(one['result'])}</p>"
-        yield _scrolling("Finding", one["finding"]) + _scrolling("Test to paste", one["test"])
-        timelines = [*timelines, *one["timelines"]]
+    for exploration in test.explorations:
+        yield f"<h3>Exploration of {escape(exploration['body'])}()</h3>"
+        yield f"<p>{escape(exploration['result'])}</p>"
+        yield _scrolling("Finding", exploration["finding"]) + _scrolling(
+            "Test to paste", exploration["test"]
+        )
+        timelines = [*timelines, *exploration["timelines"]]
     for text, picture in timelines:
         if picture and (has_all or test.outcome != "passed"):
             yield f'<h3>Picture</h3><div class="picture">{picture}</div>'

@@ -1,6 +1,6 @@
 """The tests of a run again, with one false fact at a time: a phase of its own, after the run.
 
-Nobody is told of what happens in it: no terminal, no report, no debugger, no count of failures. The
+Nothing of it is reported: on no terminal, in no report, to no debugger, in no count. The
 wrappers of other plugins run as in the run itself, because a test may need them.
 """
 
@@ -36,8 +36,8 @@ from .summary import number_given
 #: Where a worker of xdist sends its verdicts.
 _OUTPUT: Final = "chat_fake_mutants"
 
-#: Hooks that tell somebody of a test.
-_TELLING: Final = {
+#: Hooks that report a test.
+_REPORTING: Final = {
     "pytest_runtest_logstart",
     "pytest_runtest_logreport",
     "pytest_runtest_logfinish",
@@ -105,7 +105,7 @@ class Reruns:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Tell the app the truth, or what is false in this rerun, and end it in time.
+        """Run a test with this rerun's mutant, if there is one, and end it in time.
 
         Others set an alarm of their own around it.
         """
@@ -113,9 +113,9 @@ class Reruns:
         with self._mutated(self._mutant, self._truth) as self._mutation, _alarm(self._limit):
             result = yield
         self._took = monotonic() - began
-        passed = all(one.passed and not hasattr(one, "wasxfail") for one in self._reports)
-        marked = (one.kwargs for one in item.iter_markers("chat_fake"))
-        takes_part = next((one["mutants"] for one in marked if "mutants" in one), True)
+        passed = all(report.passed and not hasattr(report, "wasxfail") for report in self._reports)
+        marked = (marker.kwargs for marker in item.iter_markers("chat_fake"))
+        takes_part = next((fields["mutants"] for fields in marked if "mutants" in fields), True)
         names = self._mutation.exercised - self._ignored
         if self._limit == inf and names and passed and takes_part:
             self._plan.append((item, self._took))
@@ -139,12 +139,12 @@ class Reruns:
         return done
 
     def _hush(self, patch: pytest.MonkeyPatch) -> None:
-        """Tell nobody of the tests that run from now on."""
+        """Report nothing of the tests that run from now on."""
 
         def select(name: str, hooks: Any, arguments: Any) -> list[Any]:
             if name == "pytest_runtest_logreport":
                 self.pytest_runtest_logreport(**arguments)
-            return [] if name in _TELLING else [hook for hook in hooks if _is_needed(name, hook)]
+            return [] if name in _REPORTING else [hook for hook in hooks if _is_needed(name, hook)]
 
         select_hooks(patch, self._config.pluginmanager, select)
         leave_junit_out(patch, self._config)

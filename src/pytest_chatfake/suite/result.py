@@ -69,7 +69,7 @@ class Result:
     def reason(self) -> str:
         """What is shown of it before it is opened: why it failed, or how much was explored."""
         error = re.search("^E +(.+)", self.failure, re.MULTILINE)
-        explored = ", ".join(one["result"] for one in self.explorations)
+        explored = ", ".join(exploration["result"] for exploration in self.explorations)
         return error[1] if error else self.failure.partition("\n")[0] or explored
 
     def add(self, report: pytest.TestReport) -> None:

@@ -89,7 +89,11 @@ class Summary:
         self.results = [result for run in runs for result in run.results]
         kills_enough = True
         if runs[0].mutants is not None:
-            verdicts = {one.nodeid: one.mutants for one in self.results if one.mutants is not None}
+            verdicts = {
+                result.nodeid: result.mutants
+                for result in self.results
+                if result.mutants is not None
+            }
             self.mutants += mutation.summary(*runs[0].mutants, verdicts, least_killed)
             kills_enough = mutation.percent(verdicts) >= least_killed
         is_written = True

@@ -1,7 +1,7 @@
 """Where an app can crash in one attempt; and the crash, at one of these points.
 
 An app that awaits can crash wherever it suspends: all tasks that were born in the attempt are
-cancelled there, and end as they do when their process is told to. Closing a coroutine instead would
+cancelled there, and end as they do when their process shuts down. Closing a coroutine instead would
 skip the clean-up that awaits, and throwing an error into it would let its children run on. Any app
 can crash before and after a call of a function: a :class:`Crash` is raised there.
 """
@@ -116,8 +116,8 @@ class CrashWatch:
             gc.freeze()  # so that the collection looks only at what the attempt has made
             self._stack.callback(gc.unfreeze)
         self._stack.callback(_current.reset, _current.set(self))
-        for one in self._functions:
-            self._stack.enter_context(tripwire(one, partial(_report, one)))
+        for function in self._functions:
+            self._stack.enter_context(tripwire(function, partial(_report, function)))
         self._is_counting = True
 
     def end(self) -> None:
@@ -165,7 +165,7 @@ class CrashWatch:
         """
         frames = list(_frames_of(awaited))
         lines = users_lines(frames)
-        waits = not _THREADS.isdisjoint(one.f_code.co_qualname for one in frames)
+        waits = not _THREADS.isdisjoint(frame.f_code.co_qualname for frame in frames)
         if waits or not lines or not self._is_counting:
             return last
         if last is not None and self.points[last] == lines:
@@ -290,7 +290,7 @@ def _stack() -> Iterator[FrameType]:
 
 
 def _report(function: FunctionType, kind: str) -> None:
-    """Tell the watch of the running attempt, if there is one, of a call."""
+    """Report a call to the watch of the running attempt, if there is one."""
     if (watch := _current.get()) is not None:
         watch.count_call(function, kind)
 
@@ -304,8 +304,8 @@ def _frames_of(awaited: object) -> Iterator[FrameType]:
     """Give the frames of something that waits, the innermost last."""
     while awaited is not None:
         link = _LINKS.get(type(awaited))
-        if link is None:  # a step of an async generator, say, which does not tell of which
-            found = (one for one in gc.get_referents(awaited) if type(one) in _LINKS)
+        if link is None:  # a step of an async generator, say, which does not show of which
+            found = (link for link in gc.get_referents(awaited) if type(link) in _LINKS)
             awaited = next(found, None)
             continue
         frame, awaited = (getattr(awaited, name) for name in link)

@@ -46,8 +46,8 @@ def has_broken_transaction() -> bool:
     """Whether a transaction of this thread must be rolled back before anything else is done."""
     db = sys.modules.get("django.db")
     return db is not None and any(
-        one.in_atomic_block and one.needs_rollback
-        for one in db.connections.all(initialized_only=True)
+        connection.in_atomic_block and connection.needs_rollback
+        for connection in db.connections.all(initialized_only=True)
     )
 
 

@@ -23,7 +23,7 @@ AsyncFunction: TypeAlias = "Callable[[], Coroutine[Any, Any, None]]"
 # Real seconds in which a loop that is not blocked takes up a call from another thread.
 TAKE_UP_SECONDS = 0.5
 
-# Real seconds that something that was told to end may take, before we go on without it.
+# Real seconds that a task may take to end, before we go on without it.
 GRACE_SECONDS = 5.0
 
 

@@ -64,7 +64,7 @@ class Target(ABC):
         return None
 
     def disconnect(self, request: object) -> bool:  # noqa: ARG002 - as for `cancel`
-        """Tell the app, from another thread, that its client is gone.
+        """Disconnect the client, from another thread.
 
         Returns:
             Whether the attempt can be ended by `cancel`, if the app goes on all the same.

@@ -62,17 +62,17 @@ class Watchdog:
         self._thread: threading.Thread | None = None
         self._pause = threading.Event()  # never set
 
-    def add(self, one: Watched) -> None:
+    def add(self, watched: Watched) -> None:
         """Watch it from now on."""
-        self._watched[one] = None  # before the look at the thread, which may be about to end
+        self._watched[watched] = None  # before the look at the thread, which may be about to end
         if self._thread is None:
             with self._lock:
                 if self._thread is None:
                     self._thread = self._begin()
 
-    def remove(self, one: Watched) -> None:
+    def remove(self, watched: Watched) -> None:
         """Watch it no more."""
-        self._watched.pop(one, None)
+        self._watched.pop(watched, None)
 
     def _begin(self) -> threading.Thread:
         thread = threading.Thread(target=self._run, name="chatfake-watch", daemon=True)
@@ -84,9 +84,8 @@ class Watchdog:
         idle = 0
         while True:
             self._pause.wait(TICK)  # not time.sleep(), which tests replace
-            watched = list(self._watched)
-            seen = {one: _look(one, seen.get(one)) for one in watched}
-            idle = 0 if watched else idle + 1
+            seen = {watched: _look(watched, seen.get(watched)) for watched in list(self._watched)}
+            idle = 0 if seen else idle + 1
             if idle >= IDLE_LOOKS and self._ends():
                 return
 
@@ -98,16 +97,16 @@ class Watchdog:
             return self._thread is None
 
 
-def _look(one: Watched, last: _Seen | None) -> _Seen:
-    current = one.current
+def _look(watched: Watched, last: _Seen | None) -> _Seen:
+    current = watched.current
     if current is None or last is None or last.current is not current:
-        return _Seen(current, 0, one.limit)
+        return _Seen(current, 0, watched.limit)
     looks = last.looks + 1
     if looks * TICK < last.limit:
         return _Seen(current, looks, last.limit)
     if is_debugging():  # somebody thinks: the time begins anew
-        return _Seen(current, 0, one.limit)
-    more = one.on_timeout(current)
+        return _Seen(current, 0, watched.limit)
+    more = watched.on_timeout(current)
     return _Seen(current, looks, inf if more is None else looks * TICK + more)
 
 

@@ -64,7 +64,7 @@ class WsgiTarget(Target):
         }
 
     def clone(self) -> WsgiTarget:
-        """Return another thread for the same app, which is told that it has several."""
+        """Return another thread for the same app, with ``wsgi.multithread`` set."""
         clone = copy(self)
         clone._worker = Worker("chatfake-wsgi")
         clone._headers = None
