@@ -39,13 +39,9 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 
 def redacted_place(place: str) -> str:
     """Return a URL, or an app's name and path, without what may be secret in it."""
-    return re.sub("[?;#].+", _mark, redacted(place))
+    return re.sub("([?;#]).+", r"\1...", redacted(place))
 
 
 def _hidden(match: re.Match[str]) -> str:
     scheme, userinfo, place, rest = match.groups()
     return f"{scheme}{'...@' if userinfo else ''}{place}{f'{rest[0]}...' if rest else ''}"
-
-
-def _mark(match: re.Match[str]) -> str:
-    return f"{match[0][0]}..."

@@ -452,13 +452,8 @@ def _replaced(error: Reply, reply: Reply, _: int) -> Reply:
 
 
 def _error_reply(status: int, code: str | None = None, message: str | None = None) -> Reply:
-    """Return an error of the API; its code is the status's name unless there is another one."""
-    code = _code_of(status) if code is None else check_str(code, "code")
+    """Return an error of the API; by default its code is the status's name."""
+    if code is None:
+        code = HTTPStatus(status).name if status in list(HTTPStatus) else f"STATUS_{status}"
+    check_str(code, "code")
     return error_reply(status, code, code if message is None else check_str(message, "message"))
-
-
-def _code_of(status: int) -> str:
-    try:
-        return HTTPStatus(status).name
-    except ValueError:
-        return f"STATUS_{status}"

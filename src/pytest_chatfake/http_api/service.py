@@ -123,13 +123,11 @@ class Service:
 
     # Responses
 
-    def balance(self, key: str | None, method: str = "GET", *, in_process: bool = False) -> Reply:
+    def balance(self, key: str, method: str = "GET", *, in_process: bool = False) -> Reply:
         """Respond to ``GET /v2/balance`` (§4.1); 401 for any key but an account's (§5, §7.1)."""
-        account = self._accounts.get(key or "")
+        account = self._accounts.get(key)
         accepted = account is not None
-        asked = ApiRequest(
-            method, BALANCE_PATH, tail(key), accepted, None, 0, in_process=in_process
-        )
+        asked = ApiRequest(method, BALANCE_PATH, tail(key), accepted, in_process=in_process)
         if account is not None:
             return account._respond_with_balance(asked)
         self._record(asked, 401)
@@ -144,9 +142,9 @@ class Service:
         in_process = _IN_PROCESS in request.environ
         if path == BALANCE_PATH and request.method in {"GET", "HEAD"}:
             return self.balance(key, request.method, in_process=in_process)
-        account = self._accounts.get(key or "")
-        method, accepted = request.method, account is not None
-        asked = ApiRequest(method, path, tail(key), accepted, None, 0, in_process=in_process)
+        account = self._accounts.get(key)
+        accepted = account is not None
+        asked = ApiRequest(request.method, path, tail(key), accepted, in_process=in_process)
         if account is not None:
             return account._respond(asked, request, by_handler)
         request.environ[COMPLETE] = partial(self._record, asked)
@@ -166,7 +164,7 @@ class Service:
     def wsgi_app(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Respond as a WSGI app: the same API, without a socket and without real waiting."""
         if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"] == BALANCE_PATH:
-            key = environ.get("HTTP_X_API_KEY")
+            key = environ.get("HTTP_X_API_KEY", "")
             reply = self.balance(key, in_process=True)
         else:
             environ[_IN_PROCESS] = True

@@ -86,7 +86,11 @@ class Trace:
 
     def postings(self, stop: int) -> int:
         """Count what the ledger had posted when so many things had happened."""
-        posted = sum(map(_has_posted, self.records[:stop]))
+        posted = sum(
+            isinstance(record, LedgerEntry)
+            or (isinstance(record, VerbRecord) and record.posted is not None)
+            for record in self.records[:stop]
+        )
         return 1 + posted  # the opening balance is no record
 
     def count(self, start: int, stop: int | None = None) -> Counter[Kind]:
@@ -97,9 +101,3 @@ class Trace:
 def _is_forgery(record: Record) -> bool:
     """Return whether a record is an attempt of a forgery: the check of these says more."""
     return isinstance(record, Attempt) and record.fault == "forgery"
-
-
-def _has_posted(record: Record) -> bool:
-    return isinstance(record, LedgerEntry) or (
-        isinstance(record, VerbRecord) and record.posted is not None
-    )
