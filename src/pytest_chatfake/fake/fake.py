@@ -667,7 +667,12 @@ class ChatFake:
             attempted = len(engine.outbox.attempts)
             self.webhooks.redeliver(event)
             await engine.performed(self.settle())
-            self._require_redelivery(event, attempted)
+            again = list(engine.outbox.attempts)[attempted:]
+            if not any(attempt.event == event for attempt in again):
+                raise ChatFakeError(
+                    f"assert_idempotent() can't tell: {event._title} did not come to the app "
+                    f"again. End the pause first, and leave the endpoint connected"
+                )
             expect_unchanged(event, before, await taken(snapshot, engine))
 
     def assert_order_independent(self, snapshot: Snapshot) -> Pending[None]:
@@ -697,37 +702,25 @@ class ChatFake:
 
     async def _check_order(self, baseline: Baseline, snapshot: Snapshot) -> None:
         await self._engine.performed(self.settle())
-        self._require_attempts(baseline)
-        baseline.compare(await taken(snapshot, self._engine))
-
-    def _accepted_events(self) -> Iterator[Event]:
-        """Yield the events that an endpoint has accepted, in order, each once."""
-        attempts = list(self._engine.outbox.attempts)
-        taken = dict.fromkeys(attempt.event for attempt in attempts if attempt.ok)
-        if not taken and (self._baseline is None or self._baseline.learning):
-            raise ChatFakeError(
-                "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
-                "Connect your app and send something first"
-            )
-        return iter(taken)
-
-    def _require_redelivery(self, event: Event, attempted: int) -> None:
-        """Refuse a check whose repeat did not reach the app."""
-        again = list(self._engine.outbox.attempts)[attempted:]
-        if not any(attempt.event == event for attempt in again):
-            raise ChatFakeError(
-                f"assert_idempotent() can't tell: {event._title} did not come to the app again. "
-                f"End the pause first, and leave the endpoint connected"
-            )
-
-    def _require_attempts(self, baseline: Baseline) -> None:
-        """Refuse a comparison before any attempt; in later worlds all events may be lost."""
         attempts = self._engine.outbox.attempts
+        # Later worlds may lose all events.
         if baseline.learning and not any(attempt._was_made for attempt in attempts):
             raise ChatFakeError(
                 "assert_order_independent() has nothing to compare: no event was attempted at an "
                 "app. Connect your app inside the body and send something first"
             )
+        baseline.compare(await taken(snapshot, self._engine))
+
+    def _accepted_events(self) -> list[Event]:
+        """Return the events that an endpoint has accepted, in order, each once."""
+        attempts = list(self._engine.outbox.attempts)
+        accepted = dict.fromkeys(attempt.event for attempt in attempts if attempt.ok)
+        if not accepted and (self._baseline is None or self._baseline.learning):
+            raise ChatFakeError(
+                "assert_idempotent() has nothing to attempt again: no endpoint has taken an event. "
+                "Connect your app and send something first"
+            )
+        return list(accepted)
 
     # Flow
 
