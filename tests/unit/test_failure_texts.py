@@ -189,11 +189,14 @@ def test_each_failure_names_its_cause_and_what_to_do():
                 "All of them went to the default recipient, +15550100. Send to others, as in to='+15550101'.",
             ],
             "charged: second of two": [
-                "m1 was not charged: it was delivered and read at once, with no delivered event (§3); c1 was already charged for m2 (§1); it kept its hold until now, 0.05, which is released (assumed).",
+                "m1 was not charged: it was delivered and read at once, with no delivered event (§3).",
+                "c1 was already charged for m2 (§1).",
+                "it kept its hold until now, 0.05, which is released (assumed).",
                 "c1 expires at 2026-01-02T12:00:00.000Z. A message sent after chat_fake.clock.advance(days=1) starts a new, charged conversation.",
             ],
             "charged: failed": [
-                "m1 was not charged: it failed after it was sent: failed messages are not charged (§8); what was held for it comes back at once (assumed)."
+                "m1 was not charged: it failed after it was sent: failed messages are not charged (§8).",
+                "what was held for it comes back at once (assumed).",
             ],
             "charged: rejected": [
                 "m1 was not charged: it failed before it was sent: nothing is held or charged (§3 rule 4)."

@@ -52,20 +52,24 @@ class Explanations:
         return [entry for entry in self.of(message) if entry._rule is not None]
 
     def charges(self, *messages: MessageState) -> Iterator[str]:
-        """Say what messages were charged, and why; those with the same reasons share a sentence."""
-        alike: dict[tuple[str, str], list[MessageState]] = {}
+        """Say what messages were charged, and why, each reason in a sentence of its own.
+
+        Messages with the same reasons share them.
+        """
+        alike: dict[tuple[str, ...], list[MessageState]] = {}
         for message in messages:
             charged = f"charged {number(message.charged)}" if message.charged else "not charged"
-            alike.setdefault((charged, self._reason(message)), []).append(message)
-        for (charged, reason), found in alike.items():
+            alike.setdefault((charged, *self._reasons(message)), []).append(message)
+        for (charged, reason, *others), found in alike.items():
             was = "was" if len(found) == 1 else "were"
             yield f"{self._labels.messages(found)} {was} {charged}: {reason}"
+            yield from others
 
-    def _reason(self, message: MessageState) -> str:
+    def _reasons(self, message: MessageState) -> list[str]:
         """Say why a message costs what it costs: its end decides, else its first arrival."""
         if message.state == "sent":
-            return f"no delivery yet ({self._charged_by})"
-        return "; ".join(self.sentences(self.facts(message)[:2][-1]))
+            return [f"no delivery yet ({self._charged_by})"]
+        return self.sentences(self.facts(message)[:2][-1])
 
     def sentences(self, fact: Record) -> list[str]:
         """Return why a fact is as it is: a sentence for each reason, and what that rests on."""
