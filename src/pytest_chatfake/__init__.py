@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .exploring.exploration import Exploration as Exploration
     from .exploring.explorer import Explorer as Explorer
     from .exploring.explorer import explore as explore
+    from .exploring.webhook_tests import WebhookTests as WebhookTests
     from .fake.agenda import AgendaEntry as AgendaEntry
     from .fake.clock import Clock as Clock
     from .fake.config import ChatFakeConfig as ChatFakeConfig
@@ -98,6 +99,7 @@ else:
         "TimelineEntry": "fake.timeline",
         "UndeliveredWebhooks": "base.errors",
         "WebhookRequest": "webhooks.endpoints",
+        "WebhookTests": "exploring.webhook_tests",
         "WebhookWarning": "base.errors",
         "Webhooks": "fake.webhooks",
         "edges": "fake.edges",

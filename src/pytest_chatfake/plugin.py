@@ -122,6 +122,12 @@ def pytest_terminal_summary(
     if terminalreporter.verbosity < 0:
         for line in pytest_report_header(config) if failed else options.exposure(config):
             terminalreporter.write_line(line)
+    reports = (report for group in terminalreporter.stats.values() for report in group)
+    rows = [record["row"] for r in reports if "row" in (record := getattr(r, "chat_fake", {}))]
+    if rows:
+        from .suite.cards import show
+
+        show(terminalreporter, rows)
 
 
 @pytest.fixture
@@ -141,6 +147,12 @@ def chat_fake(
     from .fake.fake import ChatFake
     from .suite.reports import begin
 
+    if _is_ready_made(request.node):
+        pytest.fail(
+            "a fixture uses chat_fake, and each world of this test has a fake of its own: set up "
+            "in connect(self, chat_fake) what belongs to the fake",
+            pytrace=False,
+        )
     _keep_listening(request.config)
     begin(request.node)  # the first test with a fake: the others have begun already
     config = _configured(request, chat_fake_config, chat_fake_mode)
@@ -335,10 +347,23 @@ def pytest_runtest_makereport(
         text = "\n".join(map(str, explorer.explorations))
         report.sections.append(("chat_explore", text))
     if _is_loaded():
-        from .suite.reports import add_timeline
+        from .suite.reports import add_timeline, record_of, shorten_summary
 
         add_timeline(report, item.config)
+        if call.excinfo is not None:
+            shorten_summary(report, call.excinfo.value)
+        if _is_ready_made(item):
+            from .suite.cards import row_of
+
+            if row := row_of(item, call, report):
+                record_of(report)["row"] = list(row)
     return report
+
+
+def _is_ready_made(item: pytest.Item) -> bool:
+    """Return whether a test is one of ``WebhookTests``."""
+    module = getattr(getattr(item, "function", None), "__module__", "")
+    return bool(module == f"{__package__}.exploring.webhook_tests")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

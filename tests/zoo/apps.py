@@ -215,7 +215,7 @@ ZOO: list[type[App]] = [
 
 #: Those that only a deviation finds which is off unless it is asked for: its name, and the verb.
 HIDDEN: list[tuple[type[App], str, str]] = [
-    (ChecksThenInserts, "concurrently", "webhooks.concurrently(by=0, start=1)"),
+    (ChecksThenInserts, "duplicate_at_once", "webhooks.concurrently(by=0, start=1)"),
     (ForgetsAfterAnHour, "duplicate_later", "webhooks.duplicate(pause=86400, start=2)"),
 ]
 

@@ -95,9 +95,9 @@ def test_an_async_body_finds_it_in_the_loop_of_the_test() -> None:
     async def main() -> str:
         twin: Any = correct(ChecksThenInserts)
         assert (await explore(awaited_world_of(ChecksThenInserts))).complete
-        assert (await explore(awaited_world_of(twin), deviations=["concurrently"])).complete
+        assert (await explore(awaited_world_of(twin), deviations=["duplicate_at_once"])).complete
         with pytest.raises(AssertionError) as caught:
-            await explore(awaited_world_of(ChecksThenInserts), deviations=["concurrently"])
+            await explore(awaited_world_of(ChecksThenInserts), deviations=["duplicate_at_once"])
         return "\n".join(caught.value.__notes__)
 
     notes = asyncio.run(main())

@@ -139,6 +139,8 @@ def _find(frame: FrameType) -> Line:
         return Line(*(helper or _place(frame)))
     else:  # a fixture: nothing of the test has run yet
         place = first_line
+        if helper and helper[0] == "<string>":  # what execnet runs a worker of xdist with
+            helper = None
     return Line(*place, None if helper == place else helper)
 
 

@@ -37,7 +37,7 @@ def describe(deviation: Deviation, log: WorldLog) -> str:
         if not overtaking:
             return f"{event} was attempted late"
         return f"{_titles(overtaking)} {_were(overtaking)} attempted before {event}"
-    if kind == "concurrently":
+    if KINDS[kind].verb == "webhooks.concurrently":
         return _describe_round(
             [one for one in attempts if one.round and one.round == mine.round], mine
         )

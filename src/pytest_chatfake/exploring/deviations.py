@@ -63,6 +63,7 @@ class Kind(NamedTuple):
         order: The order of attempts that it makes is ``"foreseen"``; or ``"seen"`` when it was
             tried; or ``"unseen"``: it does not show that the deviation fired.
         is_alone: Whether a world with it has no other deviation.
+        needs: Why a body may have nothing to try.
     """
 
     verb: str
@@ -75,10 +76,19 @@ class Kind(NamedTuple):
     concerns: str = "attempt"
     order: Literal["foreseen", "seen", "unseen"] = "foreseen"
     is_alone: bool = False
+    needs: str = "no attempt can deviate so"
 
 
 def _of_a_call(verb: str, *more: str) -> Kind:
-    return Kind(verb, more=(*more, *Call._fields), concerns="call", order="unseen")
+    return Kind(
+        verb,
+        more=(*more, *Call._fields),
+        concerns="call",
+        order="unseen",
+        needs="the app makes no call that causes webhooks after its response"
+        if verb == "api.webhooks_first"
+        else "the app makes no call",
+    )
 
 
 #: Where an app can crash, by the names of the arguments.
@@ -97,6 +107,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         distances=lambda _after, near: range(1, near + 1),
         extent="by",
         least=1,
+        needs="no two attempts come before one barrier",
     ),
     "lose_response": Kind(
         "webhooks.lose_response",
@@ -118,11 +129,19 @@ KINDS: Final[Mapping[str, Kind]] = {
         is_time=True,
         order="seen",
     ),
-    "concurrently": Kind(
+    "duplicate_at_once": Kind(
         "webhooks.concurrently",
-        distances=lambda _after, near: range(near + 1),
         extent="by",
         order="seen",
+        needs="the app takes one attempt at a time",
+    ),
+    "concurrently": Kind(
+        "webhooks.concurrently",
+        distances=lambda _after, near: range(1, near + 1),
+        extent="by",
+        least=1,
+        order="seen",
+        needs="no two attempts come before one barrier, or the app takes one at a time",
     ),
     "crash": Kind(
         "webhooks.crash",
@@ -138,6 +157,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         least=1,
         is_time=True,
         order="seen",
+        needs="the body moves no time after an attempt",
     ),
     "duplicate_new_id": Kind(
         "webhooks.duplicate",
@@ -242,18 +262,18 @@ def _read(text: str) -> Deviation | None:
         return None
     given = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
     start, verb = given.pop("start", 1), ast.unparse(call.func)
-    name, kind = next(
-        (name, kind)
-        for name, kind in KINDS.items()
-        if kind.verb == verb and {*given} <= {kind.extent, *kind.more}
-    )
-    extent = given.pop(kind.extent, kind.least)
-    if kind.is_time:
-        extent = parse_delay(extent, kind.extent)
-    if not (type(start) is type(extent) is int and start >= 1 and extent >= kind.least):
-        return None
-    found = Deviation(name, start, extent, tuple(given.items()))
-    return found if _is_possible(found) else None
+    for name, kind in KINDS.items():
+        if kind.verb != verb or not {*given} <= {kind.extent, *kind.more}:
+            continue
+        extent = given.get(kind.extent, kind.least)
+        if kind.is_time:
+            extent = parse_delay(extent, kind.extent)
+        more = tuple((key, value) for key, value in given.items() if key != kind.extent)
+        if type(start) is type(extent) is int and start >= 1 and extent >= kind.least:
+            found = Deviation(name, start, extent, more)
+            if _is_possible(found):
+                return found
+    return None
 
 
 def _is_possible(deviation: Deviation) -> bool:
@@ -267,7 +287,9 @@ def _is_possible(deviation: Deviation) -> bool:
         (place,) = more.keys() & PLACES
         if place != "line":
             find_function(more[place], place)
-    if "duplicate" in name and not kind.is_time:
+    if name == "duplicate_at_once":
+        return not deviation.extent
+    if kind.verb == "webhooks.duplicate" and not kind.is_time:
         return deviation == moved(name, deviation.start, deviation.extent)
     return kind.concerns != "everything" or deviation.start == 1
 

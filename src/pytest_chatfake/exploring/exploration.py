@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
-from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable
+from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
 from ..base.views import counted
 from ..report import active_stories
@@ -20,8 +20,8 @@ from ..report.active_stories import Explored
 from ..report.parting import parting
 from ..report.timeline_text import timeline_text
 from .description import describe
-from .deviations import DEFAULT, Deviation
-from .printed_test import PrintedTest, print_test
+from .deviations import DEFAULT, KINDS, Deviation
+from .printed_test import PrintedTest, Written, body_as_written, print_test
 from .search import Search
 from .world import Body, Environment, World
 
@@ -63,13 +63,17 @@ class Exploration:
         environment: Environment,
         progress: Progress,
         item: Any,
+        *,
+        as_written: Callable[[], Written] | None = None,  # where it is not the user's own
     ) -> None:
         self._body = body
+        self._as_written = as_written
         self._scope = scope
         self._environment = environment
         self._progress = progress
         self._item = item
-        self._code: CodeType | None = getattr(inspect.unwrap(body), "__code__", None)
+        code = getattr(inspect.unwrap(body), "__code__", None)
+        self._code: CodeType | None = code if as_written is None else None
         self._search = Search(scope.kinds, scope.depth, scope.limit)
         self._is_async = inspect.iscoroutinefunction(body)
         self._is_pending = self._is_async
@@ -107,6 +111,17 @@ class Exploration:
         """
         self._require_awaited()
         return self._complete
+
+    @property
+    def _failed_as_written(self) -> bool:
+        """Whether no world failed, or the body as written did."""
+        return self._failing is None
+
+    @property
+    def _why_nothing(self) -> str:
+        """Why there was nothing to try of its kinds; empty if there was."""
+        reasons = [*self._search.left_out.values(), self._cannot_crash.removeprefix("; crash: ")]
+        return reasons[0] if self._worlds == 1 else ""
 
     def _require_awaited(self) -> None:
         if self._is_pending:
@@ -188,10 +203,12 @@ class Exploration:
                 continue
             if world.error is not None:
                 self._found.result = f"failed in world {search.worlds + 1}"
-                if deviations:
-                    self._failing = deviations
-                    head = f"passes as written; fails in world {search.worlds + 1}"
-                    await self._explain(world, head)
+                if not deviations:
+                    self._show_timeline(world, world.error)
+                    raise world.error
+                self._failing = deviations
+                head = f"passes as written; fails in world {search.worlds + 1}"
+                await self._explain(world, head)
                 raise world.error
             if scope.depth and (call := world.call_in_process):
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
@@ -199,17 +216,24 @@ class Exploration:
             search.add(world.log())
             if not deviations:
                 if scope.depth:
-                    world.require_chances(scope.kinds)
-                    if not world.has_app_in_process:
-                        problem = "expected an app in process, got none"
-                        self._refuse("crash", problem, "Connect it as wsgi= or asgi=")
-                    elif scope.crash_points is not None:
-                        self._cannot_crash = world.why_safe()
+                    self._require_options(world)
                 await self._require_repeatable(world)
+        for kind in search.without_options():
+            if kind != "crash":  # see why_safe()
+                search.left_out.setdefault(kind, KINDS[kind].needs)
         self._worlds = search.worlds
         is_cut = search.cut or search.left_out
         self._complete = not (is_cut or self._cannot_crash)
         self._found.result = self._summary()
+
+    def _require_options(self, written: World) -> None:
+        """Refuse a body in which nothing can deviate, or in which its app can't crash."""
+        written.require_chances(self._scope.kinds)
+        if not written.has_app_in_process:
+            problem = "expected an app in process, got none"
+            self._refuse("crash", problem, "Connect it as wsgi= or asgi=")
+        elif self._scope.crash_points is not None:
+            self._cannot_crash = written.why_safe()
 
     def _refuse(self, kind: str, problem: str, remedy: str) -> None:
         """Refuse a kind that can't be tried with this body; if all were asked for, leave it out."""
@@ -242,6 +266,7 @@ class Exploration:
         listed = list(map(str, deviations))
         if world.error is not None:
             self._found.result = f"failed in the world {listed}"
+            self._failing = deviations
             await self._explain(world, "fails in this world")
             raise world.error
         world.require_all_fired()
@@ -263,6 +288,14 @@ class Exploration:
             ),
             "",
         )
+        if isinstance(error, ChatFakeError) and not isinstance(error, UndeliveredWebhooks):
+            raise error  # a refusal, which says itself what to do
+        if not problem and first.shape != second.shape:
+            problem = (
+                "the body is not repeatable: with other ids the snapshot of "
+                "assert_order_independent() differs in more than texts, as if the app remembered "
+                "what an earlier world has done."
+            )
         if error is not None:
             name = type(error).__name__
             problem = (
@@ -278,17 +311,30 @@ class Exploration:
         error, log = world.error, world.log()
         assert error is not None
         sentences = [describe(one, log) for one in world.deviations]
+        baseline = self._environment.baseline
+        baseline.blame(error, "; ".join(sentences))
         separator = "\n  " if len(sentences) > 1 else " "
         found = self._found
-        found.stories.append(world.fake._story)
         found.error = error
+        found.sentence = "; ".join(sentences)
         more = list[str]()
         note = separator.join([f"chat_explore: {head}:", *sentences])
         if world.failed_before_barrier:
             note += "\nHint: call settle() before asserting."
         found.note(note)
-        found.note(f"What happened in it:\n{timeline_text(world.fake._story)}")
-        test = print_test(self._body, world.deviations, settles=world.body_ended, item=self._item)
+        self._show_timeline(world, error)
+        body = body_as_written(self._body) if self._as_written is None else self._as_written()
+        test: PrintedTest | str = body if isinstance(body, str) else ""
+        if isinstance(body, Written):
+            snapshots = list(zip(baseline.values, baseline.awaited, strict=True))
+            test = print_test(
+                body,
+                world.deviations,
+                settles=world.body_ended,
+                snapshots=snapshots,
+                seed=world.seed_of_ids_in(repr(baseline.values)),
+                item=self._item,
+            )
         if isinstance(test, PrintedTest):
             alone = World(self._environment, is_alone=True)
             await alone.run(test.function)
@@ -305,9 +351,16 @@ class Exploration:
                 test = "on its own, with these lines, the body does not fail the same way"
         if isinstance(test, str):
             more.append(f"There is no test to paste: {test}.")
-        more.append(f"This world alone: chat_explore(only={[*map(str, world.deviations)]})")
-        found.note("\n".join(more))
+        if self._as_written is None:
+            more.append(f"This world alone: chat_explore(only={[*map(str, world.deviations)]})")
+        if more:
+            found.note("\n".join(more))
         found.finding = redacted("\n".join([note, *more]))
+
+    def _show_timeline(self, world: World, error: BaseException) -> None:
+        self._found.error = error
+        self._found.stories.append(world.fake._story)
+        self._found.note(f"What happened in it:\n{timeline_text(world.fake._story)}")
 
     def _summary(self) -> str:
         search, depth = self._search, self._scope.depth

@@ -16,6 +16,7 @@ from ..domain.instants import SECOND, aware, parse_length
 from ..fake.config import ChatFakeConfig, given_or_default
 from .deviations import check_kinds, parse_deviations
 from .exploration import Exploration, Progress, Scope
+from .printed_test import Written
 from .world import Body, Environment
 
 _START: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -89,8 +90,9 @@ class Explorer:
             **options: ``deviations=DEFAULT``: The kinds to try, or ``"all"``.
                 ``pytest_chatfake.DEFAULT`` has ``"duplicate"``, ``"reorder"``, ``"lose_response"``,
                 ``"refuse"`` and ``"webhooks_first"``; the others are ``"drop"``,
-                ``"duplicate_later"``, ``"concurrently"``, ``"crash"``, ``"delay"``,
-                ``"duplicate_new_id"``, ``"evolve"``, ``"api.fail"`` and ``"api.lose_response"``.
+                ``"duplicate_later"``, ``"duplicate_at_once"``, ``"concurrently"``, ``"crash"``,
+                ``"delay"``, ``"duplicate_new_id"``, ``"evolve"``, ``"api.fail"`` and
+                ``"api.lose_response"``.
                 ``limit=500``: How many worlds are tried at most.
                 ``depth=2``: How many deviations a world has at most; 0: the body as written.
                 ``seconds=None``: After how many real seconds no more worlds are begun.
@@ -109,12 +111,16 @@ class Explorer:
             return lambda body: self._explore(body, scope)
         return self._explore(body, scope)
 
-    def _explore(self, body: Body, scope: Scope) -> Exploration:
+    def _explore(
+        self, body: Body, scope: Scope, as_written: Callable[[], Written] | None = None
+    ) -> Exploration:
         _check_body(body)
         is_async = inspect.iscoroutinefunction(body)
         config = self._config.replace(mode="async" if is_async else "sync")
         environment = Environment(config, self._start, scope.crash_points)
-        exploration = Exploration(body, scope, environment, self._progress, self._item)
+        exploration = Exploration(
+            body, scope, environment, self._progress, self._item, as_written=as_written
+        )
         for first in self._first.explorations[len(self.explorations) :][:1] if self._first else ():
             exploration._repeat(first)
         self.explorations.append(exploration)
@@ -163,12 +169,12 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
         check_int(options.get("depth", default.depth), "depth", 0, _MOST),
         None if seconds is None else parse_length(seconds, "seconds") / SECOND,
         None if only is None else parse_deviations(only),
-        _checked_points(options.get("crash_points", ()), tries="crash" in kinds),
+        checked_points(options.get("crash_points", ()), tries="crash" in kinds),
         all_kinds=options.get("deviations") == "all",
     )
 
 
-def _checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, str] | None:
+def checked_points(points: Iterable[Any], *, tries: bool) -> dict[FunctionType, str] | None:
     """Return the functions at whose calls an app may crash; None, if no crash is tried."""
     given = check_list(points, "crash_points", "functions such as [Session.commit]")
     names = [find_function(one, "crash_points")[0] for one in given]

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
-from types import CellType, FunctionType
+from types import CellType
 from typing import Any, Final, NamedTuple
 
 from .deviations import Deviation
@@ -20,6 +20,8 @@ _NAME: Final = "test_what_the_exploration_found"
 _LEFT_OUT: Final = {"parametrize", "skip", "skipif", "xfail"}
 
 _NOTHING: Final = object()
+
+_COMPARING: Final = ".assert_order_independent"
 
 
 class PrintedTest(NamedTuple):
@@ -34,6 +36,40 @@ class PrintedTest(NamedTuple):
     source: str
     function: Callable[[Any], Any]
     is_complete: bool
+
+
+class Written(NamedTuple):
+    """A body as it is written, with what it takes from around it.
+
+    Attributes:
+        source: Its definition.
+        names: What is global to it.
+        file: Where it is written.
+        around: The values of the variables around it.
+        fixtures: Those of them that are fixtures, beside those of the test's signature.
+    """
+
+    source: str
+    names: Mapping[str, Any]
+    file: str
+    around: Mapping[str, Any]
+    fixtures: Mapping[str, Any] = {}
+
+
+def body_as_written(body: Callable[..., Any]) -> Written | str:
+    """Return a body as it is written; why not, if that is not possible."""
+    function = inspect.unwrap(body)
+    if not inspect.isfunction(function):
+        return "the body is no plain function"
+    if function.__name__ == "<lambda>":  # the source of one is the whole line
+        return "the body is a lambda"
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        return "the body's source can't be read"
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    assigned = {name: cell.cell_contents for name, cell in cells if cell != CellType()}
+    return Written(source, function.__globals__, function.__code__.co_filename, assigned)
 
 
 class _Surroundings(NamedTuple):
@@ -54,10 +90,10 @@ class _Surroundings(NamedTuple):
     lacking: dict[str, Any]
 
 
-def _surroundings(function: FunctionType, item: Any) -> _Surroundings:
-    """Find what a function takes from around it, in the test that explores."""
-    names, code = function.__globals__, function.__code__
-    fixtures = getattr(item, "funcargs", {})
+def _surroundings(body: Written, item: Any) -> _Surroundings:
+    """Find what a body takes from around it, in the test that explores."""
+    names = body.names
+    fixtures = {**getattr(item, "funcargs", {}), **body.fixtures}
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     indent, arguments = "", dict[str, Any]()
     markers, literals, lacking = list[str](), list[str](), dict[str, Any]()
@@ -76,10 +112,7 @@ def _surroundings(function: FunctionType, item: Any) -> _Surroundings:
             continue
         given = [*map(repr, mark.args), *(f"{name}={one!r}" for name, one in mark.kwargs.items())]
         markers.append(f"{marker}({', '.join(given)})" if given else marker)
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        if cell == CellType():  # nothing was assigned yet
-            continue
-        value = cell.cell_contents
+    for name, value in body.around.items():
         chosen = parameters.get(name, _NOTHING)
         text = _literal(value, names)
         is_fixture = fixtures.get(name, _NOTHING) is value is not chosen
@@ -106,7 +139,13 @@ def _literal(value: object, names: Mapping[str, Any]) -> str:
 
 
 def print_test(
-    body: Callable[..., Any], deviations: Sequence[Deviation], *, settles: bool, item: Any = None
+    body: Written,
+    deviations: Sequence[Deviation],
+    *,
+    settles: bool,
+    snapshots: Sequence[tuple[Any, bool]] = (),
+    seed: str = "",
+    item: Any = None,
 ) -> PrintedTest | str:
     """Write the body as a test of its own; return why, if that is not possible.
 
@@ -114,28 +153,28 @@ def print_test(
         body: The body.
         deviations: Those of the world that fails.
         settles: Whether the failure came after the body's end.
+        snapshots: What the body's snapshots have to be, and whether each is awaited.
+        seed: What the ids in these are derived from; empty: there are none.
         item: The test that explores, as pytest has it; None: without pytest.
     """
-    function = inspect.unwrap(body)
-    if not inspect.isfunction(function):
-        return "the body is no plain function"
-    if function.__name__ == "<lambda>":  # the source of one is the whole line
-        return "the body is a lambda"
     try:
-        source = _as_module(inspect.getsource(function))
-        definition = ast.parse(source).body[0]
-    except (OSError, TypeError, SyntaxError):
-        return "the body's source can't be read"
-    if isinstance(definition, ast.If):
-        definition = definition.body[0]
-    if not isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        source = _as_module(body.source)
+        definition = _definition(source)
+        if snapshots:
+            source = _with_values(source, definition, snapshots, body.names)
+            definition = _definition(source)
+    except SyntaxError:
         return "the body is not written with def"
+    except LookupError as error:
+        return str(error)
     fake = (*definition.args.posonlyargs, *definition.args.args)[0].arg
     is_async = isinstance(definition, ast.AsyncFunctionDef)
-    around = _surroundings(function, item)
-    names = {**function.__globals__, **around.lacking}
+    around = _surroundings(body, item)
+    names = {**body.names, **around.lacking}
     lacking = ", ".join(sorted(around.lacking))
     above = [f"# From around the body: {lacking}."] if lacking else []
+    if seed:
+        around.markers.insert(0, f"@pytest.mark.chat_fake(seed={seed!r})")
     above += ["import pytest"] if around.markers and "pytest" not in names else []
     head = f"{'async ' if is_async else ''}def {_NAME}({', '.join(around.arguments)}):"
     before = [] if fake == "chat_fake" else [f"{fake} = chat_fake"]
@@ -150,7 +189,7 @@ def print_test(
     ]
     code = "\n".join(lines)
     try:
-        exec(compile(_as_module(code), function.__code__.co_filename, "exec"), names)  # noqa: S102 - the user's own body
+        exec(compile(_as_module(code), body.file, "exec"), names)  # noqa: S102 - the user's own body
     except SyntaxError:
         return "the body assigns to names around it"
 
@@ -158,6 +197,55 @@ def print_test(
         return names[_NAME](**{**around.arguments, "chat_fake": fake, "chat_clock": fake.clock})
 
     return PrintedTest(code, run, not lacking)
+
+
+def _definition(source: str) -> ast.FunctionDef | ast.AsyncFunctionDef:
+    """Return the function that a source defines; a SyntaxError if it does not."""
+    definition = ast.parse(source).body[0]
+    if isinstance(definition, ast.If):
+        definition = definition.body[0]
+    if isinstance(definition, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return definition
+    raise SyntaxError("no def")
+
+
+def _with_values(
+    source: str,
+    definition: ast.FunctionDef | ast.AsyncFunctionDef,
+    snapshots: Sequence[tuple[Any, bool]],
+    names: Mapping[str, Any],
+) -> str:
+    """Return a source that compares its snapshots with values, where it compared worlds.
+
+    Raises:
+        LookupError: That can't be written; the text says why.
+    """
+    checks = [
+        (statement, call)
+        for statement in ast.walk(definition)
+        if isinstance(statement, ast.Expr)
+        for call in [getattr(statement.value, "value", statement.value)]  # it may be awaited
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(_COMPARING)
+    ]
+    if len(checks) != len(snapshots):
+        raise LookupError("assert_order_independent() stands in a loop or a branch")
+    lines = source.splitlines()
+    for (statement, call), (value, is_awaited) in reversed([*zip(checks, snapshots, strict=True)]):
+        expected = _literal(value, names)
+        if not expected:
+            raise LookupError("the snapshot has values that can't be written as code")
+        snapshot = call.args[0] if call.args else call.keywords[0].value
+        taken = f"{'await ' * is_awaited}{ast.unparse(snapshot)}()"
+        if isinstance(snapshot, ast.Lambda):
+            taken = ast.unparse(snapshot.body)
+        wait = "await " * isinstance(statement.value, ast.Await)
+        settle = f"{wait}{ast.unparse(call.func).removesuffix(_COMPARING)}.settle()"
+        indent = lines[statement.lineno - 1][: statement.col_offset]
+        lines[statement.lineno - 1 : statement.end_lineno] = [
+            f"{indent}{settle}",
+            f"{indent}assert {taken} == {expected}",
+        ]
+    return "\n".join(lines)
 
 
 def _as_module(code: str) -> str:

@@ -28,7 +28,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..webhooks.backlog import Backlog
 from ..webhooks.fault_kinds import effect_of
-from .deviations import KINDS, STATUS, Call, Deviation, moved
+from .deviations import DEFAULT, KINDS, STATUS, Call, Deviation, moved
 
 #: How many candidates are looked at, to say how many worlds there are at least.
 _AHEAD: Final = 2_000
@@ -216,7 +216,7 @@ class _Options:
         fitting = {
             start: KINDS[kind].distances(one.after, one.near)
             for start, one in self.slots.items()
-            if kind != "concurrently" or one.attempt.overlaps
+            if KINDS[kind].verb != "webhooks.concurrently" or one.attempt.overlaps
         }
         argument = KINDS[kind].extent
         for distance in range(max((fits.stop for fits in fitting.values()), default=0)):
@@ -375,6 +375,18 @@ class Search:
         """Take the log of a world that was run, which may be equal to one before."""
         if log.key not in self._seen:
             self._seen[log.key] = self._log = log
+
+    def without_options(self) -> list[str]:
+        """Return the kinds of which the body as written had nothing to try.
+
+        Those of the default count where they were asked for by name: each body lacks some of them.
+        """
+        if not self._depth:
+            return []
+        asked = [kind for kind in self._kinds if kind not in DEFAULT or {*DEFAULT} - {*self._kinds}]
+        log = next(iter(self._seen.values()))
+        options = _Options(log, (), beyond=self._depth - 1)
+        return [kind for kind in asked if next(options.of(kind), None) is None]
 
     def lower_bound(self) -> int:
         """Return how many worlds there are at least.

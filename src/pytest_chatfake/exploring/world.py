@@ -20,7 +20,7 @@ from ..engine.process_time import Travel
 from ..engine.records import VerbRecord
 from ..fake.config import ChatFakeConfig
 from ..fake.fake import ChatFake, opened, service
-from ..fake.snapshots import Baseline
+from ..fake.snapshots import Baseline, without_texts
 from ..report import active_stories
 from ..report.final_checks import overlooked
 from ..webhooks.endpoints import Endpoint
@@ -47,6 +47,7 @@ class Environment:
         config, crash_points: As given. With crash points, the body as written tells where the app
             can crash.
         spent: For how many nanoseconds of real time worlds were busy with what.
+        baseline: The snapshots of the first world, with which those of others are compared.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Environment:
         self.crash_points = crash_points
         self._start = start
         self._random = random.getstate()
-        self._baseline = Baseline()
+        self.baseline: Baseline = Baseline()
         self._items: dict[tuple[bytes, int], int] = {}
         self._travel = Travel()
         self._opened = set(opened)  # an interrupt may come before freeze() has noted them
@@ -88,11 +89,6 @@ class Environment:
         now = time.monotonic_ns()
         self.spent[self._busy_with] += now - self._since
         self._busy_with, self._since = what, now
-
-    def baseline(self, *, learning: bool) -> Baseline:
-        """Return what the snapshots of a world are compared with: those of the first."""
-        self._baseline.begin(learning=learning)
-        return self._baseline
 
     def item(self, event: Event, endpoint: int) -> int:
         """Return a number for an event at an endpoint, the same in every world."""
@@ -162,7 +158,8 @@ class World:
             fake._engine.seed = environment.config.seed or ""  # other ids, and the same draws
             fake._baseline = Baseline()
         elif not self._is_alone:
-            fake._baseline = environment.baseline(learning=not self.deviations)
+            fake._baseline = environment.baseline
+            fake._baseline.begin(learning=not self.deviations)
         engine = fake._engine
         self._ordering = Ordering(engine.core, engine.outbox, self._log, environment.note)
         engine.drain.ordering = self._ordering
@@ -224,6 +221,19 @@ class World:
         errors = [self.error, *self.fake._engine.core.errors]
         is_timeout = any(isinstance(one, TimeoutError) for one in errors)
         return is_timeout or any(_outcome(one) == "TimeoutError" for one in self._made)
+
+    @property
+    def shape(self) -> object:
+        """What of its snapshots is the same with other ids."""
+        baseline = self.fake._baseline
+        return None if baseline is None else without_texts(baseline.values)
+
+    def seed_of_ids_in(self, text: str) -> str:
+        """Return the seed of the ids in a text; empty: there are none."""
+        account, events = self.fake._engine.account, self.fake._engine.outbox.events
+        ids = {one.id for one in account.messages} | {one.id for one in events}
+        ids |= {one.id for one in self.fake.conversations}
+        return self.fake._engine.seed if any(one in text for one in ids) else ""
 
     def require_chances(self, kinds: Sequence[str]) -> None:
         """Refuse a body in which nothing can deviate."""

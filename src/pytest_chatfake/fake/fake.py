@@ -673,7 +673,7 @@ class ChatFake:
                     f"assert_idempotent() can't tell: {event._title} did not come to the app "
                     f"again. End the pause first, and leave the endpoint connected"
                 )
-            expect_unchanged(event, before, await taken(snapshot, engine))
+            expect_unchanged(event, before, await taken(snapshot, engine), engine)
 
     def assert_order_independent(self, snapshot: Snapshot) -> Pending[None]:
         """Expect that the snapshot is the same in every world of an exploration.
@@ -709,7 +709,7 @@ class ChatFake:
                 "assert_order_independent() has nothing to compare: no event was attempted at an "
                 "app. Connect your app inside the body and send something first"
             )
-        baseline.compare(await taken(snapshot, self._engine))
+        baseline.compare(await taken(snapshot, self._engine), snapshot, self._engine)
 
     def _accepted_events(self) -> list[Event]:
         """Return the events that an endpoint has accepted, in order, each once."""

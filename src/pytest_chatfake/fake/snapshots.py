@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+from itertools import zip_longest
+from typing import Any, Final
 
 from ..base.arguments import cited, unexpected
 from ..engine.engine import Engine
@@ -15,35 +18,105 @@ from ..webhooks.events import Event
 Snapshot = Callable[[], Any]
 
 
+#: How many places are shown in which two snapshots differ.
+_MOST: Final = 5
+
+_NOTHING: Final = object()
+
+
 class Baseline:
-    """The snapshots of an exploration's first world, with which other worlds are compared."""
+    """The snapshots of an exploration's first world, with which other worlds are compared.
+
+    Attributes:
+        values: The snapshots of the first world.
+        awaited: Which of them were awaited.
+        learning: Whether a world's snapshots are kept.
+    """
 
     def __init__(self) -> None:
-        self._values: list[Any] = []
+        self.values: list[Any] = []
+        self.awaited: list[bool] = []
         self._index = 0
         self.learning: bool = True
+        self._differing: tuple[BaseException, list[str]] | None = None
 
     def begin(self, *, learning: bool) -> None:
         """Begin a world; with ``learning``, its snapshots are kept."""
         self._index = 0
         self.learning = learning
 
-    def compare(self, value: Any) -> None:
+    def compare(self, value: Any, snapshot: Snapshot, engine: Engine) -> None:
         """Keep a snapshot while learning; else compare it with the snapshot that was kept."""
         index, self._index = self._index, self._index + 1
         if self.learning:
-            self._values.append(value)
-        elif index >= len(self._values):
+            self.values.append(value)
+            self.awaited.append(inspect.iscoroutinefunction(snapshot))
+        elif index >= len(self.values):
             raise AssertionError(
                 f"assert_order_independent() was called {index + 1} times in this world, and "
-                f"{len(self._values)} times in the one as written: call it as often in each"
+                f"{len(self.values)} times in the one as written: call it as often in each"
             )
-        elif value != self._values[index]:
-            raise AssertionError(
-                f"the snapshot depends on the order of events:\n"
-                f"  in the world as written  {self._values[index]!r}\n"
-                f"  in this world            {value!r}"
-            )
+        elif value != self.values[index]:
+            lines = difference(self.values[index], value, engine)
+            cause = "the snapshot depends on the order of events"
+            error = AssertionError(_because(cause, lines))
+            self._differing = error, lines
+            raise error
+
+    def blame(self, error: BaseException, cause: str) -> None:
+        """Name the cause of an error, if it says that a snapshot differs."""
+        if self._differing is not None and self._differing[0] is error:
+            error.args = (_because(cause, self._differing[1]),)
+
+
+def _because(cause: str, lines: Sequence[str]) -> str:
+    return f"{cause}; " + "\n  ".join(lines)
+
+
+def difference(expected: Any, actual: Any, engine: Engine) -> list[str]:
+    """Return a line for each place where two snapshots differ, with m1 for a message's id."""
+    lines = list(_differences(expected, actual, ""))
+    if len(lines) > _MOST:
+        lines[_MOST - 1 :] = [f"and {len(lines) - _MOST + 1} more"]
+    return [with_labels(line, engine) for line in lines]
+
+
+def with_labels(text: str, engine: Engine) -> str:
+    """Return a text with m1 in place of the first message's id, and so on."""
+    for message in engine.account.messages:
+        text = text.replace(message.id, f"m{message.number}")
+    return text
+
+
+def _differences(expected: Any, actual: Any, path: str) -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        keys = dict.fromkeys([*expected, *actual])
+        pairs = [(key, expected.get(key, _NOTHING), actual.get(key, _NOTHING)) for key in keys]
+    elif isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+        both = zip_longest(expected, actual, fillvalue=_NOTHING)
+        pairs = [(index, *pair) for index, pair in enumerate(both)]
+    else:
+        yield f"{path or 'snapshot'}: {_shown(actual)}, expected {_shown(expected)}"
+        return
+    for key, old, new in pairs:
+        shown = f'"{key}"' if isinstance(key, str) else repr(key)
+        if old is _NOTHING or new is _NOTHING or old != new:
+            yield from _differences(old, new, f"{path}[{shown}]")
+
+
+def _shown(value: Any) -> str:
+    if value is _NOTHING:
+        return "nothing"
+    return str(value) if isinstance(value, Decimal) else cited(value)
+
+
+def without_texts(value: Any) -> object:
+    """Return what of a snapshot is the same with other ids: its numbers, and how much it holds."""
+    if isinstance(value, dict):
+        return Counter(repr(without_texts(pair)) for pair in value.items())
+    if isinstance(value, list | tuple | set | frozenset):
+        return Counter(repr(without_texts(one)) for one in value)
+    return value if isinstance(value, int | float | Decimal) else type(value).__name__
 
 
 def check_snapshot(snapshot: object) -> None:
@@ -72,11 +145,8 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
         ) from error
 
 
-def expect_unchanged(event: Event, before: Any, after: Any) -> None:
+def expect_unchanged(event: Event, before: Any, after: Any, engine: Engine) -> None:
     """Raise an AssertionError if the repeated event has changed the snapshot."""
     if before != after:
-        raise AssertionError(
-            f"{event._title} came again, and changed the snapshot:\n"
-            f"  before  {before!r}\n"
-            f"  after   {after!r}"
-        )
+        cause = with_labels(f"{event._title} came again and changed the snapshot", engine)
+        raise AssertionError(_because(cause, difference(before, after, engine)))

@@ -20,7 +20,8 @@ class Explored:
     Attributes:
         body: The name of its body.
         result: How many worlds there were, or in which one it failed.
-        finding: What deviated in that world, without secrets.
+        sentence: What deviated in that world.
+        finding: The same with what to do, without secrets.
         test: The source of a test to paste, without secrets; empty: there is none.
         stories: The story of that world's fake; none: no world failed.
         error: The error of that world; None: no world failed.
@@ -29,6 +30,7 @@ class Explored:
 
     body: str
     result: str = "not run yet"
+    sentence: str = ""
     finding: str = ""
     test: str = ""
     stories: list[Story] = field(default_factory=list[Story])

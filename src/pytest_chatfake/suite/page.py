@@ -17,6 +17,7 @@ from ..base.escaping import escape, printable
 from ..base.views import counted
 from ..report.coverage import count, tried
 from ..report.svg import STYLE
+from .cards import cards_of
 from .mutation import KILLED, of_the_run
 from .result import OUTCOMES, Result
 
@@ -43,7 +44,7 @@ def page(
         "palette": STYLE,
         "totals": totals(tests),
         "facts": "".join(_facts(runs)),
-        "parts": "".join([*_coverage(seen), *_mutants(tests, mutants)]),
+        "parts": "".join([*_cards(tests), *_coverage(seen), *_mutants(tests, mutants)]),
         "pictured": _PICTURED,
         "tests": "".join(part for test in ordered for part in _test(test, has_all)),
     }
@@ -61,6 +62,18 @@ def _facts(runs: Sequence[Mapping[str, str]]) -> Iterator[str]:
     for name in runs[0]:
         values = ", ".join(dict.fromkeys(run[name] for run in runs))
         yield f"<div><dt>{name}</dt><dd>{escape(values)}</dd></div>"
+
+
+def _cards(tests: Iterable[Result]) -> Iterator[str]:
+    """Show the card of each class of ready-made tests."""
+    for card, rows in cards_of(test.row for test in tests if test.row):
+        lines = "".join(
+            f'<tr><th scope="row">{escape(row.test)}</th><td>{row.outcome}</td>'
+            f"<td>{escape(row.cause)}</td></tr>"
+            for row in rows
+        )
+        bar = _bar(sum(row.outcome == "ok" for row in rows), len(rows))
+        yield _part(escape(card), bar, f"<table><tbody>{lines}</tbody></table>")
 
 
 def _coverage(seen: Iterable[str] | None) -> Iterator[str]:

@@ -86,6 +86,14 @@ def add_timeline(report: pytest.TestReport, config: pytest.Config) -> None:
                     pictures.append(svg(story, story.begin_of_test()))
 
 
+def shorten_summary(report: pytest.TestReport, error: BaseException) -> None:
+    """Leave what explorations noted at an error to its failure: CI shows no summary cut off."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    for exploration in active_stories.explored:
+        if exploration.error is error and crash is not None:
+            crash.message = crash.message.partition(f"\n{exploration.notes[0]}")[0]
+
+
 def add_hint(error: BaseException) -> None:
     """Add to an error of a test what a fake of it knows of the cause.
 

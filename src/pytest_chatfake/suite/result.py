@@ -39,6 +39,7 @@ class Result:
         timelines: The text and the picture of each fake's timeline.
         explorations: What each has found, and the timelines of the world that failed.
         exercised: What it exercised.
+        row: Its line of a card, if it is a ready-made test.
         mutants: What became of its mutants; None: it exercised none, or was not asked.
     """
 
@@ -52,6 +53,7 @@ class Result:
     timelines: list[tuple[str, str]] = field(default_factory=list[Any])
     explorations: list[dict[str, Any]] = field(default_factory=list[Any])
     exercised: list[str] = field(default_factory=list[str])
+    row: list[Any] | None = None
     mutants: dict[str, str] | None = None
 
     @property
@@ -68,6 +70,8 @@ class Result:
     @property
     def reason(self) -> str:
         """What is shown of it before it is opened: why it failed, or how much was explored."""
+        if self.row and self.row[3]:
+            return str(self.row[3])
         error = re.search("^E +(.+)", self.failure, re.MULTILINE)
         explored = ", ".join(exploration["result"] for exploration in self.explorations)
         return error[1] if error else self.failure.partition("\n")[0] or explored
@@ -88,6 +92,7 @@ class Result:
         self.timelines += record.get("timelines", [])
         self.explorations += record.get("explorations", [])
         self.exercised += record.get("exercised", [])
+        self.row = record.get("row", self.row)
 
 
 def _outcome(report: pytest.TestReport) -> str:

@@ -85,6 +85,10 @@ class Endpoint:
         """How long after each failure an attempt is retried."""
         return tuple(timedelta(microseconds=delay // 1_000) for delay in self._retries)
 
+    def listens_for(self, event_type: str) -> bool:
+        """Return whether it gets the events of a type, while it is connected."""
+        return not self.events.isdisjoint((event_type, "*"))
+
     def _surfaces(self, error: BaseException) -> bool:
         """Return whether an error comes back in the test: not if a retry may follow."""
         if not isinstance(error, Exception):
@@ -210,9 +214,7 @@ class Endpoints:
         found = self._listening.get(event_type)
         if found is None:
             found = tuple(
-                endpoint
-                for endpoint in self._connected
-                if not endpoint.events.isdisjoint((event_type, "*"))
+                endpoint for endpoint in self._connected if endpoint.listens_for(event_type)
             )
             self._listening[event_type] = found
         return found

@@ -1,0 +1,98 @@
+"""The cards of ready-made tests: of each class, a line for each of its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from textwrap import wrap
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from ..base.errors import UndeliveredWebhooks
+from ..base.redaction import redacted
+from ..report import active_stories
+
+#: What begins a line, by how its test has ended.
+_SHOWN: Final = {"passed": "ok", "failed": "FAILED", "xfailed": "expected"}
+
+_INDENT: Final = 11
+
+
+class Row(NamedTuple):
+    """A line of a card.
+
+    Attributes:
+        card: The name of the class, with the parameters that its test has.
+        test: The name of the test, without ``test_``.
+        outcome: ``ok``, ``FAILED``, ``skipped`` or ``expected`` (to fail).
+        cause: Why it failed or was skipped; empty: it passed.
+        line: Where its test stands in ``WebhookTests``.
+    """
+
+    card: str
+    test: str
+    outcome: str
+    cause: str
+    line: int
+
+
+def row_of(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> Row | None:
+    """Return the line of a test once its outcome is known; None before and after."""
+    if report.passed and report.when != "call":
+        return None
+    name = getattr(item, "originalname", item.name)
+    parameters = item.name.removeprefix(name)
+    outcome = "xfailed" if report.skipped and hasattr(report, "wasxfail") else report.outcome
+    error = None if call.excinfo is None else call.excinfo.value
+    cause = "" if error is None else _cause(error)
+    if outcome == "failed" and error is None:
+        cause = "it passes: remove it from expected_failures"
+    card = item.nodeid.removesuffix(f"::{item.name}") + parameters
+    shown, line = _SHOWN.get(outcome, outcome), report.location[1] or 0
+    return Row(card, name.removeprefix("test_"), shown, redacted(cause), line)
+
+
+def _cause(error: BaseException) -> str:
+    """Return the first line of an error; what deviated in the world comes first."""
+    lines = [line.strip() for line in str(getattr(error, "msg", None) or error).splitlines()]
+    text = lines[0] if lines else type(error).__name__
+    if isinstance(error, UndeliveredWebhooks):
+        text = " ".join(lines[1:2] or lines)  # the first line counts them
+    elif not isinstance(error, AssertionError | pytest.skip.Exception | pytest.fail.Exception):
+        text = f"{type(error).__name__}: {text}"
+    for exploration in active_stories.explored:
+        sentence = exploration.sentence
+        if exploration.error is error and sentence and not text.startswith(sentence):
+            text = f"{sentence}; {text}"
+    return text
+
+
+def cards_of(rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Row]]]:
+    """Give the name of each card, and its lines in the order of the class."""
+    found = [Row(*row) for row in rows]
+    last = {(row.card, row.test): row for row in found}  # of a rerun, the last one
+    ordered = sorted(last.values(), key=attrgetter("card", "line"))
+    for card, group in groupby(ordered, attrgetter("card")):
+        yield card, list(group)
+
+
+def show(terminal: pytest.TerminalReporter, rows: Iterable[Sequence[Any]]) -> None:
+    """Show the cards on the terminal: all of them, or with ``-q`` those of failures."""
+    for card, lines in cards_of(rows):
+        if terminal.verbosity < 0 and all(row.outcome != _SHOWN["failed"] for row in lines):
+            continue
+        terminal.section(card)
+        for row in lines:
+            for line in _lines(row, terminal._tw.fullwidth):
+                terminal.line(line)
+
+
+def _lines(row: Row, width: int) -> list[str]:
+    head = f"{row.outcome:8} {row.test}"
+    line = f"{head}: {row.cause}" if row.cause else head
+    if len(line) <= width:
+        return [line]
+    indent = " " * _INDENT
+    return [head, *wrap(row.cause, width, initial_indent=indent, subsequent_indent=indent)]

@@ -1,0 +1,386 @@
+"""``WebhookTests``, as a team meets it: which tests fail for which mistake, and what is refused."""
+
+# Asserts read `expected == actual`.
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+import pytest
+
+#: An app that takes everything as it should, and its mistakes.
+SHOP = """
+    import hashlib, hmac, json, time
+    from urllib.request import Request, urlopen
+
+    from flask import Flask, request
+
+    from pytest_chatfake import HmacSigner
+
+    SIGNER = HmacSigner("secret")
+    RANK = ["submitted", "sent", "delivered", "read", "failed"]
+
+    def is_genuine():
+        header = request.headers.get("X-Signature", "")
+        fields = dict(part.partition("=")[::2] for part in header.split(","))
+        if not fields.get("t", "").isdigit() or abs(time.time() - int(fields["t"])) > 300:
+            return False
+        signed = fields["t"].encode() + b"." + request.get_data()
+        expected = hmac.new(b"secret", signed, hashlib.sha256).hexdigest()
+        return hmac.compare_digest(expected, fields.get("s", ""))
+
+    class Shop:
+        def __init__(self, fake, mistake=""):
+            self.fake, self.mistake = fake, mistake
+            self.status, self.prices, self.known, self.sent = {}, {}, set(), set()
+            self.app, self.sends = Flask("shop"), False
+            self.app.add_url_rule("/hooks/chat", view_func=self.hook, methods=["POST"])
+
+        def hook(self):
+            if self.mistake != "signature" and not is_genuine():
+                return "", 401
+            event = request.get_json()
+            if self.mistake == "fields" and "addedLater" in event:
+                return "", 400
+            if "chatMessage" in event:
+                self.take(event["id"], event["chatMessage"])
+            elif self.mistake == "types":
+                return "", 400
+            return "", 204
+
+        def take(self, event, message):
+            id, status, price = message["id"], message["status"], message.get("totalPrice")
+            if status == "sent" and not (self.mistake == "response" and self.sends):
+                self.sent.add(id)
+            if self.mistake == "ids" and event in self.known:
+                return
+            self.known.add(event)
+            if price and status == "delivered":
+                self.add(len(self.prices) if self.mistake in ("sums", "ids") else id, price)
+            if self.mistake == "order" or self.rank(status) > self.rank(self.status.get(id)):
+                self.save(id, status)
+
+        def add(self, key, price):
+            self.prices[key] = price
+
+        def save(self, id, status):
+            self.status[id] = status
+
+        @staticmethod
+        def rank(status):
+            return RANK.index(status or "submitted")
+
+        def send(self):
+            body = json.dumps({"to": "+1", "type": "text", "text": {"body": "Hello"}}).encode()
+            headers = {"X-API-Key": self.fake.api_key, "Content-Type": "application/json"}
+            self.sends = True
+            with urlopen(Request(f"{self.fake.base_url}/v2/messages", body, headers)) as response:
+                id = json.load(response)["id"]
+            self.sends = False
+            self.status.setdefault(id, "submitted")
+
+        def snapshot(self):
+            spent = round(sum(self.prices.values()), 2)
+            return {"status": self.status, "spent": spent, "sent": len(self.sent)}
+"""
+
+WHOLE = """
+    import pytest
+    from pytest_chatfake import WebhookTests
+    from shop import SIGNER, Shop
+
+    class TestWebhooks(WebhookTests):
+        crash_points = [Shop.save]
+        mistake = "{mistake}"
+
+        def connect(self, chat_fake):
+            self.shop = Shop(chat_fake, self.mistake)
+            chat_fake.send_endpoint()
+            chat_fake.webhooks.connect(
+                wsgi=self.shop.app, path="/hooks/chat", signer=SIGNER, events="*"
+            )
+            return self.shop.snapshot
+
+        def scenario(self, fake):
+            self.shop.send()
+            yield fake.find_message().deliver(devices=2).read()
+            message = yield fake.send_text("second", to="+2")
+            yield message.fail()
+"""
+
+PLAIN = """
+    from pytest_chatfake import WebhookTests
+    from shop import SIGNER, Shop
+
+    class TestWebhooks(WebhookTests):
+        def connect(self, chat_fake{parameters}):
+            shop = Shop(chat_fake)
+            chat_fake.webhooks.connect(wsgi=shop.app, path="/hooks/chat", signer=SIGNER)
+            {end}
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester):
+    """Run a test module beside the shop, and return the result."""
+    pytester.makepyfile(shop=textwrap.dedent(SHOP))
+
+    def run(code: str, *options: str) -> pytest.RunResult:
+        pytester.makepyfile(textwrap.dedent(code))
+        return pytester.runpytest(*options)
+
+    return run
+
+
+def card(result: pytest.RunResult) -> dict[str, str]:
+    """How each test ended, as the card shows it."""
+    rows = re.findall(
+        r"^(ok|FAILED|skipped|expected) +([a-z_]+)(?::|$)", result.stdout.str(), re.MULTILINE
+    )
+    return {test: outcome for outcome, test in rows}
+
+
+def failed(result: pytest.RunResult) -> list[str]:
+    return [test for test, outcome in card(result).items() if outcome == "FAILED"]
+
+
+def test_an_app_without_a_mistake_passes_all_twelve_in_the_order_of_the_class(run):
+    result = run(WHOLE.format(mistake=""))
+
+    expected = ["all_events_are_taken", "snapshot_changes", "duplicates"]
+    expected += ["duplicates_under_another_id", "duplicates_days_later", "duplicates_at_once"]
+    expected += ["another_order", "webhooks_before_the_response", "a_crash", "a_later_version"]
+    expected += ["people_write", "forgeries"]
+    assert [(test, "ok") for test in expected] == [*card(result).items()]
+    result.assert_outcomes(passed=12)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "expected"),
+    [
+        (
+            "sums",
+            [
+                "duplicates",
+                "duplicates_under_another_id",
+                "duplicates_days_later",
+                "duplicates_at_once",
+                "a_crash",
+            ],
+        ),
+        ("ids", ["duplicates_under_another_id", "a_crash"]),
+        (
+            "order",
+            [
+                "duplicates",
+                "duplicates_days_later",
+                "another_order",
+                "a_crash",
+            ],
+        ),
+        ("response", ["webhooks_before_the_response"]),
+        ("fields", ["a_later_version"]),
+        ("types", ["a_later_version", "people_write"]),
+        ("signature", ["forgeries"]),
+    ],
+)
+def test_a_mistake_fails_the_tests_that_name_it(run, mistake, expected):
+    assert expected == failed(run(WHOLE.format(mistake=mistake)))
+
+
+def test_the_first_line_is_the_finding_with_the_values_and_the_test_to_paste_fails_so(run):
+    result = run(WHOLE.format(mistake="order"), "-k", "test_another_order")
+
+    finding = "`read` m1 was attempted before `delivered #2` m1; "
+    values = """[[]"status"][[]"m1"]: 'delivered', expected 'read'"""
+    result.stdout.fnmatch_lines([f"E*AssertionError: {finding}{values}"])
+    result.stdout.no_fnmatch_line("*only=*")
+    _, _, printed = result.stdout.str().partition("fails the same way):\n")
+    lines = [line[1:] for line in printed.splitlines() if line.startswith("E  ")]
+    test = textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
+    again = run(textwrap.dedent(WHOLE.format(mistake="order")) + test, "-k", "found")
+    again.stdout.fnmatch_lines(["E*AssertionError: assert {'status'*"])
+    run(textwrap.dedent(WHOLE.format(mistake="")) + test, "-k", "found").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "end"),
+    [
+        ("", "yield shop.snapshot; print('cleaned up')"),
+        (", tmp_path", "assert not [*tmp_path.iterdir()]; return shop.snapshot"),
+        ("", "return None"),
+    ],
+)
+def test_connect_may_yield_ask_for_fixtures_and_have_no_snapshot(run, parameters, end):
+    result = run(PLAIN.format(parameters=parameters, end=end), "-rA")
+    assert [] == failed(result)
+    assert "ok" == card(result)["all_events_are_taken"]
+    assert ("None" not in end) == ("ok" == card(result)["duplicates"])
+    assert ("yield" in end) == ("cleaned up" in result.stdout.str())
+    if "None" in end:
+        result.stdout.fnmatch_lines(["*were answered 2xx; whether rightly, only a snapshot can*"])
+
+
+@pytest.mark.parametrize(("word", "steps"), [("return", "async "), ("yield", "")])
+def test_async_apps_need_no_plugin(run, word, steps):
+    result = run(
+        f"""
+        import asyncio, json
+        from pytest_chatfake import WebhookTests
+
+        class TestWebhooks(WebhookTests):
+            async def connect(self, chat_fake):
+                await asyncio.sleep(0)
+                rows = {{}}
+
+                async def app(scope, receive, send):
+                    message = json.loads((await receive())["body"])["chatMessage"]
+                    await asyncio.sleep(0)
+                    rows[message["id"], message["status"]] = message.get("totalPrice")
+                    await send({{"type": "http.response.start", "status": 204, "headers": []}})
+                    await send({{"type": "http.response.body", "body": b""}})
+
+                async def snapshot():
+                    return rows
+
+                chat_fake.webhooks.connect(asgi=app)
+                {word} snapshot
+
+            {steps}def scenario(self, chat_fake):
+                {"await" if steps else "yield"} chat_fake.send_text().deliver().read()
+        """,
+        "-p",
+        "no:asyncio",
+    )
+    assert [] == failed(result)
+    ok = [test for test, outcome in card(result).items() if outcome == "ok"]
+    assert {"duplicates", "duplicates_at_once", "another_order", "a_crash"} <= {*ok}
+
+
+OUTLIVES = """
+    from pytest_chatfake import WebhookTests
+    from shop import Shop
+    seen = []
+
+    class TestWebhooks(WebhookTests):
+        def connect(self, chat_fake):
+            chat_fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+            return lambda: seen
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "test", "sentence"),
+    [
+        (OUTLIVES, "all_events_are_taken", "*expected a new app in each world, got one that rem*"),
+        (
+            OUTLIVES.replace("lambda: seen", "list"),
+            "snapshot_changes",
+            "*the snapshot shows nothing of what has happened: before and after*",
+        ),
+        (
+            OUTLIVES.replace("lambda: seen", "seen"),
+            "all_events_are_taken",
+            "*snapshot: expected a function that returns what the app has made*",
+        ),
+        (
+            OUTLIVES.replace("chat_fake.webhooks.connect", "dict"),
+            "all_events_are_taken",
+            "*connect() has connected no app: call chat_fake.webhooks.connect*",
+        ),
+        (
+            OUTLIVES.replace("def connect", "def conect"),
+            "all_events_are_taken",
+            "*expected a method connect(self, chat_fake) that connects the app*",
+        ),
+        (
+            OUTLIVES + "        async def scenario(self, fake): yield fake.send_text()",
+            "all_events_are_taken",
+            "*expected no yield in an async def: await each step*",
+        ),
+        (
+            OUTLIVES + "        def scenario(self, fake): pass",
+            "all_events_are_taken",
+            "*scenario(): expected events, got none: send a message in it*",
+        ),
+    ],
+)
+def test_what_would_be_green_for_nothing_fails_and_says_what_to_write(run, code, test, sentence):
+    result = run(code)
+    assert test in failed(result)
+    result.stdout.fnmatch_lines([sentence])
+
+
+def test_a_refused_scenario_fails_one_test_and_the_others_name_it(run):
+    result = run(PLAIN.format(parameters="", end="").replace("/hooks", "/wrong"))
+
+    result.assert_outcomes(failed=1, skipped=11)
+    assert ["all_events_are_taken"] == failed(result)
+    result.stdout.fnmatch_lines(["skipped  forgeries: test_all_events_are_taken fails"])
+
+
+def test_a_fixture_that_uses_the_fake_belongs_to_another_fake(run):
+    fixture = """
+    import pytest
+
+    @pytest.fixture
+    def endpoint(chat_fake):
+        return chat_fake.send_endpoint()
+    """
+    result = run(fixture + PLAIN.format(parameters=", endpoint", end=""))
+    result.stdout.fnmatch_lines(["*a fixture uses chat_fake, and each world of this test has a*"])
+
+
+def test_failures_that_are_expected_are_strict_and_a_test_can_be_left_out(run):
+    more = """
+        expected_failures = {"test_forgeries": "#12", "test_duplicates": "#13"}
+        test_another_order = None
+    """
+    result = run(WHOLE.format(mistake="signature") + more)
+    assert ["duplicates"] == failed(result)
+    assert "expected" == card(result)["forgeries"]
+    assert "another_order" not in card(result)
+    result.stdout.fnmatch_lines(["*duplicates: it passes: remove it from expected_failures"])
+
+
+@pytest.mark.parametrize("line", ["test_duplicate = None", 'expected_failures = {"test_x": "why"}'])
+def test_a_name_that_no_test_has_is_refused_when_the_class_is_made(run, line):
+    result = run(f"{WHOLE.format(mistake='')}\n        {line}")
+    result.stdout.fnmatch_lines(["*ValueError: TestWebhooks: *expected one of [[]'test_a_crash'*"])
+
+
+def test_classes_inherit_take_parameters_marks_and_set_up_and_tests_are_chosen_by_name(run):
+    more = """
+        def setup_method(self):
+            self.mistake = "order"
+
+    @pytest.mark.parametrize("price", [2, 3])
+    @pytest.mark.chat_fake(price=7)
+    class TestPrices(TestWebhooks):
+        def connect(self, chat_fake, price):
+            snapshot = super().connect(chat_fake)
+            return lambda: [price, snapshot(), str(chat_fake.config.price)]
+    """
+    result = run(WHOLE.format(mistake="") + more, "-k", "test_another_order", "-n", "1")
+    result.assert_outcomes(failed=3)
+    for title in ("TestWebhooks", "TestPrices[[]2[]]", "TestPrices[[]3[]]"):
+        result.stdout.fnmatch_lines([f"=* test_*.py::{title} =*", "FAILED   another_order*"])
+    result.stdout.fnmatch_lines(["*; [[]1[]]*\"status\"*\"m1\"*: 'delivered', expected 'read'*"])
+
+
+def test_the_page_of_a_run_has_the_card_and_ci_a_short_summary(run, pytester, monkeypatch):
+    monkeypatch.setenv("CI", "1")
+    result = run(WHOLE.format(mistake="signature"), "--chat-fake-report=page.html")
+    page = (pytester.path / "page.html").read_text("utf-8")
+    assert "<h2>test_the_page_of_a_run_has_the_card_and_ci_a_short_summary.py::TestWebhooks" in page
+    assert '<th scope="row">forgeries</th><td>FAILED</td><td>forgeries got through' in page
+    result = run(WHOLE.format(mistake="ids"), "-k", "under_another_id")
+    summary = result.stdout.str().partition("short test summary info")[2].splitlines()
+    assert 3 == len(summary)  # its title, the failure, and the closing line
+
+
+def test_mutants_are_found_by_the_tests_of_the_class(run):
+    result = run(WHOLE.format(mistake=""), "--chat-fake-mutants", "-k", "snapshot or duplicates")
+    result.stdout.fnmatch_lines(["*mutants*"])
+    assert 0 == result.ret
