@@ -13,6 +13,7 @@ import sys
 import time
 import unittest
 import warnings
+from decimal import Decimal
 
 import pytest
 import time_machine
@@ -389,7 +390,8 @@ def counting(expected):
 def test_the_body_as_written_must_pass():
     with pytest.raises(AssertionError) as caught:
         explore(counting(3))
-    assert not hasattr(caught.value, "__notes__")
+    (note,) = caught.value.__notes__
+    assert note.startswith("What happened in it:")
 
 
 def log_of(*attempts):
@@ -977,6 +979,151 @@ def test_all_worlds_end_in_the_snapshot_of_the_first():
             explore(lambda fake: world(fake, False), only=only)
         assert str(caught.value).startswith("`sent` m1 was attempted twice; [1]: 'evt_")
     assert only == eval(caught.value.__notes__[-1].partition("only=")[2].removesuffix(")"))
+
+
+def test_a_snapshot_that_differs_is_told_by_its_places_with_labels_for_ids():
+    def world(chat_fake):
+        seen = {"statuses": {}, "spent": [Decimal(0)]}
+
+        def take(request):
+            message = request.json()["chatMessage"]
+            seen["statuses"].setdefault(message["id"], []).append(message["status"])
+            seen["spent"][0] += Decimal(str(message.get("totalPrice", 0)))
+
+        chat_fake.webhooks.connect(handler=take)
+        chat_fake.send_text(price="0.10").deliver()
+        chat_fake.assert_order_independent(lambda: seen)
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["duplicate"])
+    assert str(caught.value) == (
+        "`sent` m1 was attempted twice; "
+        """["statuses"]["m1"][1]: 'sent', expected 'delivered'\n"""
+        """  ["statuses"]["m1"][2]: 'delivered', expected nothing\n"""
+        """  ["spent"][0]: 0.3, expected 0.2"""
+    )
+
+
+def test_the_test_to_paste_compares_with_the_snapshot_of_the_world_as_written():
+    def world(chat_fake):
+        seen = []
+        chat_fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+        chat_fake.send_text()
+        chat_fake.assert_order_independent(lambda: len(seen))
+        chat_fake.assert_order_independent(seen.copy)
+
+    found = printed(notes(world, deviations=["duplicate"]))
+    assert "    chat_fake.settle()\n    assert len(seen) == 1\n" in found
+    assert found.endswith("    assert seen.copy() == ['sent']")
+
+
+def compares_in_a_loop(chat_fake):
+    seen = []
+    chat_fake.webhooks.connect(handler=lambda request: seen.append(request.event.status))
+    for text in "ab":
+        chat_fake.send_text(text)
+        chat_fake.assert_order_independent(lambda: len(seen))
+
+
+def compares_objects(chat_fake):
+    seen = []
+    chat_fake.webhooks.connect(handler=lambda _: seen.append(object))
+    chat_fake.send_text()
+    chat_fake.assert_order_independent(lambda: dict.fromkeys(seen, len(seen)))
+    chat_fake.assert_order_independent(lambda: [Place(len(seen))])
+
+
+class Place:
+    """A value that no code writes."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return isinstance(other, Place) and self.number == other.number
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (compares_in_a_loop, "assert_order_independent() stands in a loop or a branch"),
+        (compares_objects, "the snapshot has values that can't be written as code"),
+    ],
+)
+def test_where_a_snapshot_can_not_be_written_there_is_no_test_to_paste(body, reason):
+    assert f"There is no test to paste: {reason}." in notes(body, deviations=["duplicate"])
+
+
+def test_ids_in_a_snapshot_are_those_of_the_test_to_paste():
+    def world(chat_fake):
+        seen = []
+        chat_fake.webhooks.connect(handler=lambda r: seen.append(r.json()["chatMessage"]["id"]))
+        chat_fake.send_text()
+        chat_fake.assert_order_independent(lambda: seen)
+
+    found = printed(notes(world, deviations=["duplicate"]))
+    assert "@pytest.mark.chat_fake(seed='pytest-chatfake')" in found
+
+
+def test_an_app_that_outlives_its_world_is_no_app_to_compare():
+    seen = {}
+
+    def world(chat_fake):
+        def take(request):
+            seen.setdefault(request.id, request.event.status)
+
+        chat_fake.webhooks.connect(handler=take)
+        chat_fake.send_text().deliver().read()
+        chat_fake.assert_order_independent(lambda: list(seen.values()))
+
+    with pytest.raises(NotRepeatable, match="as if the app remembered what an earlier world"):
+        explore(world, deviations=["reorder"])
+
+
+def test_a_refusal_of_the_second_run_says_itself_what_to_do():
+    runs = []
+
+    def world(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.send_text()
+        runs.append(1)
+        if len(runs) > 1:
+            raise ChatFakeError("make the app inside")
+
+    with pytest.raises(ChatFakeError, match="make the app inside"):
+        explore(world)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reason"),
+    [
+        (["delay"], "delay was not tried: the body moves no time after an attempt"),
+        (["webhooks_first"], "webhooks_first was not tried: the app makes no call that causes"),
+        (["api.fail"], "api.fail was not tried: the app makes no call"),
+        (["reorder"], "reorder was not tried: no two attempts come before one barrier"),
+        ([*DEFAULT, "delay"], "delay was not tried: the body moves no time after an attempt"),
+    ],
+)
+def test_a_deviation_with_nothing_to_try_is_named_and_the_exploration_is_not_complete(
+    kinds, reason
+):
+    def world(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        chat_fake.send_text()
+
+    exploration = explore(world, deviations=kinds, depth=1)
+    assert reason in str(exploration)
+    assert not exploration.complete
+
+
+def test_an_endpoint_says_what_it_listens_for(fake):
+    one, all_types = fake.webhooks.receiver().endpoint, fake.webhooks.receiver(events="*").endpoint
+    found = [
+        end.listens_for(type) for end in (one, all_types) for type in ("chat.message.updated", "x")
+    ]
+    assert [True, False, True, True] == found
 
 
 def silent_check(fake):
