@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
+import tempfile
+from contextlib import redirect_stdout
 from functools import partial
+from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import time_machine
@@ -27,8 +32,9 @@ def make_app() -> Flask:
     from flask import Flask, request
 
     app = Flask(__name__)
-    rank = {"sent": 1, "delivered": 2, "read": 3}
+    rank = {"sent": 1, "delivered": 2, "read": 3, "failed": 3}
     statuses: dict[str, str] = {}
+    app.statuses = statuses  # type: ignore[attr-defined]
 
     @app.post(PATH)
     def take() -> tuple[str, int]:
@@ -66,7 +72,64 @@ def explored(messages: int, rounds: int, **options: Any) -> Iterator[float]:
     yield from times(rounds, ours, timed(by_hand, 1), slices=2)
 
 
+#: A class of ready-made tests for the app above; it counts its worlds.
+READY_MADE = """
+from benchmarks.rows.exploring import PATH, make_app
+from pytest_chatfake import WebhookTests
+
+WORLDS = []
+
+class TestWebhooks(WebhookTests):
+    def connect(self, chat_fake):
+        WORLDS.append(1)
+        app = make_app()
+        chat_fake.webhooks.connect(wsgi=app, path=PATH)
+        return lambda: app.statuses
+"""
+
+
+def ready_made(rounds: int) -> Iterator[float]:
+    """Compare the ready-made tests with a loop over as many worlds; pytest's own time is in it."""
+    import pytest
+
+    from pytest_chatfake import ChatFake
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "test_ready_made.py"
+        path.write_text(READY_MADE)
+        quiet = ["-q", "-p", "no:cacheprovider", "-p", "no:asyncio"]
+
+        def ours() -> None:
+            with redirect_stdout(StringIO()):
+                status = pytest.main([*quiet, "--rootdir", name, str(path)])
+            assert status == pytest.ExitCode.OK
+
+        ours()
+        worlds = len(sys.modules["test_ready_made"].WORLDS)
+
+        def by_hand() -> None:
+            with time_machine.travel(START, tick=False):
+                for _ in range(worlds):
+                    with ChatFake(seed="by hand") as fake:
+                        app = make_app()
+                        fake.webhooks.connect(wsgi=app, path=PATH)
+                        fake.send_text("first", to="+1").deliver(devices=2).read()
+                        fake.send_text("second", to="+2").fail()
+                        fake.settle()
+                        assert len(app.statuses) == 2  # type: ignore[attr-defined]
+
+        yield from times(rounds, timed(ours, 1), timed(by_hand, 1), slices=2)
+
+
 ROWS = (
+    Row(
+        "ready-made",
+        "the tests of WebhookTests / playing their scenario by hand in as many fakes",
+        "at most",
+        3.0,
+        ready_made,
+        needs=("flask",),
+    ),
     Row(
         "explore-crash",
         "exploring the crashes of a body of 12 events / running it by hand in as many fakes",

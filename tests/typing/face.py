@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, assert_type
+from typing import Any, ClassVar, Literal, assert_type
 from wsgiref.types import WSGIApplication
 
 from werkzeug import Request, Response
@@ -50,6 +50,7 @@ from pytest_chatfake import (
     UndeliveredWebhooks,
     WebhookRequest,
     Webhooks,
+    WebhookTests,
     WebhookWarning,
     edges,
     explore,
@@ -398,3 +399,17 @@ def errors() -> list[type[ChatFakeError]]:
         *[IllegalTransition, NotAwaited, ClockError, ClosedError],
         *[NotRepeatable, UndeliveredWebhooks],
     ]
+
+
+class TestTyped(WebhookTests):
+    """Further parameters of connect() are fixtures, and it may be async."""
+
+    expected_failures: ClassVar = {"test_a_crash": "#12"}
+
+    async def connect(self, chat_fake: ChatFake, tmp_path: Path) -> Callable[[], object]:
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        return dict
+
+    def scenario(self, chat_fake: ChatFake) -> Generator[object, Message, None]:
+        message = yield chat_fake.send_text()
+        yield message.deliver()

@@ -40,6 +40,14 @@ def _no_move(_after: int, _near: int) -> range:
     return range(1)
 
 
+def _any_later(after: int, _near: int) -> range:
+    return range(after + 1)
+
+
+def _before_the_barrier(_after: int, near: int) -> range:
+    return range(1, near + 1)
+
+
 def _past_the_barrier(_after: int, near: int) -> range:
     """Return how far an attempt moves that the service takes for failed: to the next barrier."""
     return range(near, near + 1)
@@ -98,13 +106,13 @@ KINDS: Final[Mapping[str, Kind]] = {
     "duplicate": Kind(
         "webhooks.duplicate",
         "{event} was attempted twice{second_time}{after}",
-        lambda after, _near: range(after + 1),
+        _any_later,
         extent="after",
         more=("past_barriers",),
     ),
     "reorder": Kind(
         "webhooks.reorder",
-        distances=lambda _after, near: range(1, near + 1),
+        distances=_before_the_barrier,
         extent="by",
         least=1,
         needs="no two attempts come before one barrier",
@@ -137,7 +145,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     ),
     "concurrently": Kind(
         "webhooks.concurrently",
-        distances=lambda _after, near: range(1, near + 1),
+        distances=_before_the_barrier,
         extent="by",
         least=1,
         order="seen",

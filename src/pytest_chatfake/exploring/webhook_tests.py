@@ -63,7 +63,7 @@ class WebhookTests:
         cls.__test__ = vars(cls).get("__test__", True)
         if fixtures := _fixtures_of(cls):  # declared, so that these and classes may have parameters
             own = vars(cls).get("pytestmark", [])
-            marks = own if isinstance(own, list) else [own]
+            marks: Any = own if isinstance(own, list) else [own]
             cls.pytestmark = [*marks, pytest.mark.usefixtures(*fixtures)]
         known = {name for name in vars(WebhookTests) if name.startswith("test_")}
         left_out = {n for n, value in vars(cls).items() if n.startswith("test_") and value is None}

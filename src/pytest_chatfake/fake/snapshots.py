@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import zip_longest
 from typing import Any, Final
@@ -22,6 +22,11 @@ Snapshot = Callable[[], Any]
 _MOST: Final = 5
 
 _NOTHING: Final = object()
+
+#: Of snapshots, only these are looked into; to type checkers their contents are anything.
+_DICT: Final[Any] = dict
+_SEQUENCES: Final[Any] = (list, tuple)
+_COLLECTIONS: Final[Any] = (list, tuple, set, frozenset)
 
 
 class Baseline:
@@ -89,19 +94,20 @@ def with_labels(text: str, engine: Engine) -> str:
 
 
 def _differences(expected: Any, actual: Any, path: str) -> Iterator[str]:
-    if isinstance(expected, dict) and isinstance(actual, dict):
+    pairs: Iterable[tuple[Any, Any, Any]]
+    if isinstance(expected, _DICT) and isinstance(actual, _DICT):
         keys = dict.fromkeys([*expected, *actual])
-        pairs = [(key, expected.get(key, _NOTHING), actual.get(key, _NOTHING)) for key in keys]
-    elif isinstance(expected, list | tuple) and isinstance(actual, list | tuple):
+        pairs = ((key, expected.get(key, _NOTHING), actual.get(key, _NOTHING)) for key in keys)
+    elif isinstance(expected, _SEQUENCES) and isinstance(actual, _SEQUENCES):
         both = zip_longest(expected, actual, fillvalue=_NOTHING)
-        pairs = [(index, *pair) for index, pair in enumerate(both)]
+        pairs = ((index, *pair) for index, pair in enumerate(both))
     else:
         yield f"{path or 'snapshot'}: {_shown(actual)}, expected {_shown(expected)}"
         return
-    for key, old, new in pairs:
+    for key, before, after in pairs:
         shown = f'"{key}"' if isinstance(key, str) else repr(key)
-        if old is _NOTHING or new is _NOTHING or old != new:
-            yield from _differences(old, new, f"{path}[{shown}]")
+        if before is _NOTHING or after is _NOTHING or before != after:
+            yield from _differences(before, after, f"{path}[{shown}]")
 
 
 def _shown(value: Any) -> str:
@@ -112,9 +118,9 @@ def _shown(value: Any) -> str:
 
 def without_texts(value: Any) -> object:
     """Return what of a snapshot is the same with other ids: its numbers, and how much it holds."""
-    if isinstance(value, dict):
+    if isinstance(value, _DICT):
         return Counter(repr(without_texts(pair)) for pair in value.items())
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, _COLLECTIONS):
         return Counter(repr(without_texts(one)) for one in value)
     return value if isinstance(value, int | float | Decimal) else type(value).__name__
 
