@@ -117,10 +117,10 @@ def test_in_process_there_is_no_connection_to_lose():
     exploration = explore(body, deviations="all")
     assert {(200,), (503,)} == {*seen}
     assert not exploration.complete
-    assert str(exploration).endswith(
+    assert (
         "; api.lose_response was not tried: expected calls over a socket, got POST /v2/messages "
         "through chat_fake.wsgi_app; crash was not tried: expected an app in process, got none"
-    )
+    ) in str(exploration)
     listed = "api.lose_response(status=503, path='/v2/messages', method='POST')"
     explore(body, only=[listed])
     assert (503,) == seen[-1]

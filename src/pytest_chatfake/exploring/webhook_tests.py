@@ -54,7 +54,6 @@ class WebhookTests:
     """
 
     __test__: ClassVar[bool] = False
-    pytestmark: ClassVar[Any] = []
     crash_points: ClassVar[Iterable[Callable[..., Any] | str]] = ()
     expected_failures: ClassVar[Mapping[str, str]] = {}
 
@@ -62,9 +61,7 @@ class WebhookTests:
         super().__init_subclass__(**kwargs)
         cls.__test__ = vars(cls).get("__test__", True)
         if fixtures := _fixtures_of(cls):  # declared, so that these and classes may have parameters
-            own = vars(cls).get("pytestmark", [])
-            marks: Any = own if isinstance(own, list) else [own]
-            cls.pytestmark = [*marks, pytest.mark.usefixtures(*fixtures)]
+            pytest.mark.usefixtures(*fixtures)(cls)
         known = {name for name in vars(WebhookTests) if name.startswith("test_")}
         left_out = {n for n, value in vars(cls).items() if n.startswith("test_") and value is None}
         for what, names in (
