@@ -114,7 +114,10 @@ def test_each_printed_test_fails_alike_where_it_is_pasted(pytester):
             "-p", "asyncio", "-o", "asyncio_default_fixture_loop_scope=function"
         )
         lines = [one.longreprtext.splitlines() for one in run.getfailures()]
-        texts = ["\n".join(line[4:] for line in each if line[:1] == "E") for each in lines]
+        texts = [
+            textwrap.dedent("\n".join(line[1:] for line in each if line[:1] == "E"))
+            for each in lines
+        ]
         ends = (
             r" object at |As a test of its own \(it was run, and fails the same way\):|This world"
         )
