@@ -47,6 +47,10 @@ class App:
     def scene(self, chat_fake: ChatFake) -> None:
         raise NotImplementedError
 
+    def snapshot(self) -> object:
+        """What it has made of its events."""
+        return self.spend, self.statuses
+
     def is_news(self, id: str) -> bool:
         """Whether an event was not taken before; always, if the bug is that nobody asks."""
         known = id in self.seen
@@ -125,6 +129,9 @@ class NeedsSentFirst(App):
             self.rows.setdefault(message["id"], [])
         self.rows[message["id"]].append(message["status"])
 
+    def snapshot(self) -> object:
+        return {id: {*statuses} for id, statuses in self.rows.items()}
+
     def scene(self, chat_fake: ChatFake) -> None:
         message = chat_fake.send_text("Hello").deliver()
         chat_fake.settle()
@@ -162,6 +169,9 @@ class ChecksThenInserts(App):
 
     def connect(self, chat_fake: ChatFake) -> None:
         chat_fake.webhooks.connect(asgi=self.asgi)
+
+    def snapshot(self) -> object:
+        return self.rows
 
     async def asgi(self, scope: Any, receive: Any, send: Any) -> None:
         message = json.loads((await receive())["body"])["chatMessage"]

@@ -74,9 +74,11 @@ class CommitsTwice(App):
     def scene(self, chat_fake: ChatFake) -> None:
         message = chat_fake.send_text("Sale").deliver()
         chat_fake.settle()
+        assert {message.id: message.total_price} == self.snapshot()
+
+    def snapshot(self) -> dict[str, Decimal]:
         with Session(self.engine) as session:
-            prices = {one.id: Decimal(one.price) for one in session.scalars(sa.select(Sale))}
-        assert {message.id: message.total_price} == prices
+            return {one.id: Decimal(one.price) for one in session.scalars(sa.select(Sale))}
 
 
 class AwaitsBetweenCommits(CommitsTwice):
@@ -113,5 +115,5 @@ CRASHES: list[tuple[type[App], str, str]] = [
         "crash",
         "webhooks.crash(after='sqlalchemy.orm.session.Session.commit', start=2)",
     ),
-    (AwaitsBetweenCommits, "crash", "webhooks.crash(line='crashes.py:104', start=2)"),
+    (AwaitsBetweenCommits, "crash", "webhooks.crash(line='crashes.py:106', start=2)"),
 ]
