@@ -137,9 +137,9 @@ def check_legal(message: MessageState, verb: MessageVerb) -> None:
 
 
 _REASON: Final[Mapping[State, str]] = {
-    "submitted": "it is not accepted yet",
+    "submitted": "it is submitted, and not accepted yet",
     "sent": "it is accepted and sent",
-    "delivered": "it has reached a device",
+    "delivered": "it is delivered: it has reached a device",
     "read": "it was read, and a read message is final",
     "failed": "it has failed, and a failed message is final",
     "dropped": "it was not delivered in time, and a dropped message is final",
