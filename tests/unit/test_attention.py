@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 
 import pytest
 from werkzeug.test import Client
@@ -47,63 +47,63 @@ TOLD = {
     "delivered": (
         lambda fake: fake.send_text(price="0.10").deliver(price="0.07"),
         [
+            "Receiver() responded with 2xx to all 2 events",
             (
                 "m1 was charged 0.07 once (7); the events report it in 3 (estimate, 0.10) and 8 "
                 "(final)"
             ),
-            "Receiver() responded with 2xx to all 2 events",
         ],
     ),
     "two devices, and a message after them": (
         lambda fake: (fake.send_text(to="+1").deliver(devices=2).read(), fake.send_text(to="+2")),
         [
+            "Receiver() responded with 2xx to all 5 events",
             (
                 "m1 was charged 0.05 once (7); the events report it in 3 (estimate) and 8, 9 and "
                 "13 (final)"
             ),
-            "Receiver() responded with 2xx to all 5 events",
         ],
     ),
     "shared": (
         lambda fake: (fake.send_text().deliver(), fake.send_text().deliver().read()),
         [
+            "Receiver() responded with 2xx to all 5 events",
             "m1 was charged 0.05 once (7); the events report it in 3 (estimate) and 8 (final)",
             "m2 was not charged: c1 was already charged for m1 (§1)",
-            "Receiver() responded with 2xx to all 5 events",
         ],
     ),
     "free": (
         lambda fake: fake.send_text(price=0).deliver(),
         [
-            "m1 was not charged: the first delivery in c1 starts its session; the price is 0 (§1)",
             "Receiver() responded with 2xx to all 2 events",
+            "m1 was not charged: the first delivery in c1 starts its session; the price is 0 (§1)",
         ],
     ),
     "sent only": (
         lambda fake: fake.send_text(),
         [
+            "Receiver() responded with 2xx to the event",
             (
                 "m1 was not charged: no delivery yet (§1); the price of m1 in 3, 0.05, is an "
                 "estimate (§2.3)"
             ),
-            "Receiver() responded with 2xx to the event",
         ],
     ),
     "failed": (
         lambda fake: fake.submit_text().reject(),
         [
+            "Receiver() responded with 2xx to the event",
             (
                 "m1 was not charged: it failed before it was sent: nothing is held or charged "
                 "(§3 rule 4)"
             ),
-            "Receiver() responded with 2xx to the event",
         ],
     ),
 }
 
 
 @pytest.mark.parametrize("told", TOLD)
-def test_where_nothing_is_odd_the_price_and_the_responses_are_told(told):
+def test_where_nothing_is_odd_the_responses_and_then_the_prices_are_told(told):
     do, expected = TOLD[told]
     with frozen_fake() as fake:
         fake.webhooks.receiver()
@@ -337,22 +337,154 @@ def test_a_401_asks_for_the_secret_where_events_are_signed(signer, hint):
     assert [f"4 attempt: sent m1 -> <lambda>(): 401 ({hint})"] == lines[:1]
 
 
-def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
+# -- the cause first -------------------------------------------------------------------------------
+
+
+def test_without_an_endpoint_that_is_all_there_is():
+    with frozen_fake() as fake:
+        fake.recipient("+1").writes("STOP")
+        fake.send_text().deliver()
+        lines = looked_at(fake)
+        fake._engine.outbox.unheard.clear()
+
+    assert [
+        "no endpoint was connected, so nothing was attempted: call chat_fake.webhooks.connect()"
+    ] == lines
+
+
+def test_an_event_that_nobody_listens_for_comes_with_the_remedy_before_an_attempt_that_failed():
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: 500)
+        fake.send_text()
+        for text in ("STOP", "START"):
+            fake.recipient("+1").writes(text)
+        lines = looked_at(fake)
+        list(fake.webhooks.attempts)  # they are seen
+        fake._engine.outbox.unheard.clear()
+
+    assert [
+        (
+            "no endpoint listened for chat.inbound_message.received, caused at LINE, and 1 more: "
+            'connect the app with events="*"'
+        ),
+        "4 attempt: sent m1 -> <lambda>(): 500 (did it raise? its log has the error)",
+    ] == lines
+
+
+def test_an_app_that_is_connected_after_the_verb_is_told_so():
+    with frozen_fake() as fake:
+        fake.send_text()
+        fake.webhooks.receiver()
+
+        assert [
+            (
+                "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
+                "before the verb"
+            )
+        ] == looked_at(fake)
+
+
+def test_an_app_that_listens_for_other_events_only_is_told_so():
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=print, events=["account.updated"])
+        fake.send_text()
+
+        assert [
+            (
+                "no endpoint listened for chat.message.updated, caused at LINE: connect the app "
+                'with events="*"'
+            )
+        ] == looked_at(fake)
+
+
+def test_what_is_emitted_after_a_disconnection_is_no_news():
     with frozen_fake() as fake:
         fake.webhooks.receiver()
+        fake.webhooks.disconnect()
+        fake.send_text()
+
+        assert not section(fake._story).startswith("What to look at")
+
+
+def test_a_fault_that_is_set_up_too_late_names_the_attempt_before_it():
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: 500)
         message = fake.send_text()
         fake.webhooks.duplicate()
         fake.webhooks.duplicate(status="read")
         lines = looked_at(fake)
+        list(fake.webhooks.attempts)  # they are seen
         fake._engine.outbox.faults.ever.clear()
 
     assert [
         (
-            "unused fault: duplicate(), set up at LINE (set up after entry 4, the attempt at sent "
-            f"of message {message.id})"
+            "unused fault: duplicate(), set up at LINE, after the attempt at sent of message "
+            f"{message.id} (4): it reaches later events only"
         ),
+        "4 attempt: sent m1 -> <lambda>(): 500 (did it raise? its log has the error)",
         "unused fault: duplicate(status='read'), set up at LINE",
-    ] == lines[:2]
+    ] == lines
+
+
+def test_a_read_without_a_delivered_event_is_a_line():
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        fake.send_text().read()
+        fake.send_text(to="+2").read()
+        fake.send_text(to="+3").deliver().read()
+
+        assert (
+            "m1 and m2 went from sent to read, so there is no delivered event (§3): call deliver() "
+            "before read() to get one"
+        ) == looked_at(fake)[0]
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "hint"), [((), " (connect(retry_after=[10]) retries it)"), ([1], "")]
+)
+def test_a_503_names_the_retries_where_there_are_none(retry_after, hint):
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=lambda request: 503, retry_after=retry_after)
+        fake.send_text()
+        lines = looked_at(fake)
+        list(fake.webhooks.attempts)  # they are seen
+
+    assert f"4 attempt: sent m1 -> <lambda>(): 503{hint}" == lines[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [(AttributeError, "'State' object has no attribute 'db'"), (KeyError, "state")],
+)
+@pytest.mark.parametrize("runs", [False, True])
+def test_an_app_whose_lifespan_has_not_run_is_told_so(kind, text, runs):
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            raise kind(text)
+        for phase in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{phase}.complete"})
+
+    with frozen_fake() as fake, pytest.raises(kind) as raised:
+        fake.webhooks.connect(asgi=app)
+        with fake.webhooks.lifespan(app) if runs else nullcontext():
+            fake.send_text()
+    shown = looked_at(fake)[0]
+
+    hint = "the app's lifespan has not run: enter chat_fake.webhooks.lifespan(app)"
+    assert (hint in raised.value.__notes__) is not runs
+    assert shown.endswith(f" ({hint})") is not runs
+
+
+def test_that_an_app_responds_is_told_only_if_it_is_all_there_is():
+    with frozen_fake() as fake:
+        fake.webhooks.receiver()
+        fake.send_text().after(60).deliver()
+        lines = looked_at(fake)
+
+    assert lines[0].startswith("pending: deliver() of m1 at ")
+    assert lines[1].startswith("m1 was not charged: ")
+    assert 2 == len(lines)
 
 
 def test_a_404_names_the_routes_that_there_are():

@@ -6,12 +6,15 @@ import ast
 import sys
 from contextlib import suppress
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .calling_line import Line
 
 if TYPE_CHECKING:
     import pytest
+
+#: The note of an error that an app would not have raised in its lifespan.
+NO_LIFESPAN: Final = "the app's lifespan has not run: enter chat_fake.webhooks.lifespan(app)"
 
 _PACKAGE = __name__.partition(".")[0]
 

@@ -16,6 +16,7 @@ from ..webhooks.attempts import Attempt
 from ..wire.exact_json import number
 from .entries import has_failed
 from .explanations import Explanations
+from .hints import SKIPPED
 from .labels import Labels
 from .pending import advance, first_pending
 from .story import Story
@@ -112,7 +113,7 @@ class Diagnosis:
         elif wanted == "read" and person is not None and not person.read_receipts:
             yield f"{label} went to a person without read receipts: no read event (§3 rule 3)."
         elif (wanted, got) == ("delivered", "read"):
-            yield f"{label} went from sent to read, so there is no delivered event (§3)."
+            yield f"{label} {SKIPPED}."
             yield "Call deliver() before read() to get one."
         elif wanted == "delivered" and message.state == "sent":
             yield f"{label} was not delivered{'' if obstacle is None else f': {obstacle}'}."

@@ -11,15 +11,17 @@ from ..base import tracebacks
 from ..base.errors import ChatFakeError
 from ..base.escaping import one_line
 from ..base.history import Record
+from ..base.triggers import Trigger
 from ..base.views import folded, listed
 from ..domain.messages import MessageState
+from ..domain.reasons import READ_AT_ONCE
 from ..engine.engine import Engine
 from ..webhooks.attempts import Attempt
 from ..webhooks.events import Event
 from ..wire.exact_json import number
 from .entries import has_failed, is_unused, kind_of, likeness, line_of, number_of
 from .explanations import Explanations
-from .hints import awaited, unused_faults, why_queued, why_unused
+from .hints import SKIPPED, awaited, hint, missed, unused_faults, why_queued, why_unused
 from .labels import Labels
 from .pending import pending_lines
 from .story import Story
@@ -32,6 +34,9 @@ _SHORT: Final = 120
 
 #: How many of the messages that a failed expectation names have their price explained.
 _PRICED: Final = 2
+
+#: The rules of messages that were read without a delivery.
+_READ_AT_ONCE: Final = frozenset(READ_AT_ONCE.values())
 
 
 class Highlights:
@@ -56,20 +61,28 @@ class Highlights:
         self.priced_messages: Sequence[MessageState] = ()
 
     def lines(self) -> list[str]:
-        """Return a line for each thing to look at; prices only where nothing failed."""
+        """Return a line for each thing to look at, the likeliest cause first.
+
+        Prices are explained only where something was attempted, and nothing failed.
+        """
         engine, odd = self._engine, self._trace.odd(self._start)
+        unused = unused_faults(engine, self._story.api)
+        late = [fault for fault in unused if missed(fault, engine) is not None]
         lines = [engine.plan.remainder()] if engine.plan else []
         lines += folded(map(_error, engine.core.errors), _MOST)
+        lines += folded(self._unheard(), _MOST)
+        lines += folded(map(self._unused, late), _MOST)
         lines += self._some([entry for entry in odd if has_failed(entry)])
-        lines += folded(self._unseen(), _MOST)
-        meant = [] if lines else [*self._prices(), *self._responses()]
+        lines += self._queued()
+        lines += folded((self._unused(fault) for fault in unused if fault not in late), _MOST)
+        is_as_meant = self._trace.count(self._start)["attempt"] and not lines
         lines += self._some(
             [entry for entry in odd if not has_failed(entry) and not is_unused(entry)]
         )
-        lines += meant
-        if self._trace.count(self._start)["event"] and not engine.outbox.endpoints.ever:
-            lines.append("no endpoint was connected: nothing was attempted")
+        lines += self._undelivered()
         lines += pending_lines(engine, self.labels)
+        if is_as_meant:
+            lines += [*([] if lines else self._responses()), *self._prices()]
         return [one_line(self.labels.clean(line)) for line in lines]
 
     def _some(self, odd: Sequence[Record]) -> Iterator[str]:
@@ -95,6 +108,8 @@ class Highlights:
         where = line_of(entry)
         line = "" if where is None else f" {where.place}"
         marks = marks_of(entry, self.labels)
+        if isinstance(entry, Attempt) and entry.error is not None:
+            text += hint(entry)
         return " ".join([f"{number_of(entry)} {kind_of(entry)}: {text}{line}", *marks])
 
     # What came before an attempt that is to be looked at
@@ -116,9 +131,29 @@ class Highlights:
 
     # What never came about
 
-    def _unseen(self) -> Iterator[str]:
-        """Say which events are queued still, and which faults did not fire."""
-        outbox, queued = self._engine.outbox, self._engine.outbox.queued
+    def _unheard(self) -> Iterator[str]:
+        """Say which events no endpoint listened for, and what to do about it."""
+        endpoints = self._engine.outbox.endpoints
+        types: dict[str, list[Event]] = {}
+        for event in self._engine.outbox.unheard:
+            if event._index >= self._start:
+                types.setdefault(event.type, []).append(event)
+        if types and not endpoints.ever:
+            yield (
+                "no endpoint was connected, so nothing was attempted: call "
+                "chat_fake.webhooks.connect()"
+            )
+        elif endpoints:  # else the test has disconnected them
+            for type_, (first, *others) in types.items():
+                more = f", and {len(others):,} more" if others else ""
+                is_late = endpoints.listening(type_)
+                how = "before the verb" if is_late else 'with events="*"'
+                what = f"no endpoint listened for {type_}, caused {first.line.place}{more}"
+                yield f"{what}: connect the app {how}"
+
+    def _queued(self) -> Iterator[str]:
+        """Say which events are queued still."""
+        queued = self._engine.outbox.queued
         if queued and self._engine.drain.thread is None:
             first = queued[0]
             what = self.labels.event(first)
@@ -128,11 +163,23 @@ class Highlights:
             why = why_queued(self._engine.blocked)
             settle = why or f": call {awaited(self._engine)}chat_fake.settle()"
             yield f"{what} {is_queued} still queued{settle}"
-        for event in outbox.unheard:
-            yield f"no endpoint listens for {event.type}, caused {event.line.place}"
-        for fault in unused_faults(self._engine, self._story.api):
-            what = f"unused fault: {fault.description}, set up at {fault.line}"
-            yield what + why_unused(fault, self._engine)
+
+    def _unused(self, fault: Trigger) -> str:
+        """Say that a fault did not fire, and why, if that is known."""
+        what = f"unused fault: {fault.description}, set up at {fault.line}"
+        return what + why_unused(fault, self._engine)
+
+    def _undelivered(self) -> Iterator[str]:
+        """Say which messages were read without a delivered event."""
+        found = [
+            entry._message
+            for entry in self._trace.records[self._start :]
+            if entry._message is not None and entry._rule in _READ_AT_ONCE
+        ]
+        if found:
+            yield (
+                f"{self.labels.messages(found)} {SKIPPED}: call deliver() before read() to get one"
+            )
 
     # Where nothing is odd
 

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Final
 
-from ..base.tracebacks import text_of
+from ..base.tracebacks import NO_LIFESPAN, text_of
 from ..base.triggers import Trigger
 from ..base.views import counted, listed
 from ..domain.messages import STATUSES
@@ -33,6 +33,9 @@ _OTHER_THREAD: Final = "created in a thread can only be used in that same thread
 #: What asyncio says of a loop that has ended, as that of an earlier test.
 _CLOSED_LOOP: Final = "Event loop is closed"
 
+#: What a read message has skipped that was not delivered before.
+SKIPPED: Final = "went from sent to read, so there is no delivered event (§3)"
+
 _HINTS: Final = {
     301: " (does the path end in a slash?)",
     302: " (does it redirect, to a login for example?)",
@@ -47,9 +50,14 @@ _HINTS: Final = {
 
 
 def hint(attempt: Attempt) -> str:
-    """Say what the status of a response may mean; empty if there is nothing to say."""
+    """Say what a response or an error may mean; empty if there is nothing to say."""
+    if attempt.error is not None:
+        noted = NO_LIFESPAN in getattr(attempt.error, "__notes__", ())
+        return f" ({NO_LIFESPAN})" if noted else ""
     if attempt.status_code == 401 and attempt.endpoint.signer is not None:
         return " (does the app verify with the same secret?)"
+    if attempt.status_code == 503 and not attempt.endpoint.retry_after:
+        return " (connect(retry_after=[10]) retries it)"
     return _HINTS.get(attempt.status_code or 0, "")
 
 
@@ -101,21 +109,24 @@ def why_queued(blocked: bool) -> str:
     )
 
 
+def missed(fault: Trigger, engine: Engine) -> Attempt | None:
+    """Return the last attempt that a fault would have concerned, had it been set up before."""
+    if not isinstance(fault, Fault) or fault._matched:
+        return None
+    for attempt in reversed(engine.outbox.attempts):
+        if attempt._index < fault._index and fault._concerns(attempt.event, attempt.endpoint):
+            return attempt
+    return None
+
+
 def why_unused(fault: Trigger, engine: Engine) -> str:
     """Say why a fault did not fire, if that is known."""
     if isinstance(fault, ApiFault):
         return f" ({_requests_instead(fault)})"
-    if not isinstance(fault, Fault) or fault._matched:
-        return ""
-    missed = [
-        attempt
-        for attempt in engine.outbox.attempts
-        if attempt._index < fault._index and fault._concerns(attempt.event, attempt.endpoint)
-    ]
-    if missed:
-        last = missed[-1]
-        return f" (set up after entry {number_of(last)}, the attempt at {last.event._subject})"
-    status = fault._status
+    if (attempt := missed(fault, engine)) is not None:
+        at = f"{attempt.event._subject} ({number_of(attempt)})"
+        return f", after the attempt at {at}: it reaches later events only"
+    status = fault._status if isinstance(fault, Fault) and not fault._matched else None
     if status is None or status in STATUSES:
         return ""
     return f" (unknown status {status!r}: the service has {listed(STATUSES)})"

@@ -45,7 +45,7 @@ class Outbox:
         queue: What is to be attempted next, in order.
         paused: The dispatches that a block of ``paused()`` holds back; None outside.
         faults: Those that are set up now.
-        unheard: Events of other types that no endpoint listened for.
+        unheard: Events that no endpoint listened for.
         depth: How many attempts led to what is emitted now, each causing the next event.
     """
 
@@ -171,7 +171,7 @@ class Outbox:
         endpoints = self.endpoints.listening(event.type)
         if endpoints:
             self._enqueue(Dispatch(event, endpoints, self.depth, **how))
-        elif event.type != self._writer.event_type:
+        else:
             self.unheard.append(event)
 
     def _enqueue(self, dispatch: Dispatch) -> None:

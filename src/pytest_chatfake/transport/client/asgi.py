@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from urllib.parse import unquote
 
 from ...base.arguments import cited
+from ...base.tracebacks import NO_LIFESPAN
 from .cancellable import Cancellable, CancelledExternally
 from .crash_watch import run_of
 from .django_bridge import connections_kept, is_asgi_handler, run_bridged
@@ -23,6 +24,9 @@ from .portal import Portal
 from .responses import OutgoingRequest, Response
 from .targets import Target
 from .url import checked_client, checked_path
+
+#: How an error of an app begins that misses what its lifespan makes.
+_WITHOUT_STATE: Final = ("'State' object has no attribute", "'state'")
 
 # Frameworks annotate scope and messages in ways that do not fit each other.
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
@@ -88,6 +92,10 @@ class AsgiTarget(Target):
         try:
             app = self._app(scope, exchange.receive, exchange.send)
             await run_of(self._awaited)(request, app)
+        except (AttributeError, KeyError) as error:
+            if state is None and str(error).startswith(_WITHOUT_STATE):
+                error.add_note(NO_LIFESPAN)
+            raise
         except CancelledExternally as late:
             if not exchange.is_complete:
                 return Response(None, b"", late.why)
