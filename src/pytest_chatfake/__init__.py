@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .base.errors import NotAwaited as NotAwaited
     from .base.errors import NotRepeatable as NotRepeatable
     from .base.errors import UndeliveredWebhooks as UndeliveredWebhooks
+    from .base.errors import UnusedFault as UnusedFault
     from .base.errors import WebhookWarning as WebhookWarning
     from .domain.failures import PlatformError as PlatformError
     from .domain.ledger import Balance as Balance
@@ -98,6 +99,7 @@ else:
         "Timeline": "fake.timeline",
         "TimelineEntry": "fake.timeline",
         "UndeliveredWebhooks": "base.errors",
+        "UnusedFault": "base.errors",
         "WebhookRequest": "webhooks.endpoints",
         "WebhookTests": "exploring.webhook_tests",
         "WebhookWarning": "base.errors",

@@ -175,7 +175,7 @@ def test_a_test_passes_at_its_second_run_only_if_it_overlooks_nothing_then(
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*assert 1 == 2*", "*UndeliveredWebhooks: 1 unused fault*"])
+    result.stdout.fnmatch_lines(["*assert 1 == 2*", "*UnusedFault: 1 unused fault*"])
 
 
 def test_what_the_app_prints_at_the_end_is_captured_as_the_tests_own(

@@ -48,6 +48,7 @@ from pytest_chatfake import (
     Timeline,
     TimelineEntry,
     UndeliveredWebhooks,
+    UnusedFault,
     WebhookRequest,
     Webhooks,
     WebhookTests,
@@ -397,7 +398,7 @@ def errors() -> list[type[ChatFakeError]]:
     assert issubclass(WebhookWarning, UserWarning)
     return [
         *[IllegalTransition, NotAwaited, ClockError, ClosedError],
-        *[NotRepeatable, UndeliveredWebhooks],
+        *[NotRepeatable, UndeliveredWebhooks, UnusedFault],
     ]
 
 

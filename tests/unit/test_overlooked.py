@@ -10,7 +10,7 @@ import pytest
 import time_machine
 from werkzeug.test import Client
 
-from pytest_chatfake import ChatFake, UndeliveredWebhooks
+from pytest_chatfake import ChatFake, UndeliveredWebhooks, UnusedFault
 
 from .fakes import START, frozen_fake, own_lines, warnings_at_the_end
 
@@ -81,9 +81,20 @@ def test_the_error_stands_at_the_first_line_that_it_is_about():
 def test_a_fake_that_is_closed_by_hand_raises_there_and_only_once():
     fake = ChatFake()
     fake.webhooks.drop()
-    with pytest.raises(UndeliveredWebhooks, match="1 unused fault"):
+    with pytest.raises(UnusedFault, match="1 unused fault"):
         fake.close()
     fake.close()
+
+
+def test_a_fault_that_never_fired_is_an_error_of_its_own_name_if_it_is_all_there_is():
+    with pytest.raises(UnusedFault) as alone, frozen_fake() as fake:
+        fake.webhooks.drop(status="read")
+    with pytest.raises(UndeliveredWebhooks, match="1 unused fault"), frozen_fake() as fake:
+        fake.webhooks.drop(status="read")
+        fake.send_text().after(60)
+
+    assert "1 unused fault: set a fault up before the verb, or remove it:" in str(alone.value)
+    assert not isinstance(alone.value, UndeliveredWebhooks)
 
 
 def test_a_look_covers_what_was_there_and_nothing_later():

@@ -9,7 +9,8 @@ everywhere in Python. What remains are states, and they form this tree::
     ├── ClockError             time can't be moved as asked
     ├── ClosedError            the fake is used after its test
     ├── NotRepeatable          a body that is explored does not do the same twice
-    └── UndeliveredWebhooks    at the end of a test: what it overlooked; or an endless loop
+    ├── UndeliveredWebhooks    at the end of a test: what it overlooked; or an endless loop
+    └── UnusedFault            at the end of a test: a fault never fired, and no more than that
 
     WebhookWarning             what a test overlooked, with strict=False
 """
@@ -49,6 +50,14 @@ class UndeliveredWebhooks(ChatFakeError):  # noqa: N818 - the name is part of th
     ``after()`` without a verb. With ``strict=False`` each is a :class:`WebhookWarning` instead.
 
     In the middle of a test it is an endless loop of attempts: each one caused another event.
+    """
+
+
+class UnusedFault(ChatFakeError):  # noqa: N818 - reads as the fact it states
+    """At the end of a test: a fault never fired, so the test did not try what it says.
+
+    The text has the line that set it up, and why it did not fire, if that is known. Where the test
+    overlooked more than that, it is one of the lines of :class:`UndeliveredWebhooks`.
     """
 
 

@@ -95,8 +95,8 @@ class ChatFakeConfig:
             Without ``type``, that is the usual one. The function may only read.
         sender: The address that people write to, and that messages come from, if ``naming`` has a
             ``from_key`` for it (assumed).
-        strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` at the end of
-            its function, or of a fake's block. False: it is a
+        strict: Whether what a test overlooked fails it, with ``UndeliveredWebhooks`` or
+            ``UnusedFault`` at the end of its function, or of a fake's block. False: it is a
             :class:`~pytest_chatfake.WebhookWarning`. None: it fails. Under pytest: the ini option
             ``chat_fake_strict``.
 

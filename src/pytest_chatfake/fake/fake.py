@@ -978,6 +978,7 @@ class ChatFake:
         Raises:
             NotAwaited: Async mode: steps were never awaited.
             UndeliveredWebhooks: Something was overlooked, and ``strict`` is not False.
+            UnusedFault: The same, if it is faults that never fired, and nothing else.
             Exception: The error of a route or of an app that was not yet re-raised.
             ChatFakeError: A receiver, a route or a callback calls it, which the fake waits for.
         """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from ..base.calling_line import Line
-from ..base.errors import UndeliveredWebhooks, WebhookWarning
+from ..base.errors import ChatFakeError, UndeliveredWebhooks, UnusedFault, WebhookWarning
 from ..base.tracebacks import raised_at
 from ..base.views import counted, folded
 from ..engine.engine import Engine
@@ -29,12 +29,12 @@ class Finding(NamedTuple):
     Attributes:
         text: What it is and what to do, with a line for each.
         line: The first line of the test that it is about.
-        fails: Whether it fails a strict test.
+        error: What fails a strict test, if nothing else does; None: it does not fail.
     """
 
     text: str
     line: Line
-    fails: bool
+    error: type[ChatFakeError] | None
 
 
 class FinalChecks:
@@ -66,6 +66,7 @@ class FinalChecks:
         Raises:
             NotAwaited: Steps were never awaited.
             UndeliveredWebhooks: Strict: there is something to warn about.
+            UnusedFault: Strict: there are faults that never fired, and nothing else.
             Exception: What a user route or an app raised and was not yet re-raised.
         """
         engine = self._engine
@@ -77,10 +78,12 @@ class FinalChecks:
         engine.core.raise_errors()
         clean = Labels(engine, self._api).clean
         found = [finding._replace(text=clean(finding.text)) for finding in self._findings()]
-        errors = [finding for finding in found if self.strict and finding.fails]
+        errors = [finding for finding in found if self.strict and finding.error]
         if errors:
             text = "\n".join([*(finding.text for finding in errors), _WAY_OUT])
-            raise raised_at(UndeliveredWebhooks(text), errors[0].line)
+            is_unused = all(finding.error is UnusedFault for finding in errors)
+            error = UnusedFault if is_unused else UndeliveredWebhooks
+            raise raised_at(error(text), errors[0].line)
         for text, line, _ in found:
             warnings.warn_explicit(WebhookWarning(text), None, line.file, line.number)
 
@@ -122,7 +125,7 @@ class FinalChecks:
                     for fault in unused_faults(engine, self._api)
                     if fault._is_shared == is_shared
                 ],
-                fails=not is_shared,
+                None if is_shared else UnusedFault,
             )
         yield from _listed(
             " without a verb: write after(60).deliver()",
@@ -184,10 +187,13 @@ def _story(attempt: Attempt) -> str:
 
 
 def _listed(
-    problem: str, what: str, found: list[tuple[str, Line]], *, fails: bool = True
+    problem: str,
+    what: str,
+    found: list[tuple[str, Line]],
+    error: type[ChatFakeError] | None = UndeliveredWebhooks,
 ) -> Iterator[Finding]:
     """Give a finding with its first lines, if there are any."""
     if found:
         head = f"{counted(len(found), what)}{problem}:"
         shown = folded((text for text, _ in found), _MAX_LINES)
-        yield Finding("\n".join([head, *(f"  {text}" for text in shown)]), found[0][1], fails)
+        yield Finding("\n".join([head, *(f"  {text}" for text in shown)]), found[0][1], error)
