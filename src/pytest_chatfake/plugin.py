@@ -336,10 +336,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the history of the fake in the report of a failed test, without our frames."""
     if call.excinfo is not None and _is_loaded():
-        from .base.tracebacks import hide_our_frames
+        from .base.tracebacks import hide_frames
         from .suite.reports import add_hint
 
-        hide_our_frames()
+        hide_frames()
         add_hint(call.excinfo.value)
     report = yield
     explorer = item.stash.get(_explorer_key, None)

@@ -1,7 +1,9 @@
-"""A failed test shows the test's line, and ours only where the fault is ours."""
+"""A failed test shows the test's line and its app's, and ours only where the fault is ours."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -118,3 +120,97 @@ def test_a_full_trace_is_full(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*OPTIONS, "--full-trace", "-k", "a_refusal")
 
     result.stdout.fnmatch_lines(["*messages.py*"])
+
+
+APPS = """
+    import pytest
+    from fastapi import FastAPI, Request
+    from flask import Flask
+    from sqlalchemy import create_engine, text
+
+    def a_fastapi_app(wrong):
+        app = FastAPI()
+
+        @app.middleware("http")
+        async def pass_on(request: Request, call_next):
+            return await call_next(request)
+
+        @app.post("/hooks")
+        async def receive(request: Request):
+            return wrong()
+
+        return {"asgi": app}
+
+    def a_flask_app(wrong):
+        app = Flask("shop")
+        app.testing = True
+
+        @app.post("/hooks")
+        def receive():
+            return wrong()
+
+        return {"wsgi": app}
+
+    def mistake():
+        return {}["campaign"]
+
+    def in_sqlalchemy():
+        with create_engine("sqlite://").connect() as connection:
+            connection.execute(text("select * from campaigns"))
+
+    @pytest.mark.parametrize("make", [a_fastapi_app, a_flask_app])
+    @pytest.mark.parametrize("wrong", [mistake, in_sqlalchemy])
+    def test_it(chat_fake, make, wrong):
+        chat_fake.webhooks.connect(**make(wrong), path="/hooks")
+        chat_fake.send_text()
+
+    def test_the_framework_s_own(chat_fake):
+        app = FastAPI()
+
+        @app.post("/hooks")
+        async def receive() -> int:
+            return "no number"
+
+        chat_fake.webhooks.connect(asgi=app, path="/hooks")
+        chat_fake.send_text()
+
+    def test_without_a_fake(chat_fake):
+        with a_flask_app(mistake)["wsgi"].test_client() as client:
+            client.post("/hooks")
+"""
+
+
+@pytest.fixture(scope="module")
+def report_of_apps(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("apps")
+    (folder / "test_it.py").write_text(dedent(APPS))
+    result = run_pytest(folder, *OPTIONS, "--tb=short")
+    result.assert_outcomes(failed=6)
+    return result.stdout.str()
+
+
+def files_of(report: str, test: str) -> list[str]:
+    """The files of the frames that a report shows of the last error of a chain, in order."""
+    part = report.partition(f"_ {test} _")[2].partition("\n____")[0].partition("---- chat_fake")[0]
+    last = part.rpartition("The above exception was")[2]
+    return [Path(file).name for file in re.findall(r"^(\S+\.py):\d+: in ", last, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("app", ["a_fastapi_app", "a_flask_app"])
+@pytest.mark.parametrize("wrong", ["mistake", "in_sqlalchemy"])
+def test_of_an_app_that_raises_the_frames_of_its_framework_are_folded(
+    report_of_apps: str, wrong: str, app: str
+) -> None:
+    shown = files_of(report_of_apps, f"test_it[{wrong}-{app}]")
+
+    assert "test_it.py" == shown[0]
+    assert {"test_it.py"} == {*shown}
+    assert 3 <= len(shown) <= 5
+
+
+def test_an_error_of_the_framework_itself_keeps_its_frames(report_of_apps: str) -> None:
+    assert "routing.py" in files_of(report_of_apps, "test_the_framework_s_own")
+
+
+def test_frames_of_a_client_of_the_test_s_own_are_kept(report_of_apps: str) -> None:
+    assert "app.py" in files_of(report_of_apps, "test_without_a_fake")

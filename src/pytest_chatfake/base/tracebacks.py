@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from contextlib import suppress
+from itertools import dropwhile
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
 
 #: The note of an error that an app would not have raised in its lifespan.
 NO_LIFESPAN: Final = "the app's lifespan has not run: enter chat_fake.webhooks.lifespan(app)"
+
+#: Between an attempt and an app's own line there may be thirty frames of these; the last four are
+#: what frameworks call apps through.
+_FRAMEWORKS: Final = frozenset(
+    {"asgiref", "django", "fastapi", "flask", "sqlalchemy", "starlette", "werkzeug"}
+    | {"anyio", "asyncio", "concurrent", "contextlib"}
+)
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -27,11 +35,13 @@ def text_of(error: BaseException) -> str:
         return "(its text can't be shown)"
 
 
-def hide_our_frames() -> None:
-    """Make pytest ask, at each frame of a module of ours, whether to leave it out."""
+def hide_frames() -> None:
+    """Make pytest ask, at each frame of ours or of a framework, whether to leave it out."""
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == _PACKAGE and isinstance(module, ModuleType):
-            vars(module)["__tracebackhide__"] = _is_hidden
+        top = name.partition(".")[0]
+        hides = _is_hidden if top == _PACKAGE else _is_raised_by_app
+        if top in (_PACKAGE, *_FRAMEWORKS) and isinstance(module, ModuleType):
+            vars(module)["__tracebackhide__"] = hides
 
 
 def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
@@ -45,6 +55,17 @@ def _is_hidden(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
     if _top(last.frame.f_globals) != _PACKAGE:
         return True
     return str(last.statement).lstrip().startswith(("raise ", "warnings.warn"))
+
+
+def _is_raised_by_app(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
+    """Whether code of an app raised that an attempt has called: its framework says little then."""
+    if excinfo is None:
+        return False
+    modules = [_top(entry.frame.f_globals) for entry in excinfo.traceback]
+    while "_pytest" in modules:  # which calls a test through hooks of ours
+        modules = modules[modules.index("_pytest") + 1 :]
+    called = dropwhile(lambda top: top != _PACKAGE, modules)
+    return not _FRAMEWORKS.union(sys.stdlib_module_names, [_PACKAGE]).issuperset(called)
 
 
 def from_outside(error: BaseException) -> BaseException:
