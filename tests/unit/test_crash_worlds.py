@@ -70,6 +70,20 @@ def test_each_call_of_a_crash_point_is_two_points_and_no_other_deviation_comes_t
     assert exploration.complete
 
 
+@pytest.mark.parametrize("restart", [None, lambda: calls])
+def test_a_crash_that_leaves_the_memory_says_how_to_make_the_app_anew(restart):
+    def body(chat_fake):
+        chat_fake.webhooks.connect(handler=calls, restart=restart)
+        chat_fake.send_text()
+        chat_fake.settle()
+        assert all(attempt.fault != "crash" for attempt in chat_fake.webhooks.attempts)
+
+    with pytest.raises(AssertionError) as caught:
+        explore(body, deviations=["crash"], crash_points=[save])
+    hint = "the app kept its memory over the crash, as no process does: write connect(..., restart="
+    assert (restart is None) == (hint in caught.value.__notes__[0])
+
+
 def test_an_exploration_says_that_an_app_which_awaits_nothing_was_not_crashed():
     exploration = explore(body_of(calls), deviations=["crash"])
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from .fakes import (
@@ -111,27 +113,42 @@ def test_a_read_of_results_is_no_barrier():
         fake.settle()
 
 
-def test_a_planned_retry_comes_at_the_barrier_and_time_stands():
+def test_what_the_app_refuses_after_a_fault_comes_when_its_retries_say_and_settle_waits():
     with fake_with_receiver(retry_after=[60]) as (fake, receiver):
-        fake.webhooks.reorder(start=9)  # something deviates, so retries are not the clock's
+        fake.webhooks.reorder()
         receiver.respond(409)
-        now = fake.clock.now
-        fake.send_text()
-        assert None is not fake.clock.next_due  # the drop, in 30 days
+        began = fake.clock.now
+        fake.send_text().deliver()
+        assert ["delivered", "sent"] == [request.event.status for request in receiver.requests]
         fake.settle()
 
+        came = [(request.event.status, request.number) for request in receiver.requests]
+        assert [("delivered", 1), ("sent", 1), ("delivered", 2)] == came
+        assert timedelta(seconds=60) == fake.clock.now - began
+
+
+def test_without_a_fault_that_fires_retries_are_the_clocks_alone():
+    with fake_with_receiver(retry_after=[60]) as (fake, receiver):
+        fault = fake.webhooks.reorder(start=9)
+        receiver.respond(409)
+        fake.send_text()
+        fake.settle()
+        assert [1] == [request.number for request in receiver.requests]
+        fake.clock.advance(60)
         assert [1, 2] == [request.number for request in receiver.requests]
-        assert now == fake.clock.now
+        fault.remove()
         fake.reset()
 
 
-def test_a_repeat_that_fails_is_made_again_as_often_as_retries_say():
+def test_a_repeat_that_the_app_refuses_is_made_again_as_often_as_retries_say():
     with fake_with_receiver(retry_after=[60, 60]) as (fake, receiver):
         fake.webhooks.refuse()
         receiver.respond(500, times=5)
+        began = fake.clock.now
         fake.send_text()
         fake.settle()
         assert [2, 3] == [request.number for request in receiver.requests]
+        assert timedelta(seconds=60) == fake.clock.now - began
 
 
 def test_each_endpoint_has_a_choice_of_its_own():

@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import warnings
@@ -198,9 +199,10 @@ def test_a_loss_for_good_is_tried_if_it_is_asked_for():
     assert [(1, 2), (1, 2), (2,), (1,)] == explored(2, deviations=["drop"], depth=1)[0]
 
 
-def test_all_of_them_are_tried_if_all_are_asked_for():
-    some = explored(2, deviations=[*DEFAULT, "drop"], depth=1)[0]
-    assert {*some} <= {*explored(2, deviations="all", depth=1)[0]}
+def test_all_of_them_are_tried_but_a_loss_that_a_right_app_may_not_survive():
+    found = {*explored(2, deviations="all", depth=1)[0]}
+    assert {*explored(2, depth=1)[0]} <= found
+    assert {*explored(2, deviations=["drop"], depth=1)[0]} - found
 
 
 MOVES = [3_690, 3_690.5]
@@ -1124,6 +1126,76 @@ def test_an_endpoint_says_what_it_listens_for(fake):
         end.listens_for(type) for end in (one, all_types) for type in ("chat.message.updated", "x")
     ]
     assert [True, False, True, True] == found
+
+
+def test_a_finding_names_the_further_kinds_that_fail_unless_it_stops_at_the_first():
+    def world(chat_fake):
+        got = []
+        chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+        chat_fake.send_text().deliver()
+        chat_fake.settle()
+        assert ["sent", "delivered"] == got
+
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["duplicate", "reorder", "drop"])
+    drop, reorder = caught.value.__notes__[-1].splitlines()
+    assert re.fullmatch(r"also: drop \(world \d+\): `sent` m1 was dropped", drop)
+    late = "`delivered` m1 was attempted before `sent` m1"
+    assert re.fullmatch(rf"also: reorder \(world \d+\): {late}", reorder)
+    with pytest.raises(AssertionError) as caught:
+        explore(world, deviations=["duplicate", "reorder", "drop"], stop_at_first=True)
+    assert "also: " not in "".join(caught.value.__notes__)
+    with pytest.raises(TypeError, match="stop_at_first: expected a bool, got 1"):
+        explore(world, stop_at_first=1)
+
+
+def test_what_the_app_refuses_until_it_is_ready_comes_as_the_retries_say():
+    def world(chat_fake):
+        stored = set()
+        chat_fake.send_endpoint()
+
+        def take(request):
+            return 200 if request.json()["chatMessage"]["id"] in stored else 503
+
+        chat_fake.webhooks.connect(handler=take, retry_after=[10, 60])
+        body = {"to": "+1", "type": "text", "text": {"body": "Hello"}}
+        for _ in range(3):  # the app's own retries, with the same key
+            headers = {**chat_fake.headers, "Idempotency-Key": "1"}
+            response = Client(chat_fake.wsgi_app).post("/v2/messages", json=body, headers=headers)
+            if response.status_code < 300:
+                stored.add(response.json["id"])
+                break
+            chat_fake.clock.advance(1)
+        chat_fake.settle()
+        assert chat_fake.webhooks.attempts[-1].ok
+
+    assert explore(world, deviations=["webhooks_first", "api.fail"]).worlds > 2
+
+
+def test_a_thread_that_calls_the_api_before_a_barrier_or_after_it_is_the_same_body():
+    runs = []
+
+    def world(chat_fake):
+        chat_fake.webhooks.connect(handler=lambda _: None)
+        runs.append(chat_fake.send_text())
+        if len(runs) % 2:
+            chat_fake.settle()
+        thread = threading.Thread(target=chat_fake.send_text)
+        thread.start()
+        thread.join()
+        chat_fake.settle()
+
+    assert explore(world).worlds > 2
+
+
+def test_attempts_that_an_exploration_holds_back_are_made_before_a_wait_that_settles_nothing():
+    def world(chat_fake):
+        got = []
+        chat_fake.webhooks.connect(handler=lambda request: got.append(request.event.status))
+        chat_fake.send_text()
+        chat_fake.wait_until(lambda: got, settle=False)
+
+    assert explore(world, deviations=["refuse", "lose_response"]).complete
 
 
 def silent_check(fake):

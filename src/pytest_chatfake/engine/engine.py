@@ -296,9 +296,9 @@ class Engine:
         elif self._test_loop is not None and running_framework() is None:
             self.blocked = not self._test_loop.run(self.drain.attempt_async) or self.blocked
 
-    def retry_at_barriers(self) -> None:
-        """Retry failed attempts at the next barrier, and not as time goes on."""
-        self.drain.enable_ordering(retries_at_barriers=True)
+    def await_retries(self) -> None:
+        """Let ``settle()`` move the clock to retries from now on."""
+        self.drain.enable_ordering().awaits_retries = True
 
     # Reading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
@@ -14,7 +14,7 @@ from ..base.calling_line import watching
 from ..base.coroutines import run_at_once
 from ..base.errors import ChatFakeError, NotAwaited, NotRepeatable, UndeliveredWebhooks
 from ..base.redaction import redacted
-from ..base.views import counted
+from ..base.views import counted, listed
 from ..report import active_stories
 from ..report.active_stories import Explored
 from ..report.parting import parting
@@ -48,6 +48,7 @@ class Scope(NamedTuple):
     only: tuple[Deviation, ...] | None = None
     crash_points: Mapping[FunctionType, str] | None = None  # None: no crash is tried
     all_kinds: bool = False  # and not each by its name
+    stop_at_first: bool = False
 
 
 class Exploration:
@@ -185,7 +186,8 @@ class Exploration:
         scope, search = self._scope, self._search
         began = time.monotonic()
         next_line = began + _QUIET
-        for deviations in search.worlds_to_try():
+        candidates = search.worlds_to_try()
+        for deviations in candidates:
             now = time.monotonic()
             if scope.seconds is not None and deviations and now - began >= scope.seconds:
                 search.cut = f"seconds={scope.seconds:g}"
@@ -207,8 +209,11 @@ class Exploration:
                     self._show_timeline(world, world.error)
                     raise world.error
                 self._failing = deviations
+                seconds = time.monotonic() - began
                 head = f"passes as written; fails in world {search.worlds + 1}"
                 await self._explain(world, head)
+                if not scope.stop_at_first:
+                    await self._try_others(candidates, seconds)
                 raise world.error
             if scope.depth and (call := world.call_in_process):
                 problem = f"expected calls over a socket, got {call} through chat_fake.wsgi_app"
@@ -225,6 +230,32 @@ class Exploration:
         is_cut = search.cut or search.left_out
         self._complete = not (is_cut or self._cannot_crash)
         self._found.result = self._summary()
+
+    async def _try_others(
+        self, candidates: Iterator[tuple[Deviation, ...]], seconds: float
+    ) -> None:
+        """Name the further kinds that fail on their own, as far as the time allows."""
+        until = time.monotonic() + seconds
+        failing = {one.kind for one in self._failing or ()}
+        lines: list[str] = []
+        for deviations in candidates:
+            if len(deviations) > 1 or time.monotonic() >= until:
+                break
+            kind = deviations[0].kind
+            if kind in failing:
+                continue
+            world = World(self._environment, deviations)
+            await world.run(self._body)
+            log = world.log()
+            if world.error is None:
+                self._search.add(log)
+                continue
+            failing.add(kind)
+            number = self._search.worlds + len(lines) + 2  # these failed, and the first finding
+            lines.append(f"also: {kind} (world {number}): {describe(deviations[0], log)}")
+        if lines:
+            self._found.note("\n".join(lines))
+            self._found.finding += redacted("\n" + "\n".join(lines))
 
     def _require_options(self, written: World) -> None:
         """Refuse a body in which nothing can deviate, or in which its app can't crash."""
@@ -263,15 +294,15 @@ class Exploration:
         written.require_chances([one.kind for one in deviations])
         world = World(self._environment, deviations)
         await world.run(self._body)
-        listed = list(map(str, deviations))
+        only = list(map(str, deviations))
         if world.error is not None:
-            self._found.result = f"failed in the world {listed}"
+            self._found.result = f"failed in the world {only}"
             self._failing = deviations
             await self._explain(world, "fails in this world")
             raise world.error
         world.require_all_fired()
         self._worlds = 1
-        self._found.result = f"1 world, only {listed}"
+        self._found.result = f"1 world, only {only}"
 
     async def _require_repeatable(self, first: World) -> None:
         """Run the body as written again with other ids, and refuse one that differs."""
@@ -303,6 +334,8 @@ class Exploration:
                 f"{name}: {error}"
             )
         if problem:
+            if verbs := first.verbs_of_threads:
+                problem += f" Threads of the app act when they come to it: {listed(verbs)}."
             sides = parting(first.fake._story, second.fake._story)
             raise NotRepeatable("\n".join([problem, *sides, _REMEDY])) from error
 
@@ -321,6 +354,11 @@ class Exploration:
         note = separator.join([f"chat_explore: {head}:", *sentences])
         if world.failed_before_barrier:
             note += "\nHint: call settle() before asserting."
+        if world.keeps_memory:
+            note += (
+                "\nHint: the app kept its memory over the crash, as no process does: write "
+                "connect(..., restart=lambda: create_app()) to make it anew."
+            )
         found.note(note)
         self._show_timeline(world, error)
         body = body_as_written(self._body) if self._as_written is None else self._as_written()

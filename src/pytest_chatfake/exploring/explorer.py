@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from types import FunctionType
 from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
-from ..base.arguments import check_int, check_list, check_names, check_takes, cited
+from ..base.arguments import check_bool, check_int, check_list, check_names, check_takes, cited
 from ..base.errors import ChatFakeError
 from ..base.tripwires import find_function
 from ..domain.ids import derived_key
@@ -34,6 +34,7 @@ class ExploreOptions(TypedDict, total=False):
     seconds: float | None
     only: Iterable[str] | None
     crash_points: Iterable[Callable[..., Any] | str]
+    stop_at_first: bool
 
 
 class Explorer:
@@ -99,6 +100,9 @@ class Explorer:
                 ``only=None``: The one world to try, as a failure printed it.
                 ``crash_points=()``: For ``"crash"``: functions, or their dotted names, before and
                 after whose calls the app may crash, too; such as ``[Session.commit]``.
+                ``stop_at_first=False``: Whether a finding ends the exploration. If not, worlds
+                with one deviation are tried for as long again, and the finding names the further
+                kinds that fail.
 
         Raises:
             TypeError: The body is not a function of one fake.
@@ -149,8 +153,8 @@ def explore(
     Args:
         body: A function of one fake; with ``async def``, ``await`` what is returned.
         config: The configuration of every fake; None: the defaults.
-        **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only`` and
-            ``crash_points``, as :class:`Explorer` takes them.
+        **options: ``deviations``, ``limit``, ``depth``, ``seconds``, ``only``, ``crash_points``
+            and ``stop_at_first``, as :class:`Explorer` takes them.
     """
     exploration = Explorer(config)._explore(body, _checked(options, "explore()"))
     exploration._warns_if_pending = True
@@ -161,6 +165,7 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
     """Return the scope of an exploration; refuse what is no option, or has a wrong value."""
     check_names(options, ExploreOptions.__annotations__, call)
     default = Scope()
+    check_bool(options.get("stop_at_first", False), "stop_at_first")
     only, seconds = options.get("only"), options.get("seconds")
     kinds = check_kinds(options.get("deviations", default.kinds))
     return Scope(
@@ -171,6 +176,7 @@ def _checked(options: ExploreOptions, call: str) -> Scope:
         None if only is None else parse_deviations(only),
         checked_points(options.get("crash_points", ()), tries="crash" in kinds),
         all_kinds=options.get("deviations") == "all",
+        stop_at_first=options.get("stop_at_first", default.stop_at_first),
     )
 
 

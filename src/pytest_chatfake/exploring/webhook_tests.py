@@ -278,7 +278,8 @@ class _Run:
 
         tries = "crash" in kinds
         points = checked_points(self._tests.crash_points if tries else (), tries=tries)
-        scope = Scope(kinds, depth=1 if kinds else 0, crash_points=points, all_kinds=True)
+        depth = 1 if kinds else 0
+        scope = Scope(kinds, depth=depth, crash_points=points, all_kinds=True, stop_at_first=True)
         self._watch()
         body = awaited if self._is_async else plain
         try:

@@ -209,6 +209,15 @@ class World:
         return not (raised or self.body_ended or self._ordering.settled)
 
     @property
+    def keeps_memory(self) -> bool:
+        """Whether an app crashed that is not made anew."""
+        return any(
+            one.watch and one.watch.error and not one.record.endpoint._restart
+            for one in self._made
+            if one.record.fault == "crash"
+        )
+
+    @property
     def has_threads(self) -> bool:
         """Whether attempts were made in threads at the same time."""
         return self.fake._engine.drain.had_threads
@@ -360,16 +369,24 @@ class World:
                 )
 
     def outline(self) -> list[str]:
-        """Return what happened without ids: the same in two runs of one body."""
+        """Return what happened without ids: the same in two runs of one body.
+
+        Barriers are left out: a thread of the app may call the API before one or after it.
+        """
         places = self._places()
         return [
-            "a barrier"
-            if isinstance(one, Barrier)
-            else f"{one.record.event.status or one.record.event.type} "
+            f"{one.record.event.status or one.record.event.type} "
             f"m{_number(one.record.event)} at endpoint {places[one.record.endpoint] + 1}: "
             f"{_outcome(one)}"
-            for one in self._log
+            for one in self._made
         ]
+
+    @property
+    def verbs_of_threads(self) -> list[str]:
+        """What threads of the app have done, and where; each once."""
+        records = self.fake._engine.core.history.records
+        verbs = [one for one in records if isinstance(one, VerbRecord) and one.line.by_app]
+        return list(dict.fromkeys(f"{one.what} {one.line.place}" for one in verbs))
 
     def _places(self) -> dict[Endpoint, int]:
         return {one: place for place, one in enumerate(self.fake._engine.outbox.endpoints.ever)}

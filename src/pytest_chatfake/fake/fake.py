@@ -771,7 +771,7 @@ class ChatFake:
         engine, ordering = self._engine, self._engine.drain.ordering
         first: Callable[[], Iterator[None]] | None = engine.due_runner.run_due if settle else None
         apart: Callable[[], AbstractContextManager[None]] = nullcontext
-        if settle and ordering is not None and ordering.log is not None:  # in an exploration
+        if ordering is not None and ordering.log is not None:  # in an exploration
             first, apart, settle = ordering.flush, engine.drain.setting_aside, False
         with apart():
             settled = None if first is None else engine.step("wait_until()", first)

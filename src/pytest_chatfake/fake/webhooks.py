@@ -311,7 +311,6 @@ class Webhooks:
             "duplicate",
             where,
             arguments,
-            retries_at_barriers=bool(arguments),
             details=", new id" * new_id,
             steps=steps,
             pause=length,
@@ -345,9 +344,7 @@ class Webhooks:
         """
         if by is not None:
             steps = check_int(by, "by", 0)
-            return self._fault(
-                "concurrently", where, f"by={by}", retries_at_barriers=True, steps=steps
-            )
+            return self._fault("concurrently", where, f"by={by}", steps=steps)
         if where:
             text = f"concurrently() takes {', '.join(where)} only with by="
             raise TypeError(f"{text}, as in concurrently(by=1, start=2)")
@@ -417,7 +414,7 @@ class Webhooks:
             **where: Which attempts; see :class:`Webhooks`.
         """
         steps = check_int(by, "by", 1)
-        return self._fault("reorder", where, f"by={by}", retries_at_barriers=True, steps=steps)
+        return self._fault("reorder", where, f"by={by}", steps=steps)
 
     def lose_response(self, **where: Unpack[EventFilter]) -> Fault:
         """Lose the response to an attempt after the app has acted, and retry it (assumed).
@@ -428,7 +425,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._fault("lose_response", where, retries_at_barriers=True)
+        return self._fault("lose_response", where)
 
     def refuse(self, **where: Unpack[EventFilter]) -> Fault:
         """Refuse an attempt before it reaches the app, and retry it (assumed).
@@ -439,7 +436,7 @@ class Webhooks:
         Args:
             **where: Which attempts; see :class:`Webhooks`.
         """
-        return self._fault("refuse", where, retries_at_barriers=True)
+        return self._fault("refuse", where)
 
     def crash(
         self,
@@ -491,7 +488,6 @@ class Webhooks:
             "crash",
             where,
             f"{kind}={point.name!r}{at}",
-            retries_at_barriers=True,
             make_watch=partial(CrashWatch, point, functions),
         )
 
@@ -554,24 +550,22 @@ class Webhooks:
                 "refuse="
             )
         fault = Chaos(seed, given, longest, calling_line(2))
-        return self._set_up(fault, retries_at_barriers=True)
+        return self._set_up(fault)
 
     def _fault(
         self,
         kind: FaultKind,
         where: EventFilter,
         arguments: str = "",
-        *,
-        retries_at_barriers: bool = False,
         **how: Any,
     ) -> Fault:
         """Set up a fault; ``arguments`` are those of its kind alone, as the test wrote them."""
         concerned = checked(where, f"{kind}()", self._engine)
         fault = Fault(kind, arguments, line=calling_line(3), **concerned, **how)
-        return self._set_up(fault, retries_at_barriers=retries_at_barriers)
+        return self._set_up(fault)
 
-    def _set_up(self, fault: _Fault, *, retries_at_barriers: bool) -> _Fault:
-        self._engine.drain.enable_ordering(retries_at_barriers=retries_at_barriers)
+    def _set_up(self, fault: _Fault) -> _Fault:
+        self._engine.drain.enable_ordering()
         self._outbox.faults.add(fault, self._engine.core.now())
         return fault
 

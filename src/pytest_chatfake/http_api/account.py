@@ -426,7 +426,7 @@ class AccountApi:
         It counts only requests to endpoints of your own.
         """
         race = self._add("webhooks_first", (), lambda reply, _: reply, where)
-        self._engine.retry_at_barriers()
+        self._engine.await_retries()
         return race
 
     def _add(

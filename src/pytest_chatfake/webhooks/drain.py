@@ -89,12 +89,11 @@ class Drain:
         self._batches = 0
         self._raised: Exception | None = None  # an error of an app, to be raised in the test
 
-    def enable_ordering(self, *, retries_at_barriers: bool) -> None:
+    def enable_ordering(self) -> Ordering:
         """Ask the faults before each attempt from now on."""
         if self.ordering is None:
             self.ordering = Ordering(self._core, self._outbox)
-        if retries_at_barriers:
-            self.ordering.retries_at_barriers = True
+        return self.ordering
 
     @property
     def may_use_threads(self) -> bool:
@@ -306,14 +305,17 @@ class Drain:
         return response
 
     def _try_again(self, attempt: InFlight) -> None:
-        """Plan the retry of a failed attempt, by the clock or for the next barrier."""
+        """Plan the retry of a failed attempt: by the clock, if it was not a fault that spoilt it.
+
+        What a fault has spoilt comes again at the next barrier.
+        """
         dispatch, record, ordering = attempt.dispatch, attempt.record, self.ordering
         if record.endpoint.disabled:
             self._outbox.forget_unwanted()
             if ordering is not None:
                 ordering.forget_unwanted()
-        elif ordering is not None and ordering.retries_at_barriers:
-            ordering.keep_failed(dispatch, record)
+        elif ordering is not None and dispatch.failure is not None:
+            ordering.keep_failed(dispatch.again(record))
         elif dispatch.number <= len(record.endpoint._retries):
             self._plan_retry(attempt)
 
@@ -326,8 +328,10 @@ class Drain:
         delay = record.endpoint._retries[record.number - 1]
         if attempt.is_late and failed_at + delay < now:
             self._outbox.take_due(retry, failed_at + delay)
-        else:
-            self._outbox.plan(retry, delay, since=failed_at)
+            return
+        self._outbox.plan(retry, delay, since=failed_at)
+        if self.ordering is not None and self.ordering.awaits_retries:
+            self.ordering.await_retry(record, failed_at + delay)
 
     def _surface(self, attempt: InFlight, error: BaseException | None) -> BaseException | None:
         """Keep the error of an app for the test; return an interrupt, which is raised at once."""

@@ -86,7 +86,8 @@ class Ordering:
         note: Takes what happens from now on, for an exploration's statistics.
 
     Attributes:
-        retries_at_barriers: Whether failed attempts come again at a barrier, and not by the clock.
+        awaits_retries: Whether ``settle()`` moves the clock to the retries of what the app has
+            refused: since a fault has changed when attempts are made, it may have had reason to.
         log: As given.
         settled: Whether there was a barrier.
         choices: The numbers of the choices so far: one for each event and endpoint, in the order
@@ -103,7 +104,7 @@ class Ordering:
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._core = core
-        self.retries_at_barriers: bool = False
+        self.awaits_retries: bool = False
         self.log = log
         self.settled: bool = False
         self.crash_points: Mapping[FunctionType, str] | None = None
@@ -165,6 +166,7 @@ class Ordering:
 
     def _deviate(self, hit: FaultHit, dispatch: Dispatch) -> bool:
         """Apply a fault to a choice; return whether the attempt is made now."""
+        self.awaits_retries = True
         if effect_of(hit.kind).fails:
             dispatch.failure, dispatch.outcome = hit, _NOT_MADE.get(hit.kind)
             return True
@@ -180,6 +182,7 @@ class Ordering:
     def _begin_repeats(self, dispatch: Dispatch, *, in_batch: bool) -> list[Dispatch]:
         """Delay the repeats of an attempt; return those that are made at the same time."""
         hits, dispatch.repeats = dispatch.repeats, ()
+        self.awaits_retries = self.awaits_retries or bool(hits)
         beside: list[Dispatch] = []
         for hit in hits:
             repeat = replace(dispatch)
@@ -229,11 +232,14 @@ class Ordering:
         is_lost = failure.kind == "lose_response" and response.error is None
         return Response(None, b"", TimeoutError(_LOST)) if is_lost else response
 
-    def keep_failed(self, dispatch: Dispatch, failed: Attempt) -> None:
-        """Keep the repeat of a failed attempt until the next barrier, if it is made again."""
-        is_retried = dispatch.number <= len(failed.endpoint._retries)
-        if is_retried or dispatch.failure is not None:
-            self._backlog.keep_failed(dispatch.again(failed))
+    def keep_failed(self, repeat: Dispatch) -> None:
+        """Keep the repeat of a failed attempt until the next barrier."""
+        self._backlog.keep_failed(repeat)
+
+    def await_retry(self, failed: Attempt, due: int) -> None:
+        """Let ``settle()`` wait for the retry of what the app has refused."""
+        event = failed.event
+        self._repeats.append(TimedRepeat(due, event, failed.endpoint, "retry_after=", event.line))
 
     def forget_unwanted(self) -> None:
         """Forget the repeats of failed attempts at an endpoint that was disabled now."""
