@@ -39,7 +39,8 @@ class Assistant:
         """Answer a customer, once, unless the owner talks to them."""
         customer = message["from"]
         if self.store.is_new(message["id"]) and customer not in self.store.taken_over:
-            await self.answer(customer, f"Thank you for writing: {message['text']['body']}")
+            written = message.get("text", {}).get("body", message["type"])  # such as an image
+            await self.answer(customer, f"Thank you for writing: {written}")
 
     def on_echo(self, message: dict[str, Any]) -> None:
         """The owner has written from their own phone: from now on they talk to the customer."""

@@ -106,7 +106,7 @@ def transaction() -> Iterator[sqlite3.Connection]:
 
 
 def _open(app: Flask) -> sqlite3.Connection:
-    opened = sqlite3.connect(app.config["DATABASE"], timeout=5, isolation_level=None)
+    opened = sqlite3.connect(app.config["DATABASE"], timeout=5, isolation_level=None, uri=True)
     opened.row_factory = sqlite3.Row
     if not app.config["DATABASE_SYNC"]:
         opened.execute("PRAGMA synchronous = OFF")

@@ -19,6 +19,11 @@ class Inbox:
         shown: dict[str, Any] = await self._get(f"/messages/{message_id}")
         return shown
 
+    async def messages(self) -> list[dict[str, Any]]:
+        """Return what the app knows about all messages."""
+        shown: list[dict[str, Any]] = await self._get("/messages")
+        return shown
+
     async def listed(self, status: str) -> list[str]:
         """Return the texts of the messages with this status."""
         return [message["body"] for message in await self._get(f"/messages?status={status}")]
