@@ -150,7 +150,8 @@ def chat_fake(
     if _is_ready_made(request.node):
         pytest.fail(
             "a fixture uses chat_fake, and each world of this test has a fake of its own: set up "
-            "in connect(self, chat_fake) what belongs to the fake",
+            "in connect(self, chat_fake) what belongs to the fake, and override a fixture with "
+            "autouse=True in this module",
             pytrace=False,
         )
     _keep_listening(request.config)

@@ -948,7 +948,7 @@ def test_the_event_that_changed_something_is_named(fake):
     fake.send_text().deliver()
     with pytest.raises(AssertionError) as caught:
         fake.assert_idempotent(lambda: ids)
-    head = "the sent event of message m1 came again and changed the snapshot; [2]: 'evt_"
+    head = "`sent` m1 came again and changed the snapshot; [2]: 'evt_"
     assert str(caught.value).startswith(head)
 
 

@@ -136,7 +136,7 @@ def _find(frame: FrameType) -> Line:
     elif threading.get_ident() != _thread:
         return Line(*(helper or first_line), by_app=True)
     elif _called:
-        return Line(*(helper or _place(frame)))
+        return Line(*(helper or first_line))
     else:  # a fixture: nothing of the test has run yet
         place = first_line
         if helper and helper[0] == "<string>":  # what execnet runs a worker of xdist with

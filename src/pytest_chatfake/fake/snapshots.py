@@ -83,14 +83,10 @@ def difference(expected: Any, actual: Any, engine: Engine) -> list[str]:
     lines = list(_differences(expected, actual, ""))
     if len(lines) > _MOST:
         lines[_MOST - 1 :] = [f"and {len(lines) - _MOST + 1} more"]
-    return [with_labels(line, engine) for line in lines]
-
-
-def with_labels(text: str, engine: Engine) -> str:
-    """Return a text with m1 in place of the first message's id, and so on."""
+    text = "\n".join(lines)
     for message in engine.account.messages:
         text = text.replace(message.id, f"m{message.number}")
-    return text
+    return text.split("\n")
 
 
 def _differences(expected: Any, actual: Any, path: str) -> Iterator[str]:
@@ -154,5 +150,7 @@ async def taken(snapshot: Snapshot, engine: Engine) -> Any:
 def expect_unchanged(event: Event, before: Any, after: Any, engine: Engine) -> None:
     """Raise an AssertionError if the repeated event has changed the snapshot."""
     if before != after:
-        cause = with_labels(f"{event._title} came again and changed the snapshot", engine)
+        message = event._message
+        which = event._title if message is None else f"`{event.status}` m{message.number}"
+        cause = f"{which} came again and changed the snapshot"
         raise AssertionError(_because(cause, difference(before, after, engine)))

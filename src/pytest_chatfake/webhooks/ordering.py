@@ -116,13 +116,14 @@ class Ordering:
         """Forget all choices and delayed attempts; the log goes on."""
         self._backlog: Backlog[Dispatch] = Backlog()
         self._repeats: list[TimedRepeat] = []
+        self._retries: list[TimedRepeat] = []  # that are awaited, too
         self.choices: dict[tuple[Event, Endpoint], int] = {}
 
     @property
     def held(self) -> list[Event]:
         """The events of delayed attempts."""
         delayed = [dispatch.event for dispatch in self._backlog.items]
-        return delayed + [repeat.event for repeat in self._open_repeats()]
+        return delayed + [repeat.event for repeat in self._still_open(self._repeats)]
 
     # Before an attempt
 
@@ -239,7 +240,7 @@ class Ordering:
     def await_retry(self, failed: Attempt, due: int) -> None:
         """Let ``settle()`` wait for the retry of what the app has refused."""
         event = failed.event
-        self._repeats.append(TimedRepeat(due, event, failed.endpoint, "retry_after=", event.line))
+        self._retries.append(TimedRepeat(due, event, failed.endpoint, "retry_after=", event.line))
 
     def forget_unwanted(self) -> None:
         """Forget the repeats of failed attempts at an endpoint that was disabled now."""
@@ -289,15 +290,16 @@ class Ordering:
 
     def _next_repeat(self) -> TimedRepeat | None:
         """Return the repeat that comes next; None if there is none."""
-        self._repeats = self._open_repeats()
-        return min(self._repeats, key=attrgetter("due"), default=None)
+        self._repeats = self._still_open(self._repeats)
+        self._retries = self._still_open(self._retries)
+        return min([*self._repeats, *self._retries], key=attrgetter("due"), default=None)
 
-    def _open_repeats(self) -> list[TimedRepeat]:
-        """Return the repeats that are still to come, at endpoints that are connected."""
+    def _still_open(self, repeats: Sequence[TimedRepeat]) -> list[TimedRepeat]:
+        """Return those that are still to come, at endpoints that are connected."""
         now = self._core.now()
         return [
             repeat
-            for repeat in self._repeats
+            for repeat in repeats
             if repeat.due > now and repeat.endpoint.connected and not repeat.endpoint.disabled
         ]
 
