@@ -239,7 +239,7 @@ class Exploration:
         failing = {one.kind for one in self._failing or ()}
         lines: list[str] = []
         for deviations in candidates:
-            if len(deviations) > 1 or time.monotonic() >= until:
+            if len(deviations) != 1 or time.monotonic() >= until:
                 break
             kind = deviations[0].kind
             if kind in failing:
