@@ -74,6 +74,7 @@ LIKELY = {
     "engine.plan": "test_calls_during_attempts integration/test_frameworks_gather",
     "exploring": "test_exploration test_checks_that_cannot_tell test_deviations",
     "exploring.printed_test": "test_exploration",
+    "exploring.webhook_tests": "plugin/test_webhook_tests",
     "fake": "test_handles test_people test_resets test_send_endpoint test_emit test_own_fields "
     "test_conversation_rules test_timeline test_refusals",
     "fake.agenda": "test_agenda",
@@ -85,6 +86,7 @@ LIKELY = {
     "fake.recipients": "test_people",
     "fake.recorded_events": "test_handles test_replay test_emit",
     "fake.send_endpoint": "test_send_endpoint",
+    "fake.snapshots": "test_exploration test_checks_that_cannot_tell",
     "fake.waits": "test_wait_until",
     "fake.webhooks": "test_emit test_replay test_other_events test_paused test_faults "
     "test_refusals",
