@@ -217,6 +217,7 @@ def test_connect_may_yield_ask_for_fixtures_and_have_no_snapshot(run, parameters
     assert [] == failed(result)
     assert "ok" == card(result)["all_events_are_taken"]
     assert ("None" not in end) == ("ok" == card(result)["duplicates"])
+    assert "skipped" == card(result)["webhooks_before_the_response"]  # the app makes no call
     assert ("yield" in end) == ("cleaned up" in result.stdout.str())
     if "None" in end:
         result.stdout.fnmatch_lines(["*were answered 2xx; whether rightly, only a snapshot can*"])
