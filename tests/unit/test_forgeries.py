@@ -23,13 +23,18 @@ ALL = [
     "unsigned",
     "without X-Signature",
     "without X-Timestamp",
+    "with empty headers",
+    "with malformed headers",
     "signed with another secret",
     "changed after it was signed",
     "with its signature cut off",
     "with another event's signature",
     "signed a day ago",
     "signed a day ago under a new X-Timestamp",
+    "signed a day ahead",
 ]
+
+INBOUND = "chat.inbound_message.received"
 
 
 class App:
@@ -52,7 +57,10 @@ class App:
         if not {"X-Signature", "X-Timestamp"} <= headers.keys():
             assert flaw != "raises"
             return flaw == "ignores a missing header"
-        at, given = headers["X-Signature"].removeprefix("t=").split(",s=")
+        at, _, given = headers["X-Signature"].removeprefix("t=").partition(",s=")
+        if not at.isdecimal():
+            assert flaw != "trusts the format"
+            return flaw in {"ignores a missing header", "wants a header"}
         if flaw == "encodes again":
             body = json.dumps(json.loads(body), separators=(",", ":")).encode()
         right = hmac.new(b"secret", at.encode() + b"." + body, "sha256").hexdigest()
@@ -60,7 +68,8 @@ class App:
             right = right[: len(given)]
         if flaw == "takes an unsigned timestamp":
             at = headers["X-Timestamp"]
-        is_fresh = flaw == "ignores age" or time.time() - int(at) < 300
+        age = time.time() - int(at)
+        is_fresh = flaw == "ignores age" or (age if flaw == "allows the future" else abs(age)) < 300
         return flaw == "wants a header" or (right == given and is_fresh)
 
 
@@ -93,7 +102,7 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(
         to_look_at = section(fake._story).partition("\n\n")[0]
         assert "to all 2 events" in to_look_at
         assert "forgery" not in to_look_at
-        before[5] += 10 + (signer is not SIGNER)  # attempts
+        before[5] += 13 + (signer is not SIGNER)  # attempts
         assert (before, 3) == (after, len(set(app.ids)))
         app.ids.clear()
 
@@ -104,12 +113,14 @@ def test_a_right_verifier_passes_and_the_fake_stays_as_it_was(
     ("flaw", "got_through", "how"),
     [
         ("accepts everything", ALL, "status 204, expected 400 to 499; the snapshot changed from"),
-        ("ignores a missing header", ALL[:3], "status 204"),
+        ("ignores a missing header", ALL[:5], "status 204"),
+        ("trusts the format", ALL[3:5], "AssertionError"),
         ("wants a header", ALL[3:], "status 204"),
-        ("compares a prefix", ALL[5:6], "status 204"),
-        ("encodes again", ALL[4:5], "status 204"),
-        ("ignores age", ALL[7:], "status 204"),
-        ("takes an unsigned timestamp", ALL[8:], "status 204"),
+        ("compares a prefix", ALL[7:8], "status 204"),
+        ("encodes again", ALL[6:7], "status 204"),
+        ("ignores age", ALL[9:], "status 204"),
+        ("takes an unsigned timestamp", ALL[10:11], "status 204"),
+        ("allows the future", ALL[11:], "status 204"),
         ("raises", ALL[:3], "AssertionError"),
         ("stores first", ALL, "status 401; the snapshot changed from"),
     ],
@@ -132,6 +143,48 @@ def test_a_wrong_verifier_is_named_by_what_got_through(
     assert len(app.ids) == len(set(app.ids))
 
 
+@pytest.mark.parametrize(
+    ("sends", "flaw", "passed"),
+    [
+        (False, "", {"": ALL[2:]}),
+        (True, "", {f" of {INBOUND}": ALL[2:]}),
+        (
+            True,
+            "ignores a missing header",
+            {"": ALL[:5], f" of {INBOUND}": ALL[5:]},
+        ),
+    ],
+)
+def test_events_of_each_type_are_forged_and_what_got_through_is_named_red_and_looked_at(
+    sends: bool, flaw: str, passed: dict[str, list[str]]
+) -> None:
+    app = App(flaw)
+
+    def receive(request: Any) -> int:
+        is_inbound = request.json()["type"] == INBOUND
+        return 204 if is_inbound and "X-Signature" in request.headers else app(request)
+
+    with frozen_fake() as fake:
+        fake.webhooks.connect(handler=receive, signer=SIGNER, events="*")
+        fake.recipient("+1").writes("one").writes("two")
+        if sends:
+            fake.send_text().deliver()
+        with pytest.raises(AssertionError) as caught:
+            fake.webhooks.assert_rejects_forgeries()
+        picture = fake.timeline.svg()
+        looked_at = section(fake._story).partition("\n\n")[0]
+    head, *lines = str(caught.value).split("\n  ")
+    told = [f"forgeries{title} got through: {', '.join(passed[title])}" for title in passed]
+    assert "; ".join(told) == head
+    inbound = [what for found in passed.values() for what in found]
+    ended = f"{f' ({INBOUND})' * sends}, at receive(): status 204, expected 400 to 499"
+    assert [what + ended for what in inbound] == lines[: len(inbound)]
+    assert '<g class="bad"' in picture
+    got = f"{INBOUND} #2 -> receive(): 204 [forgery check, {inbound[0]}: test_forgeries.py:"
+    assert got in looked_at
+    assert f"], and {len(inbound) - 1} more like it" in looked_at
+
+
 @pytest.mark.parametrize("secrets", ["old new", "older old new"])
 def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret_is_found(secrets):
     known = [b"new", b"old"]
@@ -140,7 +193,7 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
         at, *given = request.headers.get("X-Signature", "t=0").removeprefix("t=").split(",s=")
         signed = at.encode() + b"." + request.body
         right = {hmac.new(key, signed, "sha256").hexdigest() for key in known}
-        return 401 if right.isdisjoint(given) or time.time() - int(at) > 300 else 204
+        return 401 if right.isdisjoint(given) or abs(time.time() - int(at)) > 300 else 204
 
     with frozen_fake() as fake:
         first, *others, new = secrets.split()
@@ -154,6 +207,7 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
         fake.webhooks.retire_secret()
         with pytest.raises(AssertionError, match=r"through: signed with another secret\n.*204"):
             fake.webhooks.assert_rejects_forgeries()
+        assert 1 == fake.timeline.svg().count('<g class="bad"')
         known.pop()
         fake.webhooks.assert_rejects_forgeries()
 
@@ -161,9 +215,9 @@ def test_a_right_verifier_passes_in_a_rotation_and_one_that_keeps_the_old_secret
 @pytest.mark.parametrize(
     ("signer", "left_out"),
     [
-        (lambda _: {"X-Token": "1"}, ALL[3:8]),
-        (HmacSigner("a").__call__, ALL[3:4]),
-        (HmacSigner("a", content="{body}", timestamp_header="T"), ALL[7:8]),
+        (lambda _: {"X-Token": "1"}, ALL[4:10] + ALL[11:]),
+        (HmacSigner("a").__call__, ALL[5:6]),
+        (HmacSigner("a", content="{body}", timestamp_header="T"), ALL[9:10] + ALL[11:]),
     ],
 )
 def test_what_makes_no_sense_for_a_signer_is_named(signer: Any, left_out: list[str]) -> None:

@@ -755,13 +755,13 @@ class Webhooks:
     def assert_rejects_forgeries(self, snapshot: Snapshot | None = None) -> Pending[None]:
         """Expect that each app that is connected with a signer refuses what nobody has signed.
 
-        Queued and due events are attempted first. Then the last event of a message is attempted
-        again and again, each time under a new id: first genuine, which has to be accepted, then
-        forged. A forgery is unsigned, lacks one header of several, is signed with another secret (a
-        retired one, if there is one) or a day ago, was changed after it was signed, or has a
-        signature that is cut off or another event's. Each has to be refused with a status from 400
-        to 499. What makes no sense for the signer is left out, and named in the timeline and in a
-        failure.
+        Queued and due events are attempted first. Then one event of each type is attempted again
+        and again, each time under a new id: first genuine, which has to be accepted, then forged.
+        It is the last one that the app has accepted. A forgery is unsigned, lacks one header of
+        several, has empty or malformed headers, is signed with another secret (a retired one, if
+        there is one), a day ago or a day ahead, was changed after it was signed, or has a signature
+        that is cut off or another event's. Each has to be refused with a status from 400 to 499.
+        What makes no sense for the signer is left out, and named in the timeline and in a failure.
 
         Forgeries are no events of the fake: they cost nothing, move no time and are not retried. No
         fault, pause or exploration concerns them.
@@ -775,8 +775,8 @@ class Webhooks:
 
         Raises:
             AssertionError: Forgeries got through; the text has a line for each.
-            ChatFakeError: No app is connected with a signer, no message was sent, or the genuine
-                event was not accepted.
+            ChatFakeError: No app is connected with a signer, there was no event for it, or a
+                genuine event was not accepted.
             TypeError: The snapshot can't be copied.
         """
         snapshot = list if snapshot is None else snapshot
@@ -786,39 +786,60 @@ class Webhooks:
     async def _check_forgeries(self, snapshot: Snapshot) -> None:
         outbox = self._outbox
         await self._engine.performed(self._engine.settle())
-        events = [event for event in outbox.events if event.message_id and not event.synthetic]
-        listening = outbox.endpoints.listening(self._config.naming.event_type)
-        # A receiver accepts everything, and is no app.
-        signed = [
-            endpoint for endpoint in listening if endpoint.signer and not endpoint._is_receiver
+        to_forge = [
+            (event, endpoint)
+            for endpoint in outbox.endpoints
+            # A receiver accepts everything, and is no app.
+            if endpoint.signer and not endpoint._is_receiver
+            for event in self._last_of_each_type(endpoint)
         ]
-        if not (events and signed):
+        if not to_forge:
             raise ChatFakeError(
                 f"{_FORGING} has nothing to forge: connect your app with a signer, as in "
-                f"connect(wsgi=app, signer=HmacSigner(secret)), and send a message first"
+                f"connect(wsgi=app, signer=HmacSigner(secret)), and cause an event first"
             )
-        passed: list[str] = []
+        passed: dict[str, set[str]] = {}  # the types of the events, by the forgery
         lines: list[str] = []
-        for endpoint in signed:
-            passed += await self._forge(events[-1], endpoint, snapshot, lines)
+        left_out: dict[str, None] = {}
+        types = {event.type for event, _ in to_forge}
+        for event, endpoint in to_forge:
+            shown_type = f" ({event.type})" if len(types) > 1 else ""
+            for what, end in (await self._forge(event, endpoint, snapshot)).items():
+                if end is None:
+                    left_out[what] = None
+                else:
+                    lines.append(f"{what}{shown_type}, {end}")
+                    passed.setdefault(what, set()).add(event.type)
         if passed:
-            names = ", ".join(dict.fromkeys(passed))
-            raise AssertionError("\n  ".join([f"forgeries got through: {names}", *lines]))
+            together: dict[str, list[str]] = {}
+            for what, found in passed.items():
+                of = "" if found == types else f" of {' and '.join(sorted(found))}"
+                together.setdefault(of, []).append(what)
+            heads = [f"forgeries{of} got through: {', '.join(together[of])}" for of in together]
+            lines += [f"left out: {', '.join(left_out)}"] * bool(left_out)
+            raise AssertionError("\n  ".join(["; ".join(heads), *lines]))
+
+    def _last_of_each_type(self, endpoint: Endpoint) -> Iterable[Event]:
+        """Return one event of each type that an endpoint gets: the last that it has accepted."""
+        outbox = self._outbox
+        accepted = {a.event for a in outbox.attempts if a.ok and a.endpoint is endpoint}
+        in_order = sorted(outbox.events, key=accepted.__contains__)
+        last = {event.type: event for event in in_order if not event.synthetic}
+        return [last[type_] for type_ in last if endpoint in outbox.endpoints.listening(type_)]
 
     async def _forge(
-        self, event: Event, endpoint: Endpoint, snapshot: Snapshot, lines: list[str]
-    ) -> list[str]:
-        """Attempt forgeries of an event at an endpoint, and return those that passed.
+        self, event: Event, endpoint: Endpoint, snapshot: Snapshot
+    ) -> dict[str, str | None]:
+        """Attempt forgeries of an event, and return how those ended that got through.
 
-        ``lines`` gets a line for each of them, and another for what was left out.
+        It is None for those that were left out.
         """
         engine, outbox = self._engine, self._outbox
         sample = WebhookRequest(event, event.body, {}, engine.core.now() // SECOND, 1, endpoint)
         found = forgeries(sample)
-        left_out = ", ".join(what for what in found if found[what] is None)
-        skipped = f", left out: {left_out}" if left_out else ""
+        ends: dict[str, str | None] = {what: None for what in found if found[what] is None}
+        skipped = f", left out: {', '.join(ends)}" if ends else ""
         engine.note(f"{_FORGING}{skipped}", calling_line())
-        passed: list[str] = []
         before: Any = None
         for what in [what for what in found if found[what] is not None]:
             attempted = len(outbox.attempts)
@@ -838,12 +859,10 @@ class Webhooks:
             if after != before:
                 flaw += f"; the snapshot changed from {cited(before)} to {cited(after)}"
             if flaw and what != GENUINE:
-                passed.append(what)
-                lines.append(f"{what}, {made._end}{flaw}")
+                made._got_through = True
+                ends[what] = f"{made._end}{flaw}"
             before = after
-        if passed and left_out:
-            lines.append(f"left out: {left_out}")
-        return passed
+        return ends
 
 
 def _named(function: Callable[..., Any] | None) -> str:

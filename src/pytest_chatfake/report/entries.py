@@ -54,9 +54,13 @@ def line_of(record: Record) -> Line | None:
 
 
 def has_failed(record: Record) -> bool:
-    """Return whether a response was not 2xx, or never came, and no fault asked for that."""
+    """Return whether a response was not 2xx, or never came, and no fault asked for that.
+
+    A forgery has failed if it got through.
+    """
     if isinstance(record, Attempt):
-        return record._ended and not record.ok and not effect_of(record.fault).fails
+        is_meant = record.ok or effect_of(record.fault).fails
+        return record._got_through or (record._ended and not is_meant)
     if isinstance(record, ApiRequest) and record.status is not None:
         return not 200 <= record.status <= 299 and not record.marks
     return False
@@ -105,7 +109,7 @@ def likeness(record: Record) -> Hashable:
 def _own_likeness(record: Record) -> tuple[Hashable, ...]:
     match record:
         case Attempt(event=event):
-            outcome = record._ended, record.status_code, type(record.error)
+            outcome = record._ended, record.status_code, type(record.error), has_failed(record)
             return (event.type, event.status, record.endpoint, record.number, outcome)
         case Event():
             return (record.type, record.status)

@@ -99,5 +99,5 @@ class Trace:
 
 
 def _is_forgery(record: Record) -> bool:
-    """Return whether a record is an attempt of a forgery: the check of these says more."""
-    return isinstance(record, Attempt) and record.fault == "forgery"
+    """Return whether a record is an attempt of a forgery that did not get through."""
+    return isinstance(record, Attempt) and record.fault == "forgery" and not record._got_through

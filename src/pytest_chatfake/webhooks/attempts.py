@@ -46,6 +46,7 @@ class Attempt(Record):
     _response: Response = _NO_RESPONSE
     _ended: bool = False
     _surfaced: bool = False  # whether its error came back in the test
+    _got_through: bool = False  # whether it is a forgery that the app did not refuse
 
     def __repr__(self) -> str:
         event = f"{self.event.id}, {self.event._subject}"

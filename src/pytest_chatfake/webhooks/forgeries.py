@@ -17,6 +17,9 @@ CHANGED: Final = "changed after it was signed"
 
 _DAY: Final = 86_400  # in seconds
 
+#: A timestamp, a signature in hex or base64, or an id.
+_LONG: Final = re.compile(r"[\w+/]{9,}=*")
+
 
 def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
     """Return headers for a request, genuine and forged; None where one makes no sense."""
@@ -26,11 +29,13 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
         return sign(signer, replace(request, **changes))
 
     headers, longer = signed(), signed(body=request.body + b" ")
-    old, event = signed(timestamp=request.timestamp - _DAY), request.event
+    old, ahead = (signed(timestamp=request.timestamp + shift) for shift in (-_DAY, _DAY))
+    event = request.event
     is_dated = re.sub(r"\d", "", str(old)) != re.sub(r"\d", "", str(headers))
     times = [name for name in old if is_dated and old[name].isdecimal()]
     newest = sign(retired(signer), request)  # so that no other signature is left whole
     cut = {name: value[:-4] for name, value in newest.items() - longer.items()}
+    malformed = {name: _LONG.sub(_malformed, value) for name, value in headers.items()}
     return {
         GENUINE: headers,
         "unsigned": {},
@@ -39,15 +44,23 @@ def forgeries(request: WebhookRequest) -> dict[str, dict[str, str] | None]:
             for name in headers
             if len(headers) > 1
         },
+        "with empty headers": dict.fromkeys(headers, ""),
+        "with malformed headers": malformed if malformed != headers else None,
         "signed with another secret": guessed(signer, request),
         CHANGED: headers if cut else None,
         "with its signature cut off": headers | cut if cut else None,
         "with another event's signature": signed(body=event.body, _id=event.id) if cut else None,
         "signed a day ago": old if is_dated else None,
         **{f"signed a day ago under a new {name}": old | {name: headers[name]} for name in times},
+        "signed a day ahead": ahead if is_dated else None,
     }
 
 
 def forged(what: str, request: WebhookRequest) -> dict[str, str]:
     """Return the headers of a forgery; an unsigned one has none."""
     return forgeries(request)[what] or {}
+
+
+def _malformed(value: re.Match[str]) -> str:
+    """Return a text that is no timestamp in place of one, and no signature in place of another."""
+    return "abc" if value[0].isdecimal() else "1"
