@@ -137,6 +137,22 @@ def test_only_a_byte_that_would_reach_the_app_exercises_a_mutant() -> None:
     assert {*expected.split()} == plain.exercised
 
 
+@pytest.mark.parametrize(
+    ("status", "is_tampered", "count"),
+    [(401, False, 0), (403, False, 0), (400, True, 0), (400, False, 6), (204, True, 6)],
+)
+def test_what_an_app_refuses_for_its_signature_exercises_nothing(
+    status: int, is_tampered: bool, count: int
+) -> None:
+    with frozen_fake() as fake, mutated(None) as plain:
+        fake.webhooks.connect(handler=lambda _: status)
+        if is_tampered:
+            fake.webhooks.tamper(lambda body: body + b" ")
+        fake.send_text()
+        fake.webhooks.attempts  # noqa: B018 - it has looked at them
+    assert count == len(plain.exercised)
+
+
 def test_where_each_message_is_charged_a_session_has_no_price() -> None:
     with frozen_fake(charge_per="message") as fake, mutated(None) as plain:
         fake.webhooks.connect(handler=lambda _: 200)

@@ -29,6 +29,7 @@ from ..transport.client.targets import ACCEPTED
 from ..transport.server.replies import Reply, error_reply
 from ..webhooks import in_flight as attempts
 from ..webhooks.endpoints import WebhookRequest
+from ..webhooks.fault_kinds import effect_of
 from ..webhooks.signing import OwnSigner, sign
 from ..wire.exact_json import encode
 from .fake import opened
@@ -248,7 +249,12 @@ class Mutation:
             )
         yield
         error = getattr(attempt.outcome, "error", attempt.outcome)
-        if not isinstance(error, ConnectionRefusedError):
+        # An app that refuses the signature looks at nothing else.
+        unread = {401, 403}
+        if any(effect_of(mark.kind).is_wrong for mark in attempt.dispatch.overrides.marks):
+            unread |= {*range(400, 500)}
+        is_unread = self.name is None and getattr(attempt.outcome, "status", None) in unread
+        if not (is_unread or isinstance(error, ConnectionRefusedError)):
             self.exercised |= noted
         if self.name is None:
             self._asked -= self.exercised  # there is no need to look for these any more

@@ -11,7 +11,12 @@ from ..base.views import counted
 VERDICTS: Final = ("killed", "not run", "limit reached", "failed in setup or teardown", "survived")
 KILLED, NOT_RUN, TOO_LONG, BROKEN, SURVIVED = VERDICTS
 
-#: By test, what became of each mutant that it exercises; none: the test is not repeatable.
+#: What is said of a test beside its mutants, with an error: it fails with the truth, before them or
+#: after them. Then fixtures of its module or session may have kept a false fact.
+NOTES: Final = ("not repeatable", "killed too much, perhaps")
+NOT_REPEATABLE, TOO_GOOD = NOTES
+
+#: By test, what became of each mutant that it exercises, and its notes.
 Verdicts: TypeAlias = Mapping[str, Mapping[str, str]]
 
 #: How many tests a line names.
@@ -20,7 +25,8 @@ _MOST: Final = 3
 
 def of_the_run(verdicts: Verdicts) -> dict[str, str]:
     """Return what became of each mutant."""
-    pairs = [pair for found in verdicts.values() for pair in found.items()]
+    found = [pair for of_test in verdicts.values() for pair in of_test.items()]
+    pairs = [pair for pair in found if pair[0] not in NOTES]
     return dict(sorted(pairs, key=lambda pair: -VERDICTS.index(pair[1])))
 
 
@@ -51,9 +57,8 @@ def summary(
             how_many = counted(len(those), "test")
             yield f"{found[name]}: {sentences[name]} (exercised by {how_many}: {shown})"
     for test, of_test in tests:
-        if not of_test:
-            yield f"not repeatable: {test}"
-        elif SURVIVED in of_test.values() and not {KILLED, NOT_RUN} & {*of_test.values()}:
+        yield from (f"{note}: {test} ({of_test[note]})" for note in NOTES if note in of_test)
+        if SURVIVED in of_test.values() and not {KILLED, NOT_RUN} & {*of_test.values()}:
             yield f"noticed nothing: {test}"
     if left := sum([*of_test.values()].count(NOT_RUN) for of_test in verdicts.values()):
         yield f"stopped early: {counted(left, 'run is', 'runs are')} left"

@@ -11,19 +11,22 @@ import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from math import inf
+from operator import methodcaller
 from time import monotonic
 from types import FrameType
 from typing import Any, Final
 
 import pytest
 
-from ..base.arguments import check_choice
+from ..base.arguments import check_choice, shortened
 from ..base.views import counted
 from .mutation import (
     BROKEN,
     KILLED,
+    NOT_REPEATABLE,
     NOT_RUN,
     SURVIVED,
+    TOO_GOOD,
     TOO_LONG,
     of_the_run,
     percent,
@@ -154,10 +157,9 @@ class Reruns:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             mutants = counted(len(of_the_run(self.verdicts)), "mutant")
-            runs = len(self._plan) + sum(map(len, self.verdicts.values()))
-            limit = "at most " if is_fast else ""
+            runs = 2 * len(self._plan) + sum(map(len, self.verdicts.values()))
             begin_line(terminal)
-            terminal.write_line(f"chat_fake: {mutants} in {limit}{counted(runs, 'run')}")
+            terminal.write_line(f"chat_fake: {mutants} in at most {counted(runs, 'run')}")
         end = monotonic() + self._seconds
         for item, seconds in self._plan:
             self._limit = max(_TIMES_AS_LONG * seconds, _LEAST_SECONDS)
@@ -166,6 +168,7 @@ class Reruns:
             left = [name for name, verdict in verdicts.items() if verdict == NOT_RUN]
             if left and monotonic() < end and self._run(item, None) != SURVIVED:
                 verdicts.clear()
+                verdicts[NOT_REPEATABLE] = self._error
                 continue
             for name in left:
                 if monotonic() >= end:
@@ -175,14 +178,18 @@ class Reruns:
                     del verdicts[name]
                 elif is_fast and verdicts[name] == KILLED:
                     done.add(name)
+            has_killed = KILLED in map(verdicts.get, left) and monotonic() < end
+            if has_killed and self._run(item, None, "afterwards") != SURVIVED:
+                verdicts[TOO_GOOD] = self._error
         tear_down(session, None)
 
-    def _run(self, item: Any, mutant: str | None) -> str:
+    def _run(self, item: Any, mutant: str | None, when: str = "again") -> str:
         """Run a copy of a test, which leaves nothing behind, and return what became of a mutant."""
         tear_down(item.session, item)
         again = copied(item)
-        again.repr_failure = str  # a traceback takes longer than the test, and nobody reads it
-        again.stash[self._rerun_key] = f"{item.nodeid} again, {mutant}"
+        # A traceback takes longer than the test, and nobody reads it.
+        again.repr_failure = methodcaller("exconly")
+        again.stash[self._rerun_key] = f"{item.nodeid} {when}, {mutant}"
         self._mutant, self._truth = mutant, mutant and self._truth
         with suppress(LimitReached), same_examples(again):
             # The next one is the test itself: so the copy is torn down, and not its module.
@@ -192,6 +199,13 @@ class Reruns:
         if self._took >= self._limit:
             return TOO_LONG
         return KILLED if "call" in failed else BROKEN if failed else SURVIVED
+
+    @property
+    def _error(self) -> str:
+        """The first line of the error with which the last rerun failed."""
+        found: Any = next((report.longrepr for report in self._reports if report.failed), TOO_LONG)
+        crash = getattr(found, "reprcrash", None)  # only of a fixture there is a traceback
+        return shortened(str(crash.message if crash else found).partition("\n")[0])
 
     # What is shown
 
